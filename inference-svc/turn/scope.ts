@@ -1,0 +1,52 @@
+/** What a request brings along unchanged through every layer and attempt. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+
+export interface Scope {
+  /** Aborted when the turn is over, however it ended. Sockets hang on it. */
+  readonly signal: AbortSignal;
+  /** The key with its policy. */
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly trace: Trace;
+}
+
+/** One upstream call. */
+export interface Attempt {
+  /** Display name of the provider. */
+  readonly provider: string;
+  readonly model: string;
+  /** HTTP status of the contract: 200, or what the failure would be answered with. */
+  readonly status: number;
+}
+
+/** An endpoint that was left after filtering. */
+export interface CandidateNote {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** One entry of `service_metadata.pipeline`. */
+export interface Stage {
+  readonly type: string;
+  readonly name: string;
+  readonly summary?: string;
+  readonly guardrail_id?: string;
+  readonly guardrail_scope?: string;
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** The account of a turn: append only, read by the log line and by service_metadata. */
+export class Trace {
+  readonly startedAt = performance.now();
+  readonly policyGeneration: bigint;
+  readonly attempts: Attempt[] = [];
+  readonly stages: Stage[] = [];
+  /** In the order in which they are tried. */
+  candidates: readonly CandidateNote[] = [];
+  /** Index into `candidates` of the one that committed. */
+  selected: number | undefined;
+
+  constructor(policyGeneration: bigint) {
+    this.policyGeneration = policyGeneration;
+  }
+}

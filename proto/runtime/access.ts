@@ -1,0 +1,229 @@
+/**
+ * What a process knows about keys: resolved once, kept while the policy that it stands on is in force.
+ *
+ * An entry is dropped when the watch says so, and a fill that began before an invalidation is not stored after it: without that
+ * comparison a revoked setting comes back to life. When admin-svc cannot be reached, a known key keeps working for 300 s and an
+ * unknown one is 503, never 401: nobody knows.
+ */
+import { create } from "@bufbuild/protobuf";
+import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
+import {
+  AccessService,
+  type Caller,
+  type WatchPolicyRequest,
+  WatchPolicyRequestSchema,
+  type WatchPolicyResponse,
+  WatchPolicyResponseSchema,
+} from "../gen/sluice/admin/v1/access_service_pb.ts";
+import { Fault, FaultOrigin, FaultReason } from "./fault.ts";
+import type { Logger } from "./log.ts";
+import { type Registry, gauge } from "./metrics.ts";
+import { call, codec, pathOf, serviceMetadata } from "./rpc/dial.ts";
+
+const freshMs = 30_000;
+/** While the watch is silent nothing vouches for an entry, so it is asked for again soon. */
+const freshUnwatchedMs = 2_000;
+const staleLimitMs = 300_000;
+const unknownMs = 5_000;
+const resolveTimeoutMs = 2_000;
+/** Heartbeats come every second. */
+const silenceMs = 3_000;
+const maxEntries = 100_000;
+
+interface Entry {
+  readonly caller: Caller | undefined;
+  readonly generation: bigint;
+  /** performance.now(), so that a clock step cannot revive an entry. */
+  readonly filledAt: number;
+}
+
+/** What a turn stands on. */
+export interface Resolved {
+  /** Absent when the key is unknown, disabled or expired. */
+  readonly caller: Caller | undefined;
+  /** The policy generation at which this was read. */
+  readonly generation: bigint;
+}
+
+export class Access {
+  readonly #client: Client;
+  readonly #token: string;
+  readonly #process: string;
+  readonly #log: Logger;
+  readonly #entries = new Map<string, Entry>();
+  readonly #filling = new Map<string, Promise<Entry>>();
+  /** Generation of the last invalidation of a key, for fills under way. */
+  readonly #invalidated = new Map<string, bigint>();
+  #flushed = 0n;
+  #seen = 0n;
+  #applied = 0n;
+  #heardAt = Number.NEGATIVE_INFINITY;
+  #everHeard = false;
+  #stopped = false;
+  #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
+  #backoffMs = 50;
+
+  /** @param process name of this process, unique among live ones */
+  constructor(options: { client: Client; token: string; process: string; log: Logger; registry: Registry }) {
+    this.#client = options.client;
+    this.#token = options.token;
+    this.#process = options.process;
+    this.#log = options.log;
+    gauge(options.registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
+      Number(this.#applied),
+    );
+    gauge(
+      options.registry,
+      "sluice_policy_watch_silence_seconds",
+      "Seconds since the policy watch was last heard, -1 before; above 3 the process serves on its last known policy.",
+      () => (this.#everHeard ? (performance.now() - this.#heardAt) / 1000 : -1),
+    );
+  }
+
+  /** True once admin-svc was heard: before that nothing can be resolved, and the process is not ready. */
+  get ready(): boolean {
+    return this.#everHeard;
+  }
+
+  /** The highest generation that this process has been told of. */
+  get generation(): bigint {
+    return this.#seen;
+  }
+
+  /** A generation learnt elsewhere, for example from the answer to a write: what is older is not good enough any more. */
+  note(generation: bigint): void {
+    if (generation > this.#seen) this.#seen = generation;
+  }
+
+  /**
+   * Who a key belongs to, as of `minGeneration` or later.
+   * @throws Fault UNAVAILABLE when that cannot be found out
+   */
+  resolve(keyHash: string, minGeneration: bigint = this.#seen): Resolved | Promise<Resolved> {
+    const entry = this.#entries.get(keyHash);
+    if (entry) {
+      const age = performance.now() - entry.filledAt;
+      const current = entry.generation >= minGeneration || this.#applied >= minGeneration;
+      if (current && age < this.#lifetime(entry)) return live(entry);
+      if (current && entry.caller && age < staleLimitMs) return this.#refresh(keyHash, entry);
+    }
+    return this.#fill(keyHash, minGeneration).then(live);
+  }
+
+  #lifetime(entry: Entry): number {
+    if (!entry.caller) return unknownMs;
+    return performance.now() - this.#heardAt < silenceMs ? freshMs : freshUnwatchedMs;
+  }
+
+  /** Answers from a stale entry only when admin-svc cannot. */
+  async #refresh(keyHash: string, entry: Entry): Promise<Resolved> {
+    try {
+      return live(await this.#fill(keyHash, 0n));
+    } catch {
+      return live(entry);
+    }
+  }
+
+  #fill(keyHash: string, minGeneration: bigint): Promise<Entry> {
+    const running = this.#filling.get(keyHash);
+    // A fill that is under way may have read before the generation that is asked for now.
+    if (running) return running.then((entry) => (entry.generation >= minGeneration ? entry : this.#fetch(keyHash)));
+    const filling = this.#fetch(keyHash).finally(() => this.#filling.delete(keyHash));
+    this.#filling.set(keyHash, filling);
+    return filling;
+  }
+
+  async #fetch(keyHash: string): Promise<Entry> {
+    const request = create(AccessService.method.resolveKey.input, { keyHash });
+    const metadata = serviceMetadata(this.#token);
+    const response = await call(
+      this.#client,
+      AccessService.method.resolveKey,
+      request,
+      metadata,
+      resolveTimeoutMs,
+    ).catch((cause: unknown) => {
+      throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
+    });
+    const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: performance.now() };
+    this.note(response.generation);
+    const invalidated = this.#invalidated.get(keyHash) ?? 0n;
+    if (entry.generation >= this.#flushed && entry.generation >= invalidated) this.#store(keyHash, entry);
+    return entry;
+  }
+
+  #store(keyHash: string, entry: Entry): void {
+    this.#entries.delete(keyHash);
+    this.#entries.set(keyHash, entry);
+    if (this.#entries.size > maxEntries) {
+      const oldest = this.#entries.keys().next();
+      if (oldest.done !== true) this.#entries.delete(oldest.value);
+    }
+  }
+
+  /** Watches until `stop()`; reconnects by itself. Settles when the first answer is in, or never. */
+  watch(): Promise<void> {
+    return new Promise((resolve) => this.#connect(resolve));
+  }
+
+  #connect(heard: () => void): void {
+    const request = codec(WatchPolicyRequestSchema);
+    const response = codec(WatchPolicyResponseSchema);
+    const watch = this.#client.makeBidiStreamRequest(
+      pathOf(AccessService.method.watchPolicy),
+      request.encode,
+      response.decode,
+      serviceMetadata(this.#token),
+    );
+    this.#call = watch;
+    const acknowledge = () => {
+      watch.write(create(WatchPolicyRequestSchema, { process: this.#process, appliedGeneration: this.#applied }));
+    };
+    watch.write(create(WatchPolicyRequestSchema, { process: this.#process, appliedGeneration: 0n }));
+    watch.on("data", (message: WatchPolicyResponse) => {
+      this.#apply(message);
+      this.#backoffMs = 50;
+      acknowledge();
+      heard();
+    });
+    watch.on("error", (error) => this.#log.debug({ err: error }, "policy watch failed"));
+    watch.on("status", () => {
+      if (this.#stopped) return;
+      setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random())).unref();
+      this.#backoffMs = Math.min(1_000, this.#backoffMs * 2);
+    });
+  }
+
+  #apply(message: WatchPolicyResponse): void {
+    this.#heardAt = performance.now();
+    this.#everHeard = true;
+    if (message.all) {
+      this.#flushed = message.generation;
+      this.#entries.clear();
+      this.#invalidated.clear();
+    }
+    for (const keyHash of message.keyHashes) {
+      this.#entries.delete(keyHash);
+      this.#invalidated.set(keyHash, message.generation);
+    }
+    if (this.#invalidated.size > maxEntries) {
+      this.#flushed = message.generation;
+      this.#invalidated.clear();
+    }
+    this.#applied = message.generation;
+    this.note(message.generation);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#call?.end();
+    this.#client.close();
+  }
+}
+
+/** An entry as it counts now: an expiry needs no message to take effect. */
+function live(entry: Entry): Resolved {
+  const expires = entry.caller?.expiresAtMs;
+  const expired = expires !== undefined && Number(expires) <= Date.now();
+  return { caller: expired ? undefined : entry.caller, generation: entry.generation };
+}

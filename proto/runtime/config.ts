@@ -1,0 +1,58 @@
+/** Settings of a process: environment in, frozen object out, all problems at once. */
+import { z } from "zod";
+
+/** Thrown with every problem found, one a line, each naming the variable or path. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+  constructor(source: string, problems: readonly string[]) {
+    super(`${source}:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+  }
+}
+
+const problemsOf = (error: z.ZodError): string[] =>
+  error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`);
+
+/** Reads what the schema names. An empty variable counts as unset. */
+export function readEnvironment<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: NodeJS.ProcessEnv,
+): Readonly<z.infer<Schema>> {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const result = schema.safeParse(set);
+  if (!result.success) throw new ConfigError("environment", problemsOf(result.error));
+  return Object.freeze(result.data);
+}
+
+/** Reads any value by a schema; `source` opens the message. */
+export function readSettings<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  source: string,
+): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (!result.success) throw new ConfigError(source, problemsOf(result.error));
+  return result.data;
+}
+
+/** A TCP port. */
+export const port = (fallback: number) => z.coerce.number().int().min(0).max(65535).default(fallback);
+
+/** Milliseconds. */
+export const milliseconds = (fallback: number) => z.coerce.number().int().min(0).max(3_600_000).default(fallback);
+
+/** 256 bits or more, so that it cannot be guessed; hexadecimal or any other text. */
+export const secret = z.string().min(32, "at least 32 characters");
+
+/** `host:port`, several with commas. */
+export const addresses = z
+  .string()
+  .transform((text) => text.split(",").map((part) => part.trim()))
+  .pipe(z.array(z.string().regex(/^[^\s:]+:\d+$/, "host:port, several separated by commas")).min(1));
+
+/** What every service reads. */
+export const commonEnvironment = {
+  SLUICE_SERVICE_TOKEN: secret,
+  SLUICE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+  SLUICE_DRAIN_DELAY_MS: milliseconds(5_000),
+  SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
+};

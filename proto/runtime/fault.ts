@@ -1,0 +1,207 @@
+/** A failure with a reason: the only kind of error whose text may leave the house. */
+import { create } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { type Fault as FaultMessage, FaultOrigin, FaultReason, FaultSchema } from "../gen/sluice/common/v1/fault_pb.ts";
+
+export { FaultOrigin, FaultReason };
+
+interface Row {
+  /** HTTP status; the contract lists fourteen and no others. */
+  readonly status: number;
+  /** `error_type` of the response object and of `error.metadata`. */
+  readonly errorType: string;
+  /** `error.code` of a response object whose status is failed. */
+  readonly responseCode: string;
+  /** gRPC status code. */
+  readonly code: Code;
+  /** `x-should-retry` unless the fault says otherwise. The official clients retry every 5xx without it. */
+  readonly retry: boolean;
+  /** Shown when the fault carries no text of its own. */
+  readonly message: string;
+}
+
+const row = (
+  status: number,
+  errorType: string,
+  code: Code,
+  retry: boolean,
+  message: string,
+  responseCode = "server_error",
+): Row => ({ status, errorType, responseCode, code, retry, message });
+
+const table: Record<FaultReason, Row> = {
+  [FaultReason.UNSPECIFIED]: row(500, "server", Code.Internal, false, "Internal Server Error"),
+  [FaultReason.INVALID_REQUEST]: row(
+    400,
+    "invalid_request",
+    Code.InvalidArgument,
+    false,
+    "Invalid request",
+    "invalid_prompt",
+  ),
+  [FaultReason.INVALID_PROMPT]: row(
+    400,
+    "invalid_prompt",
+    Code.InvalidArgument,
+    false,
+    "Invalid prompt",
+    "invalid_prompt",
+  ),
+  [FaultReason.CONTEXT_LENGTH_EXCEEDED]: row(
+    400,
+    "context_length_exceeded",
+    Code.InvalidArgument,
+    false,
+    "Input exceeds the context window",
+    "invalid_prompt",
+  ),
+  [FaultReason.CONTENT_POLICY]: row(
+    400,
+    "content_policy_violation",
+    Code.InvalidArgument,
+    false,
+    "The provider's content policy refused the request",
+  ),
+  [FaultReason.UNAUTHENTICATED]: row(401, "authentication", Code.Unauthenticated, false, "Invalid credentials"),
+  [FaultReason.PAYMENT_REQUIRED]: row(402, "payment_required", Code.FailedPrecondition, false, "Insufficient credits"),
+  [FaultReason.PERMISSION_DENIED]: row(403, "permission_denied", Code.PermissionDenied, false, "Permission denied"),
+  [FaultReason.GUARDRAIL_BLOCKED]: row(403, "permission_denied", Code.PermissionDenied, false, "Request blocked"),
+  [FaultReason.NOT_FOUND]: row(404, "not_found", Code.NotFound, false, "Resource not found"),
+  [FaultReason.NO_ENDPOINTS]: row(404, "not_found", Code.NotFound, false, "No endpoint can serve this request"),
+  [FaultReason.DEADLINE_EXCEEDED]: row(408, "timeout", Code.DeadlineExceeded, false, "Operation timed out"),
+  [FaultReason.PAYLOAD_TOO_LARGE]: row(
+    413,
+    "payload_too_large",
+    Code.ResourceExhausted,
+    false,
+    "Request payload too large",
+  ),
+  [FaultReason.UNPROCESSABLE]: row(422, "unprocessable", Code.InvalidArgument, false, "Invalid argument"),
+  [FaultReason.RATE_LIMITED]: row(
+    429,
+    "rate_limit_exceeded",
+    Code.ResourceExhausted,
+    true,
+    "Rate limit exceeded",
+    "rate_limit_exceeded",
+  ),
+  [FaultReason.INTERNAL]: row(500, "server", Code.Internal, false, "Internal Server Error"),
+  [FaultReason.PROVIDER_FAILED]: row(502, "provider_unavailable", Code.Unavailable, true, "Provider returned error"),
+  [FaultReason.UNAVAILABLE]: row(
+    503,
+    "provider_unavailable",
+    Code.Unavailable,
+    true,
+    "Service temporarily unavailable",
+  ),
+  [FaultReason.PROVIDER_TIMEOUT]: row(524, "timeout", Code.DeadlineExceeded, true, "Provider did not answer in time"),
+  [FaultReason.PROVIDER_OVERLOADED]: row(529, "provider_overloaded", Code.Unavailable, true, "Provider overloaded"),
+};
+
+export interface FaultOptions {
+  /** Whole milliseconds; 0 or absent when no hint is known. */
+  readonly retryAfterMs?: number;
+  /** `error.metadata`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly origin?: FaultOrigin;
+  /** `service_metadata` as JSON. */
+  readonly serviceMetadataJson?: Uint8Array;
+  /** Overrides the table: false once work was billed, true where a retry is known to be safe. */
+  readonly shouldRetry?: boolean;
+  /** For the log only. */
+  readonly cause?: unknown;
+}
+
+/** Throw this, and nothing else, for a failure that somebody outside should understand. */
+export class Fault extends Error {
+  override readonly name = "Fault";
+  readonly reason: FaultReason;
+  readonly retryAfterMs: number;
+  readonly metadata: Readonly<Record<string, unknown>> | undefined;
+  readonly origin: FaultOrigin;
+  readonly serviceMetadataJson: Uint8Array | undefined;
+  readonly #shouldRetry: boolean | undefined;
+
+  /** @param message fit to show to a client; the table's text when empty. Always the table's for INTERNAL, which is masked. */
+  constructor(reason: FaultReason, message = "", options: FaultOptions = {}) {
+    const masked = reason === FaultReason.INTERNAL || reason === FaultReason.UNSPECIFIED;
+    super(masked || message === "" ? table[reason].message : message, { cause: options.cause });
+    this.reason = reason;
+    this.retryAfterMs = options.retryAfterMs ?? 0;
+    this.metadata = options.metadata;
+    this.origin = options.origin ?? FaultOrigin.UNSPECIFIED;
+    this.serviceMetadataJson = options.serviceMetadataJson;
+    this.#shouldRetry = options.shouldRetry;
+  }
+
+  /** HTTP status of the contract. */
+  get status(): number {
+    return table[this.reason].status;
+  }
+
+  get errorType(): string {
+    return table[this.reason].errorType;
+  }
+
+  /** `code` inside `response.error`. */
+  get responseCode(): string {
+    return table[this.reason].responseCode;
+  }
+
+  /** gRPC status code. */
+  get code(): Code {
+    return table[this.reason].code;
+  }
+
+  get shouldRetry(): boolean {
+    return this.#shouldRetry ?? table[this.reason].retry;
+  }
+
+  /** The same fault with other options laid over its own. */
+  with(options: FaultOptions): Fault {
+    return new Fault(this.reason, this.message, {
+      retryAfterMs: this.retryAfterMs,
+      origin: this.origin,
+      cause: this.cause,
+      ...(this.metadata && { metadata: this.metadata }),
+      ...(this.serviceMetadataJson && { serviceMetadataJson: this.serviceMetadataJson }),
+      ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
+      ...options,
+    });
+  }
+
+  toMessage(): FaultMessage {
+    return create(FaultSchema, {
+      reason: this.reason,
+      message: this.message,
+      retryAfterMs: Math.max(0, Math.ceil(this.retryAfterMs)),
+      metadataJson: this.metadata ? Buffer.from(JSON.stringify(this.metadata)) : new Uint8Array(),
+      origin: this.origin,
+      serviceMetadataJson: this.serviceMetadataJson ?? new Uint8Array(),
+      ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
+    });
+  }
+
+  /** A reason that this build does not know reads as INTERNAL, and so does metadata that is not JSON. */
+  static fromMessage(message: FaultMessage): Fault {
+    try {
+      const known = table[message.reason] !== undefined;
+      return new Fault(known ? message.reason : FaultReason.INTERNAL, message.message, {
+        retryAfterMs: message.retryAfterMs,
+        origin: message.origin,
+        ...(message.metadataJson.length > 0 && {
+          metadata: JSON.parse(Buffer.from(message.metadataJson).toString()) as Record<string, unknown>,
+        }),
+        ...(message.serviceMetadataJson.length > 0 && { serviceMetadataJson: message.serviceMetadataJson }),
+        ...(message.shouldRetry !== undefined && { shouldRetry: message.shouldRetry }),
+      });
+    } catch (cause) {
+      return new Fault(FaultReason.INTERNAL, "", { cause });
+    }
+  }
+
+  /** Anything thrown, as a fault: what is not one already is masked, and kept as the cause. */
+  static from(error: unknown): Fault {
+    return error instanceof Fault ? error : new Fault(FaultReason.INTERNAL, "", { cause: error });
+  }
+}

@@ -1,0 +1,205 @@
+/** The configuration file of the house: who can serve, what can be asked for, and the limits. One schema for every process. */
+import { readFileSync } from "node:fs";
+import { parseDocument } from "yaml";
+import { z } from "zod";
+import { ConfigError, readSettings } from "./config.ts";
+
+const slug = z.string().regex(/^[A-Za-z0-9][\w.:/@-]*$/, "letters, digits and . _ - : / @");
+/** USD per million tokens as a decimal string: floats cannot hold prices. */
+const price = z.string().regex(/^\d+(\.\d{1,12})?$/, 'a decimal string such as "0.25"');
+const modality = z.enum(["text", "image", "file", "audio", "video"]);
+
+const provider = z.strictObject({
+  id: slug.describe("Name by which endpoints refer to the provider."),
+  name: z.string().min(1).optional().describe("Shown in service_metadata; the id when absent."),
+  dialect: z.enum(["echo", "chat", "responses"]).describe("Wire format that the provider speaks."),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Up to and including the version segment, e.g. https://api.openai.com/v1."),
+  api_keys: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Sent as bearer tokens in rotation; omit for servers that need none."),
+  region: z.string().min(1).default("global"),
+  data_policy: z
+    .strictObject({ retention: z.enum(["none", "unknown"]).default("unknown"), training: z.boolean().optional() })
+    .optional(),
+  timeouts: z
+    .strictObject({
+      connect_ms: z.int().min(1).max(60_000).default(2_000),
+      headers_ms: z.int().min(1).max(3_600_000).default(300_000),
+      first_event_ms: z.int().min(1).max(3_600_000).default(300_000),
+      idle_ms: z.int().min(1).max(3_600_000).default(60_000),
+    })
+    .prefault({}),
+});
+
+const endpoint = z.strictObject({
+  provider: slug,
+  upstream_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The provider's name of the model; the model's id when absent."),
+  tier: z.enum(["default", "priority", "flex", "scale", "ultrafast"]).default("default"),
+  pricing: z
+    .strictObject({ prompt: price, completion: price, cache_read: price.optional(), cache_write: price.optional() })
+    .optional(),
+  quantization: z.string().default("unknown"),
+  supported_parameters: z.array(z.string()).optional(),
+});
+
+const model = z.strictObject({
+  id: slug,
+  name: z.string().min(1).optional(),
+  context_length: z.int().min(1).default(128_000),
+  max_output_tokens: z.int().min(1).optional(),
+  input_modalities: z.array(modality).default(["text"]),
+  output_modalities: z.array(modality).default(["text"]),
+  endpoints: z.array(endpoint).min(1).describe("In the order in which they are tried."),
+  scores: z.record(z.string(), z.number()).optional(),
+});
+
+const limits = z.strictObject({
+  body_bytes: z.int().min(1).max(33_554_432).default(33_554_432).describe("Largest body of POST /responses."),
+  streams_per_key: z
+    .int()
+    .min(1)
+    .default(64)
+    .describe("Turns that one key may have open in one gateway at a time; above it 429."),
+  status_gate_ms: z
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(10_000)
+    .describe("How long a stream waits for its first event before 200 is sent."),
+  keep_alive_ms: z
+    .int()
+    .min(10)
+    .max(60_000)
+    .default(15_000)
+    .describe("Longest silence on a stream before a comment is sent."),
+  turn_ms: z.int().min(1).max(3_600_000).default(600_000).describe("Time limit of a turn without a stream."),
+  stream_ms: z.int().min(1).max(3_600_000).default(1_800_000).describe("Time limit of a turn with a stream."),
+});
+
+export const houseSchema = z.strictObject({
+  providers: z.array(provider).default([]),
+  models: z.array(model).default([]),
+  limits: limits.prefault({}),
+});
+
+export type HouseFile = z.infer<typeof houseSchema>;
+export type ProviderSettings = HouseFile["providers"][number];
+export type ModelSettings = HouseFile["models"][number];
+export type EndpointSettings = ModelSettings["endpoints"][number];
+export type Limits = HouseFile["limits"];
+
+export interface LoadedHouse {
+  readonly file: HouseFile;
+  /** Ids of providers that were left out because every variable they name is unset. */
+  readonly leftOut: readonly string[];
+}
+
+/**
+ * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
+ * A provider whose variables are all unset is left out, together with the endpoints and models that only it serves.
+ * @throws ConfigError with every problem and its path
+ */
+export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedHouse {
+  const document = parseDocument(readFileSync(path, "utf8"), { prettyErrors: true });
+  if (document.errors.length > 0)
+    throw new ConfigError(
+      path,
+      document.errors.map((error) => error.message),
+    );
+  const raw = (document.toJS({ maxAliasCount: 100 }) ?? {}) as { providers?: unknown; models?: unknown };
+  const leftOut = new Set<string>();
+  const expanded = { ...raw };
+  if (Array.isArray(raw.providers)) {
+    expanded.providers = raw.providers.filter((entry: unknown) => {
+      const { unset, set } = variablesOf(entry, environment);
+      const unusable = unset.length > 0 && set.length === 0;
+      if (unusable) leftOut.add(String((entry as { id?: unknown }).id));
+      return !unusable;
+    });
+  }
+  const problems: string[] = [];
+  const file = readSettings(houseSchema, expand(expanded, environment, "", problems), path);
+  const pruned = { ...file, models: prune(file, leftOut) };
+  problems.push(...dangling(pruned));
+  if (problems.length > 0) throw new ConfigError(path, problems);
+  return { file: pruned, leftOut: [...leftOut] };
+}
+
+const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
+
+function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { set: string[]; unset: string[] } {
+  const names = [...JSON.stringify(value ?? null).matchAll(reference)].map((match) => match[1] as string);
+  const set = names.filter((name) => name.startsWith("file:") || (environment[name] ?? "") !== "");
+  return { set, unset: names.filter((name) => !set.includes(name)) };
+}
+
+function expand(value: unknown, environment: NodeJS.ProcessEnv, path: string, problems: string[]): unknown {
+  if (typeof value === "string") {
+    return value.replaceAll(reference, (_, name: string) => resolve(name, environment, path, problems));
+  }
+  if (Array.isArray(value)) {
+    // Of several keys, those whose variable is unset are left out; a rotation of one is still a rotation.
+    const present = value.filter(
+      (entry) => !path.endsWith("api_keys") || variablesOf(entry, environment).unset.length === 0,
+    );
+    return present.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      expand(entry, environment, path === "" ? key : `${path}.${key}`, problems),
+    ]),
+  );
+}
+
+function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: string[]): string {
+  if (name.startsWith("file:")) {
+    try {
+      return readFileSync(name.slice(5), "utf8").trim();
+    } catch {
+      problems.push(`${path}: cannot read ${name.slice(5)}`);
+      return "";
+    }
+  }
+  const value = environment[name];
+  if (value === undefined || value === "") problems.push(`${path}: variable ${name} is not set`);
+  return value ?? "";
+}
+
+function prune(file: HouseFile, leftOut: ReadonlySet<string>): ModelSettings[] {
+  return file.models
+    .map((entry) => ({ ...entry, endpoints: entry.endpoints.filter((item) => !leftOut.has(item.provider)) }))
+    .filter((entry) => entry.endpoints.length > 0);
+}
+
+function dangling(file: HouseFile): string[] {
+  const problems: string[] = [];
+  const known = new Set<string>();
+  for (const [index, entry] of file.providers.entries()) {
+    if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
+    if (entry.dialect !== "echo" && entry.base_url === undefined) {
+      problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);
+    }
+    known.add(entry.id);
+  }
+  const slugs = new Set<string>();
+  for (const [index, entry] of file.models.entries()) {
+    if (slugs.has(entry.id)) problems.push(`models.${index}.id: ${entry.id} is used twice`);
+    slugs.add(entry.id);
+    for (const [position, item] of entry.endpoints.entries()) {
+      if (!known.has(item.provider)) {
+        problems.push(`models.${index}.endpoints.${position}.provider: no provider is called ${item.provider}`);
+      }
+    }
+  }
+  return problems;
+}

@@ -1,0 +1,40 @@
+/** The form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, CRC-32 of all that precedes as 6 base62 digits. */
+import { createHash, randomInt } from "node:crypto";
+import { crc32 } from "node:zlib";
+import { KeyKind } from "../gen/sluice/admin/v1/access_service_pb.ts";
+
+export { KeyKind };
+
+const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const randomLength = 43; // 43 x log2(62) = 256 bits
+const form = /^[sm]k-sl-[0-9A-Za-z]{49}$/;
+
+const prefixes = { [KeyKind.INFERENCE]: "sk-sl-", [KeyKind.MANAGEMENT]: "mk-sl-" } as const;
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = "";
+  for (let i = 0; i < 6; i++) {
+    digits = alphabet[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+/** A new key. It is shown once and never stored. */
+export function mintKey(kind: keyof typeof prefixes): string {
+  let body: string = prefixes[kind];
+  for (let i = 0; i < randomLength; i++) body += alphabet[randomInt(62)];
+  return body + checksum(body);
+}
+
+/** The kind that a key's form states, or undefined when form or checksum is wrong. Costs no I/O, so guesses never reach the database. */
+export function kindOfKey(key: string): KeyKind.INFERENCE | KeyKind.MANAGEMENT | undefined {
+  if (!form.test(key) || checksum(key.slice(0, -6)) !== key.slice(-6)) return undefined;
+  return key.startsWith("sk") ? KeyKind.INFERENCE : KeyKind.MANAGEMENT;
+}
+
+/** SHA-256 of the whole key, lower-case hexadecimal: how a key is stored and addressed. */
+export function hashKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

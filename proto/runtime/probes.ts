@@ -1,0 +1,34 @@
+/** /livez, /readyz and /metrics on a port of their own: plain HTTP/1, which a cleartext HTTP/2 port cannot serve. */
+import { type Server, createServer } from "node:http";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Registry } from "./metrics.ts";
+
+export async function serveProbes(port: number, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url === "/livez") return void response.end("ok\n");
+    if (request.url === "/readyz") {
+      response.statusCode = lifecycle.ready ? 200 : 503;
+      return void response.end(lifecycle.ready ? "ready\n" : "not ready\n");
+    }
+    if (request.url !== "/metrics") {
+      response.statusCode = 404;
+      return void response.end();
+    }
+    registry.metrics().then(
+      (text) => {
+        response.setHeader("content-type", registry.contentType);
+        response.end(text);
+      },
+      () => {
+        response.statusCode = 500;
+        response.end();
+      },
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, resolve);
+  });
+  server.unref();
+  return server;
+}

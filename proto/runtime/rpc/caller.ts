@@ -1,0 +1,45 @@
+/** Who calls an RPC: one of our own processes with the service token, or anybody with an API key. */
+import { timingSafeEqual } from "node:crypto";
+import { Fault, FaultReason } from "../fault.ts";
+import { type KeyKind, hashKey, kindOfKey } from "../key.ts";
+
+export const serviceTokenHeader = "x-sluice-service-token";
+export const keyHashHeader = "x-sluice-key-hash";
+export const requestIdHeader = "x-request-id";
+
+/** Constant-time, so that the token cannot be found byte by byte. */
+export function isServiceToken(presented: string | null, token: string): boolean {
+  if (presented === null) return false;
+  const a = Buffer.from(presented);
+  const b = Buffer.from(token);
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** Guards internal RPCs. */
+export function requireServiceToken(headers: Headers, token: string): void {
+  if (!isServiceToken(headers.get(serviceTokenHeader), token)) {
+    throw new Fault(FaultReason.UNAUTHENTICATED, "Internal method: the service token is missing or wrong");
+  }
+}
+
+/** A key as a bearer presents it; the one message for every way in which it can be wrong. */
+export function parseBearer(authorization: string | null | undefined): { kind: KeyKind; keyHash: string } {
+  if (authorization === null || authorization === undefined || authorization === "") {
+    throw new Fault(FaultReason.UNAUTHENTICATED, "Missing Authentication header");
+  }
+  const key = /^bearer ([^ ]+)$/i.exec(authorization)?.[1];
+  const kind = key === undefined ? undefined : kindOfKey(key);
+  if (key === undefined || kind === undefined) throw invalidKey();
+  return { kind, keyHash: hashKey(key) };
+}
+
+/** Malformed, unknown, disabled, expired: one identical answer. */
+export const invalidKey = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Invalid API key");
+
+/** The hash of the calling key: vouched for by one of our processes, or presented as the key itself. */
+export function callerKeyHash(headers: Headers, token: string): string {
+  if (!isServiceToken(headers.get(serviceTokenHeader), token)) return parseBearer(headers.get("authorization")).keyHash;
+  const keyHash = headers.get(keyHashHeader);
+  if (keyHash === null) throw new Fault(FaultReason.UNAUTHENTICATED, `Missing ${keyHashHeader}`);
+  return keyHash;
+}

@@ -1,0 +1,169 @@
+/** One cleartext HTTP/2 port that serves gRPC, gRPC-Web and Connect, answers health, and drains without cutting a call. */
+import { create } from "@bufbuild/protobuf";
+import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
+import {
+  Health,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+  HealthCheckResponse_ServingStatus as Serving,
+} from "../../gen/grpc/health/v1/health_pb.ts";
+import { Fault, FaultReason } from "../fault.ts";
+import type { Lifecycle } from "../lifecycle.ts";
+import type { Logger } from "../log.ts";
+import { toConnectError } from "./status.ts";
+
+/** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
+export const maxMessageBytes = 48 * 1024 * 1024;
+
+/** Node closes a connection after 1,000 resets in a burst, and with it every other caller's stream. Ignored before Node 22. */
+const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
+
+export interface RpcServerOptions {
+  readonly port: number;
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  /** Full names of the services, for grpc.health.v1. */
+  readonly serviceNames: readonly string[];
+  readonly routes: (router: ConnectRouter) => void;
+}
+
+export interface RpcServer {
+  readonly port: number;
+  /** No new calls; settles when the last running one has ended. */
+  drain(): Promise<void>;
+}
+
+export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
+  const sessions = new Set<ServerHttp2Session>();
+  const server = createServer(
+    {
+      // One session carries all turns of a gateway: with the 64 KiB default its throughput would be 64 KiB a round trip.
+      settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
+      ...resetLimits,
+    },
+    connectNodeAdapter({
+      routes: (router) => {
+        router.service(Health, health(options));
+        options.routes(router);
+      },
+      interceptors: [faults(options.log)],
+      readMaxBytes: maxMessageBytes,
+      writeMaxBytes: maxMessageBytes,
+      grpcWeb: true,
+      connect: true,
+      grpc: true,
+    }),
+  );
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(16 * 1024 * 1024);
+    session.on("close", () => sessions.delete(session));
+    session.on("error", (error) => options.log.debug({ err: error }, "connection failed"));
+  });
+  server.on("error", (error) => options.log.error({ err: error }, "rpc server failed"));
+  await listen(server, options.port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    drain: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const session of sessions) session.close();
+      }),
+  };
+}
+
+function listen(server: Http2Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** The one place where an error becomes a status: handlers throw Faults, everything else is masked and logged. */
+const faults =
+  (log: Logger): Interceptor =>
+  (next) =>
+  async (request) => {
+    const translate = (error: unknown) => {
+      const translated = toConnectError(error);
+      const fault = error instanceof Fault ? error : undefined;
+      if (translated.code === Code.Internal) {
+        log.error({ err: fault?.cause ?? error, method: request.method.name }, "rpc failed");
+      }
+      return translated;
+    };
+    try {
+      const response = await next(request);
+      if (!response.stream) return response;
+      return { ...response, message: catching(response.message, translate) };
+    } catch (error) {
+      throw translate(error);
+    }
+  };
+
+/** Translates what the producer throws, and leaves alone what the consumer throws: stepping by hand keeps the two apart. */
+async function* catching<T>(source: AsyncIterable<T>, translate: (error: unknown) => unknown): AsyncIterable<T> {
+  const iterator = source[Symbol.asyncIterator]();
+  let finished = false;
+  try {
+    for (;;) {
+      const step = await iterator.next().catch((error: unknown) => {
+        finished = true;
+        throw translate(error);
+      });
+      if (step.done === true) {
+        finished = true;
+        return;
+      }
+      yield step.value;
+    }
+  } finally {
+    if (!finished) await iterator.return?.();
+  }
+}
+
+function health({ lifecycle, serviceNames }: RpcServerOptions) {
+  const answer = (service: string, ready: boolean): HealthCheckResponse => {
+    const known = service === "" || serviceNames.includes(service);
+    const state = known ? (ready ? Serving.SERVING : Serving.NOT_SERVING) : Serving.SERVICE_UNKNOWN;
+    return create(HealthCheckResponseSchema, { status: state });
+  };
+  return {
+    check(request: { service: string }) {
+      const response = answer(request.service, lifecycle.ready);
+      if (response.status === Serving.SERVICE_UNKNOWN) throw new Fault(FaultReason.NOT_FOUND, "Unknown service");
+      return response;
+    },
+    async *watch(request: { service: string }, context: { signal: AbortSignal }) {
+      let wake = () => {};
+      let changed = true;
+      const stop = lifecycle.watch(() => {
+        changed = true;
+        wake();
+      });
+      context.signal.addEventListener("abort", () => wake());
+      try {
+        while (!context.signal.aborted) {
+          if (changed) {
+            changed = false;
+            yield answer(request.service, lifecycle.ready);
+            // A watcher must not hold up the drain.
+            if (lifecycle.draining) return;
+            continue;
+          }
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      } finally {
+        stop();
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** A Fault on its way through gRPC: a status detail on the server, the trailer grpc-status-details-bin on a grpc-js client. */
+import { fromBinary } from "@bufbuild/protobuf";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { ConnectError } from "@connectrpc/connect";
+import { type ServiceError, status } from "@grpc/grpc-js";
+import { FaultSchema, StatusDetailsSchema } from "../../gen/sluice/common/v1/fault_pb.ts";
+import { Fault, FaultReason } from "../fault.ts";
+
+/** For servers: throw this from a handler. A ConnectError (a cancel, a deadline) passes as it is. */
+export function toConnectError(error: unknown): ConnectError {
+  if (error instanceof ConnectError) return error;
+  const fault = Fault.from(error);
+  return new ConnectError(fault.message, fault.code, undefined, [{ desc: FaultSchema, value: fault.toMessage() }]);
+}
+
+/** For clients: the Fault that the server sent, or what the bare status means. The status text is never shown: it may name internals. */
+export function fromServiceError(error: ServiceError): Fault {
+  const [detail] = error.metadata?.get("grpc-status-details-bin") ?? [];
+  if (Buffer.isBuffer(detail)) {
+    try {
+      for (const any of fromBinary(StatusDetailsSchema, detail).details) {
+        const message = anyUnpack(any, FaultSchema);
+        if (message) return Fault.fromMessage(message);
+      }
+    } catch {
+      // An undecodable detail is no detail.
+    }
+  }
+  return new Fault(bareReason(error.code), "", { cause: error });
+}
+
+function bareReason(code: status): FaultReason {
+  if (code === status.UNAVAILABLE || code === status.CANCELLED) return FaultReason.UNAVAILABLE;
+  if (code === status.DEADLINE_EXCEEDED) return FaultReason.DEADLINE_EXCEEDED;
+  if (code === status.RESOURCE_EXHAUSTED) return FaultReason.PAYLOAD_TOO_LARGE; // only message limits raise it without a Fault
+  // UNAUTHENTICATED without a Fault means that our own service token failed: never the client's fault.
+  if (code === status.UNAUTHENTICATED) return FaultReason.UNAVAILABLE;
+  return FaultReason.INTERNAL;
+}

@@ -1,0 +1,76 @@
+/** The parts of admin-svc, put together: database, policy feed, RPC port, and the order in which they end. */
+import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { Registry } from "@sluice/proto/runtime/metrics.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import type { Config } from "./config.ts";
+import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
+import { accessService } from "./service/access.ts";
+import { endUserService } from "./service/end-user.ts";
+import { guardrailService } from "./service/guardrail.ts";
+import type { Parts } from "./service/parts.ts";
+import { PolicyFeed } from "./service/policy-feed.ts";
+import { PolicyListener } from "./store/policy-listener.ts";
+import { currentGeneration } from "./store/policy.ts";
+import { openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
+
+export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "serviceToken" | "bootstrapKeys"> {
+  readonly lifecycle: Lifecycle;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+/** Serves as soon as it settles, and ends with the lifecycle. */
+export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
+  const { databaseUrl, serviceToken, lifecycle, log } = options;
+  await prepareSchema(databaseUrl, log);
+  const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
+  const reads = openDatabase(databaseUrl, readLimits, lost);
+  const writes = openDatabase(databaseUrl, writeLimits, lost);
+  await registerKeys(writes, options.bootstrapKeys, log);
+  const trimming = await keepLogShort(writes, log);
+  const { policy, listener } = openPolicy(options, await currentGeneration(reads), lost);
+  const server = await serve(options, { reads, writes, policy, serviceToken });
+  lifecycle.onDrain(() => policy.close());
+  lifecycle.onDrain(() => server.drain());
+  lifecycle.onDrain(async () => {
+    clearInterval(trimming);
+    await listener.stop();
+    await Promise.all([reads.destroy(), writes.destroy()]);
+  });
+  lifecycle.started();
+  return server;
+}
+
+function openPolicy(
+  { databaseUrl, log, registry }: AdminOptions,
+  generation: bigint,
+  onLost: (error: unknown) => void,
+) {
+  const policy: PolicyFeed = new PolicyFeed({ generation, read: () => listener.poke(), log, registry });
+  const listener = new PolicyListener({
+    databaseUrl,
+    since: () => policy.generation,
+    onReading: (reading) => policy.caughtUp(reading),
+    onLost,
+  });
+  listener.start();
+  return { policy, listener };
+}
+
+function serve({ port, lifecycle, log }: AdminOptions, parts: Parts): Promise<RpcServer> {
+  return serveRpc({
+    port,
+    lifecycle,
+    log,
+    serviceNames: [AccessService.typeName, GuardrailService.typeName, EndUserService.typeName],
+    routes: (router) => {
+      router.service(AccessService, accessService(parts));
+      router.service(GuardrailService, guardrailService(parts));
+      router.service(EndUserService, endUserService(parts));
+    },
+  });
+}

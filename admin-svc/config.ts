@@ -1,0 +1,47 @@
+/** Settings of admin-svc: environment in, frozen object out. */
+import { commonEnvironment, port, readEnvironment } from "@sluice/proto/runtime/config.js";
+import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { z } from "zod";
+
+const keyOf = (kind: KeyKind, prefix: string) =>
+  z
+    .string()
+    .refine((key) => kindOfKey(key) === kind, `not a key of the form ${prefix}...: make one with \`keys mint\``);
+
+const environment = z.object({
+  ...commonEnvironment,
+  DATABASE_URL: z.string("required: postgres://user:password@host:port/database"),
+  SLUICE_ADMIN_PORT: port(8082),
+  SLUICE_ADMIN_HEALTH_PORT: port(9082),
+  SLUICE_BOOTSTRAP_MANAGEMENT_KEY: keyOf(KeyKind.MANAGEMENT, "mk-sl-").optional(),
+  SLUICE_BOOTSTRAP_API_KEY: keyOf(KeyKind.INFERENCE, "sk-sl-").optional(),
+});
+
+export interface Config {
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly healthPort: number;
+  readonly serviceToken: string;
+  readonly logLevel: string;
+  readonly drainDelayMs: number;
+  readonly drainLimitMs: number;
+  /** Keys that the operator chose, for the first start. */
+  readonly bootstrapKeys: readonly string[];
+}
+
+/** @throws ConfigError */
+export function readConfig(variables: NodeJS.ProcessEnv): Config {
+  const read = readEnvironment(environment, variables);
+  return Object.freeze({
+    databaseUrl: read.DATABASE_URL,
+    port: read.SLUICE_ADMIN_PORT,
+    healthPort: read.SLUICE_ADMIN_HEALTH_PORT,
+    serviceToken: read.SLUICE_SERVICE_TOKEN,
+    logLevel: read.SLUICE_LOG_LEVEL,
+    drainDelayMs: read.SLUICE_DRAIN_DELAY_MS,
+    drainLimitMs: read.SLUICE_DRAIN_LIMIT_MS,
+    bootstrapKeys: [read.SLUICE_BOOTSTRAP_MANAGEMENT_KEY, read.SLUICE_BOOTSTRAP_API_KEY].filter(
+      (key) => key !== undefined,
+    ),
+  });
+}

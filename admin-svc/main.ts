@@ -1,0 +1,24 @@
+/** admin-svc as a process. */
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import { openAdmin } from "./admin.ts";
+import { type Config, readConfig } from "./config.ts";
+
+async function main(config: Config): Promise<void> {
+  const log = openLog("admin-svc", config.logLevel);
+  const lifecycle = new Lifecycle(log);
+  const registry = openMetrics("admin-svc");
+  lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
+  await serveProbes(config.healthPort, lifecycle, registry);
+  const { port } = await openAdmin({ ...config, lifecycle, log, registry });
+  log.info({ port }, "ready");
+}
+
+try {
+  await main(readConfig(process.env));
+} catch (error) {
+  process.stderr.write(`admin-svc: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,48 @@
+/** Makes a database ready to serve: waits for it, brings it to this build's schema, and registers the operator's keys. */
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { Kysely } from "kysely";
+import { setTimeout as delay } from "node:timers/promises";
+import { migrate } from "./migrations/migrate.ts";
+import { type Database, defaultWorkspaceId } from "./store/database.ts";
+import { isOutage } from "./store/failure.ts";
+import { createKey } from "./store/keys.ts";
+import { trimPolicyLog } from "./store/policy.ts";
+import { migrationLimits, openDatabase } from "./store/postgres.ts";
+
+const waitLimitMs = 30_000;
+
+/** A database that starts beside us, or restarts, is waited for. @throws NewerSchemaError */
+export async function prepareSchema(databaseUrl: string, log: Logger): Promise<void> {
+  const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
+  const until = performance.now() + waitLimitMs;
+  try {
+    for (;;) {
+      try {
+        return await migrate(database);
+      } catch (error) {
+        if (!isOutage(error) || performance.now() > until) throw error;
+        log.warn({ err: error }, "waiting for the database");
+        await delay(250);
+      }
+    }
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** A key that is known already stays as it is, also when it was revoked. */
+export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
+  for (const key of keys) {
+    const row = await createKey(database, { workspaceId: defaultWorkspaceId, name: "bootstrap", key });
+    if (row) log.info({ label: row.label, kind: row.kind }, "bootstrap key registered");
+  }
+}
+
+/** Now and every hour. */
+export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
+  await trimPolicyLog(database);
+  const trim = () => {
+    trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
+  };
+  return setInterval(trim, 3_600_000).unref();
+}

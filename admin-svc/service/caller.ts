@@ -1,0 +1,25 @@
+/** Who asks for an administrative operation, and whether it may. */
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
+import { findLiveKey } from "../store/keys.ts";
+
+export interface Administrator {
+  /** Everything that the operation sees and changes is in here. */
+  readonly workspaceId: string;
+}
+
+/** Asked on every call: an administrator who was revoked is refused at once. @throws Fault */
+export async function requireAdministrator(
+  database: Kysely<Database>,
+  headers: Headers,
+  serviceToken: string,
+): Promise<Administrator> {
+  const key = await findLiveKey(database, callerKeyHash(headers, serviceToken));
+  if (!key) throw invalidKey();
+  if (key.kind !== "management") {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
+  }
+  return { workspaceId: key.workspace_id };
+}

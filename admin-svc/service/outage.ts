@@ -1,0 +1,21 @@
+/** What a caller is told while the database is away: come back in a second. */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { isOutage } from "../store/failure.ts";
+
+const retryAfterMs = 1_000;
+
+/** Administrative operations know no 503, so an outage is INTERNAL with leave to retry: all of them may be repeated safely. */
+export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Result> =>
+  translate(FaultReason.INTERNAL, work);
+
+export const orUnavailable = <Result>(work: () => Promise<Result>): Promise<Result> =>
+  translate(FaultReason.UNAVAILABLE, work);
+
+async function translate<Result>(reason: FaultReason, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!isOutage(error)) throw error;
+    throw new Fault(reason, "", { retryAfterMs, shouldRetry: true, origin: FaultOrigin.ADMIN, cause: error });
+  }
+}

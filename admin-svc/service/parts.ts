@@ -1,0 +1,12 @@
+/** What every service here is made with. */
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
+import type { PolicyFeed } from "./policy-feed.ts";
+
+export interface Parts {
+  /** For point reads. */
+  readonly reads: Kysely<Database>;
+  readonly writes: Kysely<Database>;
+  readonly policy: PolicyFeed;
+  readonly serviceToken: string;
+}

@@ -1,0 +1,145 @@
+/**
+ * Tells every watching process what changed, in the order of the generations, and knows when all of them enforce it.
+ *
+ * A change arrives twice: from the write that was just committed here, at once, and from the log, which also has the writes of other
+ * processes. Whichever is first counts. Heartbeats follow readings of the log and not a clock, so that a process which lost its
+ * database falls silent instead of vouching for what it cannot know.
+ */
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import type { PolicyReading } from "../store/policy-listener.ts";
+import type { PolicyChange } from "../store/policy.ts";
+import { Watcher } from "./watcher.ts";
+
+/** The answer to a write goes out after this, acknowledged or not. */
+const acknowledgeLimitMs = 1_000;
+
+export interface PolicyFeedOptions {
+  /** Read from the database just now. */
+  readonly generation: bigint;
+  /** Asks for a reading of the log. */
+  readonly read: () => void;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+export class PolicyFeed {
+  readonly #options: PolicyFeedOptions;
+  readonly #unacknowledged: Counter;
+  readonly #watchers = new Set<Watcher>();
+  readonly #waiting = new Set<() => void>();
+  /** Committed, but a generation before it is still unknown here. */
+  readonly #early = new Map<bigint, readonly string[] | null>();
+  #generation: bigint;
+  #readAt = performance.now();
+  #closed = false;
+
+  constructor(options: PolicyFeedOptions) {
+    this.#options = options;
+    this.#generation = options.generation;
+    const { registry } = options;
+    this.#unacknowledged = new Counter({
+      name: "sluice_policy_unacknowledged_total",
+      help: "Watchers that had not acknowledged a generation when the write that made it was answered.",
+      registers: [registry],
+    });
+    gauge(registry, "sluice_policy_generation", "Highest policy generation that watchers were told.", () =>
+      Number(this.#generation),
+    );
+    gauge(registry, "sluice_policy_watchers", "Processes that watch the policy here.", () => this.#watchers.size);
+    gauge(
+      registry,
+      "sluice_policy_log_silence_seconds",
+      "Seconds since the policy log was last read; above 3 this process is cut off from its database.",
+      () => (performance.now() - this.#readAt) / 1000,
+    );
+  }
+
+  /** Everything up to this one has been told. */
+  get generation(): bigint {
+    return this.#generation;
+  }
+
+  join(): Watcher {
+    const watcher = new Watcher(this.#generation, () => this.#progressed());
+    if (this.#closed) watcher.close();
+    this.#watchers.add(watcher);
+    return watcher;
+  }
+
+  leave(watcher: Watcher): void {
+    if (watcher.silent) this.#options.log.warn({ process: watcher.process }, "policy watcher fell silent");
+    this.#watchers.delete(watcher);
+    this.#progressed();
+  }
+
+  /** Settles when every watcher enforces the change, or at the limit. Call it once the change is committed. */
+  async enforced({ generation, keyHashes }: PolicyChange): Promise<void> {
+    if (keyHashes.length > 0) this.#receive(generation, keyHashes);
+    if (generation > this.#generation) this.#options.read();
+    const late = await this.#acknowledged(generation);
+    for (const { process, applied } of late) {
+      this.#unacknowledged.inc();
+      this.#options.log.warn({ process, applied, generation }, "policy change not acknowledged in time");
+    }
+  }
+
+  /** What the log says. */
+  caughtUp({ since, current, changes }: PolicyReading): void {
+    this.#readAt = performance.now();
+    for (const { generation, keyHashes } of changes) this.#receive(generation, keyHashes);
+    // Rows that were trimmed, more rows than one reading takes, or a database that was set back to an earlier day.
+    if (current > this.#generation || current < since) this.#restart(current);
+    this.#tell([]);
+  }
+
+  /** Ends every watch, so that none holds up the drain. */
+  close(): void {
+    this.#closed = true;
+    for (const watcher of this.#watchers) watcher.close();
+  }
+
+  #receive(generation: bigint, keyHashes: readonly string[] | null): void {
+    if (generation > this.#generation) this.#early.set(generation, keyHashes);
+    for (;;) {
+      const next = this.#early.get(this.#generation + 1n);
+      if (next === undefined) return;
+      this.#generation += 1n;
+      this.#early.delete(this.#generation);
+      this.#tell(next);
+    }
+  }
+
+  #restart(generation: bigint): void {
+    this.#generation = generation;
+    this.#early.clear();
+    this.#tell(null);
+  }
+
+  #tell(keyHashes: readonly string[] | null): void {
+    for (const watcher of this.#watchers) watcher.tell(this.#generation, keyHashes);
+  }
+
+  #progressed(): void {
+    for (const check of this.#waiting) check();
+  }
+
+  /** Those that have not acknowledged when the time is up. Who joins later forgets everything first. */
+  #acknowledged(generation: bigint): Promise<Watcher[]> {
+    const joined = [...this.#watchers];
+    const late = () => joined.filter((watcher) => this.#watchers.has(watcher) && watcher.applied < generation);
+    return new Promise((resolve) => {
+      const settle = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(check);
+        resolve(late());
+      };
+      const check = () => {
+        if (late().length === 0) settle();
+      };
+      const timer = setTimeout(settle, acknowledgeLimitMs);
+      this.#waiting.add(check);
+      check();
+    });
+  }
+}

@@ -1,0 +1,84 @@
+/** The tables of admin-svc, one interface each, as Kysely sees them. */
+import type { ColumnType, Generated, JSONColumnType } from "kysely";
+
+/** Given by the database, never written by us. */
+type Stamp = ColumnType<Date, never, never>;
+
+/** A bigint arrives as text: a number would round it. */
+type BigInteger = ColumnType<string, bigint, bigint>;
+
+export interface WorkspacesTable {
+  id: string;
+  name: string;
+  created_at: Stamp;
+}
+
+export interface ApiKeysTable {
+  /** SHA-256 of the whole key, lower-case hexadecimal. */
+  hash: string;
+  workspace_id: string;
+  name: string;
+  kind: "inference" | "management";
+  /** The key with its middle left out, for people. */
+  label: string;
+  expires_at: Date | null;
+  revoked_at: ColumnType<Date | null, never, Date>;
+  created_at: Stamp;
+}
+
+/** One rule of a guardrail, as it is stored. */
+export interface StoredFilter {
+  readonly pattern: string;
+  readonly label: string | null;
+  readonly action: "block";
+}
+
+export interface GuardrailsTable {
+  id: Generated<string>;
+  workspace_id: string;
+  name: string;
+  content_filters: JSONColumnType<StoredFilter[]>;
+  created_at: Stamp;
+  updated_at: Stamp;
+}
+
+export interface GuardrailKeyAssignmentsTable {
+  /** The primary key: a key holds at most one guardrail. */
+  key_hash: string;
+  guardrail_id: string;
+  created_at: ColumnType<Date, never, Date>;
+}
+
+export interface EndUsersTable {
+  workspace_id: string;
+  user: string;
+  is_active: Generated<boolean>;
+  created_at: Stamp;
+  updated_at: ColumnType<Date, never, Date>;
+}
+
+export interface PolicyGenerationTable {
+  /** Always true: there is one row. */
+  id: Generated<boolean>;
+  generation: BigInteger;
+}
+
+export interface PolicyLogTable {
+  generation: BigInteger;
+  /** Null means every key. */
+  key_hashes: string[] | null;
+  created_at: Stamp;
+}
+
+export interface Database {
+  workspaces: WorkspacesTable;
+  api_keys: ApiKeysTable;
+  guardrails: GuardrailsTable;
+  guardrail_key_assignments: GuardrailKeyAssignmentsTable;
+  end_users: EndUsersTable;
+  policy_generation: PolicyGenerationTable;
+  policy_log: PolicyLogTable;
+}
+
+/** The workspace that the first migration makes. */
+export const defaultWorkspaceId = "00000000-0000-4000-8000-000000000001";

@@ -1,0 +1,63 @@
+/** Registered end users. Registration is a record; it never decides whether inference is allowed. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "./database.ts";
+
+export interface EndUserRow {
+  readonly user: string;
+  readonly is_active: boolean;
+  /** Epoch microseconds: a Date would lose the digits in which two quick updates differ. */
+  readonly created_at_us: string;
+  readonly updated_at_us: string;
+}
+
+const microseconds = (column: "created_at" | "updated_at"): RawBuilder<string> =>
+  sql<string>`(extract(epoch from ${sql.ref(column)}) * 1000000)::bigint`;
+
+const columns = [
+  "user",
+  "is_active",
+  microseconds("created_at").as("created_at_us"),
+  microseconds("updated_at").as("updated_at_us"),
+] as const;
+
+/** Undefined when the workspace has registered this end user before. */
+export function createEndUser(
+  database: Kysely<Database>,
+  workspaceId: string,
+  user: string,
+): Promise<EndUserRow | undefined> {
+  return database
+    .insertInto("end_users")
+    .values({ workspace_id: workspaceId, user })
+    .onConflict((conflict) => conflict.columns(["workspace_id", "user"]).doNothing())
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+/** Each write is later than the one before, also when nothing changes and when the clock stepped back. */
+export function updateEndUser(
+  database: Kysely<Database>,
+  workspaceId: string,
+  user: string,
+  isActive: boolean,
+): Promise<EndUserRow | undefined> {
+  return database
+    .updateTable("end_users")
+    .set({
+      is_active: isActive,
+      updated_at: sql<Date>`greatest(clock_timestamp(), updated_at + interval '1 microsecond')`,
+    })
+    .where("workspace_id", "=", workspaceId)
+    .where("user", "=", user)
+    .returning(columns)
+    .executeTakeFirst();
+}
+
+export function listEndUsers(database: Kysely<Database>, workspaceId: string): Promise<EndUserRow[]> {
+  return database
+    .selectFrom("end_users")
+    .select(columns)
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("user")
+    .execute();
+}

@@ -1,0 +1,125 @@
+/** API keys: only their hashes are here. */
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import type { ApiKeysTable, Database } from "./database.ts";
+import { type PolicyChange, recordChange } from "./policy.ts";
+import { transact } from "./transaction.ts";
+
+export type KeyRow = Selectable<ApiKeysTable>;
+
+export interface NewKey {
+  readonly workspaceId: string;
+  readonly name: string;
+  /** As `mintKey` makes it. */
+  readonly key: string;
+  readonly expiresAt?: Date | null;
+}
+
+/** The key with its middle left out: enough to recognise it, useless to anybody else. */
+const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
+
+/** The stored key, or undefined when its hash is known already: a revoked key stays revoked. */
+export function createKey(database: Kysely<Database>, key: NewKey): Promise<KeyRow | undefined> {
+  return transact(database, async (transaction) => {
+    const row = await insertKey(transaction, key);
+    // Whoever tried this key too early holds it as unknown.
+    if (row) await recordChange(transaction, [row.hash]);
+    return row;
+  });
+}
+
+function insertKey(transaction: Transaction<Database>, key: NewKey): Promise<KeyRow | undefined> {
+  return transaction
+    .insertInto("api_keys")
+    .values({
+      hash: hashKey(key.key),
+      workspace_id: key.workspaceId,
+      name: key.name,
+      kind: kindOfKey(key.key) === KeyKind.MANAGEMENT ? "management" : "inference",
+      label: labelOf(key.key),
+      expires_at: key.expiresAt ?? null,
+    })
+    .onConflict((conflict) => conflict.column("hash").doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+/** An enabled key that has not expired, by the database's clock. */
+export function findLiveKey(database: Kysely<Database>, hash: string): Promise<KeyRow | undefined> {
+  return database
+    .selectFrom("api_keys")
+    .selectAll()
+    .where("hash", "=", hash)
+    .where("revoked_at", "is", null)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", sql<Date>`now()`)]))
+    .executeTakeFirst();
+}
+
+/** A key as a list shows it. */
+export type ListedKey = KeyRow & { readonly guardrail_id: string | null };
+
+export function listKeys(database: Kysely<Database>, workspaceId: string): Promise<ListedKey[]> {
+  return database
+    .selectFrom("api_keys")
+    .leftJoin("guardrail_key_assignments", "key_hash", "hash")
+    .selectAll("api_keys")
+    .select("guardrail_id")
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("api_keys.created_at")
+    .orderBy("hash")
+    .execute();
+}
+
+/** What was done, or undefined when the workspace has no such key. */
+export function revokeKey(
+  database: Kysely<Database>,
+  workspaceId: string,
+  hash: string,
+): Promise<PolicyChange | undefined> {
+  return transact(database, async (transaction) => {
+    const key = await lockKey(transaction, workspaceId, hash);
+    if (!key) return undefined;
+    if (key.revoked_at !== null) return recordChange(transaction, []);
+    await revokeLocked(transaction, hash);
+    return recordChange(transaction, [hash]);
+  });
+}
+
+/** A new key with the name, kind, expiry and guardrail of the old one, which is revoked; undefined when that is unknown or revoked. */
+export function rotateKey(
+  database: Kysely<Database>,
+  workspaceId: string,
+  hash: string,
+  mint: (kind: KeyRow["kind"]) => string,
+): Promise<{ readonly row: KeyRow; readonly key: string } | undefined> {
+  return transact(database, async (transaction) => {
+    const old = await lockKey(transaction, workspaceId, hash);
+    if (!old || old.revoked_at !== null) return undefined;
+    const key = mint(old.kind);
+    const row = await insertKey(transaction, { workspaceId, name: old.name, key, expiresAt: old.expires_at });
+    if (!row) throw new Error("a freshly minted key exists already");
+    await transaction
+      .updateTable("guardrail_key_assignments")
+      .set({ key_hash: row.hash })
+      .where("key_hash", "=", hash)
+      .execute();
+    await revokeLocked(transaction, hash);
+    await recordChange(transaction, [hash, row.hash]);
+    return { row, key };
+  });
+}
+
+function lockKey(transaction: Transaction<Database>, workspaceId: string, hash: string): Promise<KeyRow | undefined> {
+  return transaction
+    .selectFrom("api_keys")
+    .selectAll()
+    .where("hash", "=", hash)
+    .where("workspace_id", "=", workspaceId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+async function revokeLocked(transaction: Transaction<Database>, hash: string): Promise<void> {
+  await transaction.deleteFrom("guardrail_key_assignments").where("key_hash", "=", hash).execute();
+  await transaction.updateTable("api_keys").set({ revoked_at: sql<Date>`now()` }).where("hash", "=", hash).execute();
+}

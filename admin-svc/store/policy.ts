@@ -1,0 +1,43 @@
+/**
+ * The policy generation and the log of what each one changed.
+ *
+ * The counter is one row. Its lock is held from the bump to the commit, so generations become visible in order and without holes;
+ * hence it is the last statement of a transaction, and the lock is short.
+ */
+import { type Kysely, type Transaction, sql } from "kysely";
+import type { Database } from "./database.ts";
+
+export const policyChannel = "sluice_policy";
+
+/** What a write did to the policy. */
+export interface PolicyChange {
+  /** From this generation on the write is in force. */
+  readonly generation: bigint;
+  /** Keys whose policy changed; empty when the write changed nothing. */
+  readonly keyHashes: readonly string[];
+}
+
+/** Bumps the generation and tells every listener at commit. Call it last. */
+export async function recordChange(
+  transaction: Transaction<Database>,
+  keyHashes: readonly string[],
+): Promise<PolicyChange> {
+  if (keyHashes.length === 0) return { generation: await currentGeneration(transaction), keyHashes };
+  const { rows } = await sql<{ generation: string }>`
+    with bumped as (update policy_generation set generation = generation + 1 returning generation),
+         logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped)
+    select generation, pg_notify(${policyChannel}, generation::text) from bumped`.execute(transaction);
+  const [row] = rows;
+  if (row === undefined) throw new Error("policy_generation has no row");
+  return { generation: BigInt(row.generation), keyHashes };
+}
+
+export async function currentGeneration(database: Kysely<Database>): Promise<bigint> {
+  const row = await database.selectFrom("policy_generation").select("generation").executeTakeFirstOrThrow();
+  return BigInt(row.generation);
+}
+
+/** A watcher that asks for what is no longer here is told to forget everything. */
+export async function trimPolicyLog(database: Kysely<Database>): Promise<void> {
+  await database.deleteFrom("policy_log").where("created_at", "<", sql<Date>`now() - interval '1 day'`).execute();
+}

@@ -1,0 +1,60 @@
+/** Connections to Postgres: every wait on them has a limit, and losing one is an error of its query, never of the process. */
+import { Kysely, PostgresDialect } from "kysely";
+import { type ClientConfig, Pool } from "pg";
+import type { Database } from "./database.ts";
+
+export interface ConnectionLimits {
+  readonly max: number;
+  /** 0 means none. */
+  readonly statementTimeoutMs: number;
+  /** 0 means none. */
+  readonly lockTimeoutMs: number;
+}
+
+/** Point reads behind every request of an unknown key; a pool of their own, so that bulk writes never stand in their way. */
+export const readLimits: ConnectionLimits = { max: 4, statementTimeoutMs: 2_000, lockTimeoutMs: 2_000 };
+
+/** Bulk writes wait for each other's keys; the gateway gives them 10 s. */
+export const writeLimits: ConnectionLimits = { max: 8, statementTimeoutMs: 8_000, lockTimeoutMs: 2_000 };
+
+/** One command at a time, at the pace of a person. */
+export const cliLimits: ConnectionLimits = { max: 2, statementTimeoutMs: 0, lockTimeoutMs: 10_000 };
+
+/** A starter waits for the migration lock as long as another starter migrates. */
+export const migrationLimits: ConnectionLimits = { max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 };
+
+export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "max">): ClientConfig {
+  return {
+    connectionString: databaseUrl,
+    application_name: "sluice-admin",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: 1_000,
+    idle_in_transaction_session_timeout: 5_000,
+    ...(limits.lockTimeoutMs > 0 && { lock_timeout: limits.lockTimeoutMs }),
+    ...(limits.statementTimeoutMs > 0 && {
+      statement_timeout: limits.statementTimeoutMs,
+      // The server's own limit comes first unless the server is gone without a word.
+      query_timeout: limits.statementTimeoutMs + 1_000,
+    }),
+  };
+}
+
+/** Opens lazily: the first query connects. `lost` hears of connections that broke. */
+export function openDatabase(
+  databaseUrl: string,
+  limits: ConnectionLimits,
+  lost: (error: Error) => void,
+): Kysely<Database> {
+  const pool = new Pool({
+    ...connection(databaseUrl, limits),
+    max: limits.max,
+    idleTimeoutMillis: 30_000,
+    // A connection that fell silent would otherwise be handed out for ever.
+    maxLifetimeSeconds: 300,
+  });
+  pool.on("error", lost);
+  // The pool does not listen to a client that is in use, whose query reports the loss: an error that nobody hears ends the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}

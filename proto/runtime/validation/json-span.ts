@@ -1,0 +1,96 @@
+/** Finding and copying parts of a JSON text without parsing it. Only for texts that the scanner has accepted. */
+import type { Member, Span } from "./json-scan.ts";
+
+const quote = 0x22;
+const backslash = 0x5c;
+const comma = 0x2c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+
+/** The members of the object that begins at `start`. */
+export function membersOf(bytes: Buffer, start = 0): Member[] {
+  const members: Member[] = [];
+  let at = skipSpace(bytes, start + 1);
+  while (bytes[at] === quote) {
+    const keyEnd = skipString(bytes, at);
+    const key = JSON.parse(bytes.toString("utf8", at, keyEnd)) as string;
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = skipValue(bytes, valueStart);
+    members.push({ key, start: valueStart, end });
+    at = next(bytes, end);
+  }
+  return members;
+}
+
+/** The elements of the array that begins at `start`. */
+export function elementsOf(bytes: Buffer, start = 0): Span[] {
+  const elements: Span[] = [];
+  let at = skipSpace(bytes, start + 1);
+  while (at < bytes.length && bytes[at] !== closeBracket) {
+    const end = skipValue(bytes, at);
+    elements.push({ start: at, end });
+    at = next(bytes, end);
+  }
+  return elements;
+}
+
+/** The text as one line; without line breaks in it, as it is. Nothing is rounded or reordered, as a second parser would. */
+export function oneLine(bytes: Buffer): string {
+  if (!bytes.includes(0x0a) && !bytes.includes(0x0d)) return bytes.toString("utf8");
+  const kept = Buffer.allocUnsafe(bytes.length);
+  let length = 0;
+  let at = 0;
+  while (at < bytes.length) {
+    const end = bytes[at] === quote ? skipString(bytes, at) : at + 1;
+    if (!isSpace(bytes[at])) length += bytes.copy(kept, length, at, end);
+    at = end;
+  }
+  return kept.toString("utf8", 0, length);
+}
+
+/** First byte of what follows the comma after `end`; the closing bracket when no comma does. */
+function next(bytes: Buffer, end: number): number {
+  const at = skipSpace(bytes, end);
+  return bytes[at] === comma ? skipSpace(bytes, at + 1) : at;
+}
+
+const isSpace = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(bytes[at])) at++;
+  return at;
+}
+
+/** @param from the opening quote */
+function skipString(bytes: Buffer, from: number): number {
+  let at = from + 1;
+  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  return at + 1;
+}
+
+function skipValue(bytes: Buffer, from: number): number {
+  const byte = bytes[from];
+  if (byte === quote) return skipString(bytes, from);
+  if (byte === openBrace || byte === openBracket) return skipContainer(bytes, from);
+  let at = from;
+  while (at < bytes.length && !endsWord(bytes[at])) at++;
+  return at;
+}
+
+const endsWord = (byte: number | undefined): boolean =>
+  byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
+
+function skipContainer(bytes: Buffer, from: number): number {
+  let at = from;
+  let depth = 0;
+  do {
+    const byte = bytes[at];
+    if (byte === openBrace || byte === openBracket) depth++;
+    else if (byte === closeBrace || byte === closeBracket) depth--;
+    at = byte === quote ? skipString(bytes, at) : at + 1;
+  } while (depth > 0 && at < bytes.length);
+  return at;
+}

@@ -1,0 +1,45 @@
+/** Everything that is wrong with a request, collected so that one answer names all of it. */
+import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
+
+export interface Problem {
+  /** Where, as the client wrote it: `input.0.content.1.image_url`. */
+  readonly path: string;
+  /** What, naming the limit. */
+  readonly message: string;
+}
+
+/** A hostile body can be wrong in 200,000 places; nobody reads more than these. */
+const maxIssues = 20;
+
+export class Problems {
+  readonly #issues: Problem[] = [];
+  #count = 0;
+
+  get empty(): boolean {
+    return this.#count === 0;
+  }
+
+  add(path: string, message: string): void {
+    this.#count++;
+    if (this.#issues.length < maxIssues) this.#issues.push({ path, message });
+  }
+
+  /** @throws Fault INVALID_REQUEST that shows the first problem and lists the others in its metadata */
+  throwIfAny(): void {
+    const [first] = this.#issues;
+    if (!first) return;
+    const more = this.#count > 1 ? ` (and ${this.#count - 1} more)` : "";
+    throw new Fault(FaultReason.INVALID_REQUEST, `${first.path}: ${first.message}${more}`, {
+      origin: FaultOrigin.CLIENT,
+      metadata: { error_type: "invalid_request", param: first.path, issues: this.#issues },
+    });
+  }
+}
+
+/** A single problem as a fault. */
+export function invalid(path: string, message: string): Fault {
+  return new Fault(FaultReason.INVALID_REQUEST, `${path}: ${message}`, {
+    origin: FaultOrigin.CLIENT,
+    metadata: { error_type: "invalid_request", param: path, issues: [{ path, message }] },
+  });
+}

@@ -1,0 +1,45 @@
+/** How text is measured and what it may hold: lengths are Unicode code points, everywhere. */
+import type { Problems } from "./problems.ts";
+
+/** Length in code points: what a person would count, and what Postgres counts. */
+export function codePointLength(text: string): number {
+  let length = text.length;
+  for (let at = 0; at < text.length - 1; at++) {
+    if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
+      length--;
+      at++;
+    }
+  }
+  return length;
+}
+
+/** Counts only when it must: there are never more code points than UTF-16 units, and never fewer than half of them. */
+export function isLongerThan(text: string, limit: number): boolean {
+  if (text.length <= limit) return false;
+  return text.length > 2 * limit || codePointLength(text) > limit;
+}
+
+/** Whether every surrogate has its other half. */
+export const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+
+/** Postgres cannot store it, and C libraries end at it. */
+export const hasNul = (text: string): boolean => text.includes("\0");
+
+/** The Unicode property and two invisible characters that editors leave behind: U+200B and U+FEFF. */
+const surroundingSpace = /^[\p{White_Space}\u200b\ufeff]|[\p{White_Space}\u200b\ufeff]$/u;
+
+export const hasSurroundingSpace = (text: string): boolean => surroundingSpace.test(text);
+
+/** Text by which something is stored, found or compared. */
+export function checkIdentifier(path: string, text: string, limit: number, problems: Problems): void {
+  if (isLongerThan(text, limit)) problems.add(path, `at most ${limit} characters`);
+  if (hasNul(text)) problems.add(path, "must not contain NUL");
+  if (!isWellFormed(text)) problems.add(path, "must be well-formed Unicode");
+}
+
+/** A registered end user: what can be stored once and found again. */
+export function checkEndUser(path: string, user: string, problems: Problems): void {
+  if (user === "") problems.add(path, "at least 1 character");
+  checkIdentifier(path, user, 512, problems);
+  if (hasSurroundingSpace(user)) problems.add(path, "must not begin or end with white space");
+}

@@ -1,0 +1,26 @@
+/** Where UTF-8 goes wrong: only for the message of a refusal, the decision itself is the platform's. */
+
+/** Offset of the first byte that begins no valid sequence; the length when there is none. */
+export function firstInvalidUtf8(bytes: Uint8Array): number {
+  let at = 0;
+  while (at < bytes.length) {
+    const length = sequenceLength(bytes, at);
+    if (length === 0) break;
+    at += length;
+  }
+  return at;
+}
+
+/** Length of the valid sequence at an offset, 0 when there is none. */
+function sequenceLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at] as number;
+  if (lead < 0x80) return 1;
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4) return 0;
+  for (let i = 1; i < length; i++) if (((bytes[at + i] ?? 0) & 0xc0) !== 0x80) return 0;
+  const second = bytes[at + 1] as number;
+  const overlong = (lead === 0xe0 && second < 0xa0) || (lead === 0xf0 && second < 0x90);
+  const surrogate = lead === 0xed && second > 0x9f;
+  const beyond = lead === 0xf4 && second > 0x8f;
+  return overlong || surrogate || beyond ? 0 : length;
+}

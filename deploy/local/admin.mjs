@@ -1,0 +1,30 @@
+/** `npm run admin -- NOUN VERB ...`: the CLI of admin-svc, on the database of the house that runs here or the one in DATABASE_URL. */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { prepareOrExit } from "./prepare.mjs";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+function databaseUrl() {
+  if (process.env.DATABASE_URL) return process.env.DATABASE_URL;
+  const given = process.env.SLUICE_DATA_DIR;
+  try {
+    return JSON.parse(readFileSync(join(given ? resolve(given) : join(root, ".sluice"), "database.json"), "utf8")).url;
+  } catch (error) {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const argv = process.argv.slice(2);
+const url = databaseUrl();
+const offline =
+  argv.length === 0 || argv.some((argument) => argument === "--help" || argument === "-h") || argv[1] === "mint";
+if (url === undefined && !offline) {
+  process.stderr.write("No house runs here: start the house first (npm start) or set DATABASE_URL.\n");
+  process.exit(1);
+}
+await prepareOrExit();
+const { runCli } = await import("@sluice/admin-svc/cli.js");
+process.exitCode = await runCli(argv, { databaseUrl: url, stdout: process.stdout, stderr: process.stderr });

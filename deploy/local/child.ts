@@ -1,0 +1,71 @@
+/** One child process: started with its output in a log file, ended by a signal and, when that does not help, by force. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+
+/** A process that is up. */
+export interface Running {
+  readonly pid: number;
+  /** Settles when the process is gone and says how it ended. */
+  readonly exited: Promise<string>;
+  /** Lets it finish what it has begun. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+interface SpawnedChild {
+  readonly pid: number;
+  readonly exited: Promise<string>;
+  readonly child: ChildProcess;
+}
+
+/** @throws when the program cannot be started at all */
+export function spawnChild(
+  command: string,
+  args: readonly string[],
+  options: { log: string; environment?: NodeJS.ProcessEnv },
+): Promise<SpawnedChild> {
+  const output = openSync(options.log, "a", 0o600);
+  // A process group of its own: Ctrl-C in the terminal reaches the supervisor only, which stops the house in order.
+  const child = spawn(command, args, {
+    detached: true,
+    stdio: ["ignore", output, output],
+    ...(options.environment && { env: options.environment }),
+  });
+  closeSync(output);
+  const exited = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("spawn", () => resolve({ pid: child.pid as number, exited, child }));
+  });
+}
+
+/** Signals the child and waits for its end; after the limit it is killed. */
+export async function end(
+  child: ChildProcess,
+  exited: Promise<string>,
+  signal: NodeJS.Signals,
+  limitMs: number,
+): Promise<void> {
+  child.kill(signal);
+  const timer = new AbortController();
+  const late = delay(limitMs, "late", { signal: timer.signal }).catch(() => "in time");
+  if ((await Promise.race([exited, late])) === "late") child.kill("SIGKILL");
+  timer.abort();
+  await exited;
+}
+
+/** The end of a log file, for people who look at the terminal. */
+export function lastLines(path: string, count: number): string {
+  const file = openSync(path, "r");
+  try {
+    const size = fstatSync(file).size;
+    const tail = Buffer.alloc(Math.min(size, 16_384));
+    readSync(file, tail, 0, tail.length, size - tail.length);
+    return tail.toString("utf8").trimEnd().split("\n").slice(-count).join("\n");
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,68 @@
+/** The house in one command: Postgres, the services and what they need to know of each other. */
+import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { banner } from "./banner.ts";
+import { RecordKeeper, baseUrlOf } from "./house-record.ts";
+import { portsOf, requireFree } from "./ports.ts";
+import { readKeys, readSecrets } from "./secrets.ts";
+import { readSettings } from "./settings.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+async function start(): Promise<void> {
+  const settings = readSettings(process.env);
+  const { file, leftOut } = loadHouse(settings.config, process.env);
+  const ports = portsOf(settings);
+  const record = await RecordKeeper.claim(settings.dataDir, ports);
+  process.once("exit", () => record.release());
+  await requireFree(ports);
+  const keys = readKeys(settings);
+  const secrets = readSecrets(settings);
+  const supervisor = new Supervisor({ settings, ports, keys, secrets, record, environment: process.env, say });
+  handleSignals(supervisor);
+  await startOrEnd(supervisor);
+  const model = file.models.find(({ id }) => id === "sluice/echo") ?? file.models[0];
+  say(
+    banner({
+      baseUrl: baseUrlOf(ports),
+      keys,
+      model: model?.id ?? "sluice/echo",
+      leftOut,
+      logsDir: supervisor.logsDir,
+      startedInMs: performance.now(),
+    }),
+  );
+}
+
+async function startOrEnd(supervisor: Supervisor): Promise<void> {
+  try {
+    await supervisor.start();
+  } catch (error) {
+    // Ended by a signal while it started: whoever handles the signal exits.
+    if (supervisor.stopping) await new Promise(() => undefined);
+    await supervisor.kill();
+    throw error;
+  }
+}
+
+/** The first signal lets open requests finish, the second ends them. */
+function handleSignals(supervisor: Supervisor): void {
+  const onSignal = () => {
+    if (supervisor.stopping) return end(supervisor.kill(), 1);
+    say("stopping: open requests are finished first; the same signal again ends them");
+    end(supervisor.stop(), 0);
+  };
+  process.on("SIGINT", onSignal);
+  process.on("SIGTERM", onSignal);
+}
+
+function end(done: Promise<void>, code: number): void {
+  done.then(() => process.exit(code), fail);
+}
+
+function fail(error: unknown): never {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+start().catch(fail);

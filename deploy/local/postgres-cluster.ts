@@ -1,0 +1,86 @@
+/** The files of a Postgres server: made once, by whom they are owned, and what an earlier server left in them. */
+import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import {
+  existsSync,
+  lchownSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import type { Binaries, Identity } from "./postgres-binaries.ts";
+import { commandOf, signal, waitUntilGone } from "./processes.ts";
+
+export const databaseUser = "sluice";
+
+/** The password of the database, made at the first start and readable by its owner only. */
+export function passwordIn(dataDir: string): { file: string; password: string } {
+  const file = join(dataDir, "password");
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
+  return { file, password: readFileSync(file, "utf8").trim() };
+}
+
+/** Makes the cluster under another name first: a start that is cut short leaves nothing that looks like a cluster. */
+export function createCluster(cluster: string, passwordFile: string, binaries: Binaries, identity: Identity): void {
+  const draft = `${cluster}.new`;
+  rmSync(draft, { recursive: true, force: true });
+  const [command, ...args] = [
+    ...identity.prefix,
+    binaries.initdb,
+    `--pgdata=${draft}`,
+    `--username=${databaseUser}`,
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin", // the same order of texts on every machine, whatever locales it has
+    "--builtin-locale=C.UTF-8",
+    "--no-instructions",
+  ];
+  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8" });
+  if (status !== 0) {
+    throw new Error(`The database could not be created:\n${error?.message ?? `${stdout}${stderr}`.trim()}`);
+  }
+  renameSync(draft, cluster);
+}
+
+/** Hands the files to the user as whom Postgres will run; differs from before only when the machine's rules changed. */
+export function own(cluster: string, { uid, gid }: Identity): void {
+  if (process.getuid?.() !== 0 || statSync(cluster).uid === uid) return;
+  lchownSync(cluster, uid, gid);
+  for (const path of readdirSync(cluster, { recursive: true, encoding: "utf8" })) {
+    lchownSync(join(cluster, path), uid, gid);
+  }
+}
+
+/** What `postmaster.pid` says, or undefined when there is none. */
+export function readPostmaster(cluster: string): { pid: number; ready: boolean } | undefined {
+  try {
+    const lines = readFileSync(join(cluster, "postmaster.pid"), "utf8").split("\n");
+    return { pid: Number(lines[0]), ready: lines[7]?.trim() === "ready" };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Stops a server that outlived its supervisor. A file whose process number now means something else is removed: Postgres
+ * would take that process for a server and refuse to start.
+ */
+export async function stopLeftover(cluster: string): Promise<void> {
+  const leftover = readPostmaster(cluster);
+  if (leftover === undefined) return;
+  const command = commandOf(leftover.pid);
+  if (command?.includes(cluster)) {
+    signal(leftover.pid, "SIGINT");
+    if (await waitUntilGone(leftover.pid, 10_000)) return;
+    signal(leftover.pid, "SIGQUIT");
+    if (await waitUntilGone(leftover.pid, 10_000)) return;
+    throw new Error(`An earlier Postgres, process ${leftover.pid}, does not stop.`);
+  }
+  if (command === undefined || !command.includes("postgres")) rmSync(join(cluster, "postmaster.pid"), { force: true });
+}

@@ -1,0 +1,184 @@
+/** Makes a checkout runnable: installs what the lock file says and builds, each only when needed. Plain Node, no dependencies. */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const modules = join(root, "node_modules");
+const stamp = join(modules, ".sluice-lock");
+// In a folder that git ignores, that npm leaves alone and that is ours.
+const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
+
+/** Progress goes to standard error, so that what a command prints stays clean. */
+const say = (line) => process.stderr.write(`${line}\n`);
+
+export async function prepare() {
+  requireNode();
+  const release = await acquire();
+  try {
+    await install();
+    await build();
+  } finally {
+    release();
+  }
+}
+
+function requireNode() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major > 20 || (major === 20 && minor >= 19)) return;
+  throw new Error(`Sluice needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath}).`);
+}
+
+async function install() {
+  const lockText = readFileSync(join(root, "package-lock.json"), "utf8");
+  const hash = createHash("sha256").update(lockText).digest("hex");
+  const wanted = `${hash} node${process.versions.node.split(".")[0]} ${process.platform}-${process.arch}\n`;
+  if (readIfPresent(stamp) === wanted) return;
+  if (!npmInstalled(JSON.parse(lockText))) {
+    say("installing dependencies: npm ci");
+    // Gone first: an installation that is cut short must not look whole.
+    rmSync(stamp, { force: true });
+    rmSync(join(modules, ".package-lock.json"), { force: true });
+    const npm = npmCommand();
+    await run(npm.command, [...npm.args, "ci", "--no-progress"], "npm ci");
+  }
+  writeFileSync(stamp, wanted);
+}
+
+/** Whether npm's own record of node_modules agrees with the lock file, as after a `npm ci` by hand. */
+function npmInstalled(lockFile) {
+  const text = readIfPresent(join(modules, ".package-lock.json"));
+  if (text === undefined) return false;
+  const installed = JSON.parse(text).packages;
+  return Object.entries(lockFile.packages).every(([path, entry]) => {
+    if (!path.startsWith("node_modules/") || entry.link || !fitsHere(entry)) return true;
+    return installed[path]?.version === entry.version && existsSync(join(root, path, "package.json"));
+  });
+}
+
+function fitsHere(entry) {
+  if (entry.libc?.includes("musl")) return false;
+  return (entry.os?.includes(process.platform) ?? true) && (entry.cpu?.includes(process.arch) ?? true);
+}
+
+/** npm belongs to a Node: the one that runs us, else the one on the path. */
+function npmCommand() {
+  const beside = join(dirname(process.execPath), "..", "lib", "node_modules", "npm", "bin", "npm-cli.js");
+  const given = process.env.npm_execpath;
+  const script = given?.endsWith(".js") && existsSync(given) ? given : beside;
+  return existsSync(script) ? { command: process.execPath, args: [script] } : { command: "npm", args: [] };
+}
+
+async function build() {
+  const rooms = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")).references.map(({ path }) => path);
+  for (const room of rooms) removeOrphans(join(root, room));
+  if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo")))) say("building: tsc -b");
+  const compiler = join(modules, "typescript", "bin", "tsc");
+  await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
+}
+
+/** The compiler never removes what it once wrote: without this a test whose source is gone would still run. */
+function removeOrphans(room) {
+  const compiled = join(room, "dist");
+  if (!existsSync(compiled)) return;
+  for (const file of readdirSync(compiled, { recursive: true })) {
+    if (!file.endsWith(".js") || existsSync(join(room, file.replace(/js$/, "ts")))) continue;
+    const base = join(compiled, file.slice(0, -3));
+    for (const suffix of [".js", ".js.map", ".d.ts"]) rmSync(base + suffix, { force: true });
+  }
+}
+
+/** Runs a tool silently; what it said is shown only when it fails. */
+async function run(command, args, title) {
+  const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const output = [];
+  child.stdout.on("data", (chunk) => output.push(chunk));
+  child.stderr.on("data", (chunk) => output.push(chunk));
+  const code = await new Promise((resolve, reject) => {
+    child.on("error", (error) => reject(new Error(`${title} could not be started: ${error.message}`)));
+    child.on("close", (code, signal) => resolve(code ?? signal));
+  });
+  if (code === 0) return;
+  process.stderr.write(Buffer.concat(output));
+  throw new Error(`${title} failed (${code}).`);
+}
+
+/** One at a time in a checkout: two compilers or installers would write the same files. */
+async function acquire() {
+  mkdirSync(dirname(lock), { recursive: true });
+  const mine = `${lock}.${process.pid}`;
+  writeFileSync(mine, String(process.pid));
+  let told = false;
+  try {
+    while (!tryLink(mine)) {
+      const holder = readIfPresent(lock);
+      if (holder === undefined) continue;
+      if (!isAlive(Number(holder))) {
+        discardStale(holder);
+        continue;
+      }
+      if (!told) say(`waiting for process ${holder}, which is preparing this checkout`);
+      told = true;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  return () => rmSync(lock, { force: true });
+}
+
+/** A link appears whole, with its content, or not at all. */
+function tryLink(mine) {
+  try {
+    linkSync(mine, lock);
+    return true;
+  } catch (error) {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Takes the dead holder's lock away; if another process was faster and holds it now, gives it back. */
+function discardStale(holder) {
+  const aside = `${lock}.stale.${process.pid}`;
+  try {
+    renameSync(lock, aside);
+  } catch (error) {
+    if (error.code === "ENOENT") return;
+    throw error;
+  }
+  if (readIfPresent(aside) !== holder) tryLink(aside);
+  rmSync(aside, { force: true });
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
+}
+
+function readIfPresent(path) {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Prepares, or says what is wrong and ends the process. */
+export async function prepareOrExit() {
+  try {
+    await prepare();
+  } catch (error) {
+    say(error.message);
+    process.exit(1);
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await prepareOrExit();

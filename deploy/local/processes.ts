@@ -1,0 +1,67 @@
+/** Questions about processes by id, and the tie that ends a child with its parent. */
+import { execFileSync, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** The command line of a process, so that a recorded id is not mistaken for a newer process; undefined when it is gone. */
+export function commandOf(pid: number): string | undefined {
+  if (!isAlive(pid)) return undefined;
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+  } catch {
+    return commandByPs(pid);
+  }
+}
+
+function commandByPs(pid: number): string | undefined {
+  try {
+    return execFileSync("ps", ["-o", "command=", "-p", String(pid)], { encoding: "utf8" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends the signal unless the process is already gone. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** For processes that are not our children, whose end nobody reports. */
+export async function waitUntilGone(pid: number, limitMs: number): Promise<boolean> {
+  const end = performance.now() + limitMs;
+  while (isAlive(pid)) {
+    if (performance.now() > end) return false;
+    await delay(10);
+  }
+  return true;
+}
+
+/**
+ * Ends `pid` when this process ends, however it ends: a shell waits at a pipe that the kernel closes for us.
+ * Without it a supervisor that is killed would leave services that hold the ports.
+ * @returns how to untie; call it once the child is gone, before its id can mean another process
+ */
+export function tie(pid: number, name: "INT" | "KILL"): () => void {
+  const guard = spawn("/bin/sh", ["-c", `read -r _; kill -${name} ${pid}`], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  guard.on("error", () => undefined);
+  guard.unref();
+  (guard.stdin as Socket).unref();
+  return () => void guard.kill("SIGKILL");
+}

@@ -1,0 +1,61 @@
+/** Keys and secrets of the house: what the operator gives wins, the rest is made once and kept in the data folder. */
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { readJson, writePrivateJson } from "./files.ts";
+import type { Settings } from "./settings.ts";
+
+export interface Credential {
+  readonly value: string;
+  readonly origin: "environment" | "kept" | "new";
+}
+
+export interface Credentials {
+  readonly managementKey: Credential;
+  readonly apiKey: Credential;
+  /** Where keys that the operator did not give are kept. */
+  readonly keysFile: string;
+}
+
+/** The first management key and the first inference key. */
+export function readKeys(settings: Settings): Credentials {
+  const keysFile = join(settings.dataDir, "keys.json");
+  const kept = (readJson(keysFile) ?? {}) as { management_key?: string; api_key?: string };
+  const managementKey = choose(settings.SLUICE_BOOTSTRAP_MANAGEMENT_KEY, kept.management_key, () =>
+    mintKey(KeyKind.MANAGEMENT),
+  );
+  const apiKey = choose(settings.SLUICE_BOOTSTRAP_API_KEY, kept.api_key, () => mintKey(KeyKind.INFERENCE));
+  if (managementKey.origin === "new" || apiKey.origin === "new") {
+    writePrivateJson(keysFile, {
+      ...kept,
+      ...(managementKey.origin === "new" && { management_key: managementKey.value }),
+      ...(apiKey.origin === "new" && { api_key: apiKey.value }),
+    });
+  }
+  return { managementKey, apiKey, keysFile };
+}
+
+export interface Secrets {
+  /** By which the services of a house know each other. */
+  readonly serviceToken: string;
+  /** Shared by replicas; identities are hashed with it. */
+  readonly secret: string;
+}
+
+export function readSecrets(settings: Settings): Secrets {
+  const file = join(settings.dataDir, "secrets.json");
+  const kept = (readJson(file) ?? {}) as { service_token?: string; secret?: string };
+  const make = () => randomBytes(32).toString("hex");
+  const complete = { service_token: kept.service_token ?? make(), secret: kept.secret ?? make() };
+  if (kept.service_token === undefined || kept.secret === undefined) writePrivateJson(file, complete);
+  return {
+    serviceToken: settings.SLUICE_SERVICE_TOKEN ?? complete.service_token,
+    secret: settings.SLUICE_SECRET ?? complete.secret,
+  };
+}
+
+function choose(given: string | undefined, kept: string | undefined, mint: () => string): Credential {
+  if (given !== undefined) return { value: given, origin: "environment" };
+  if (kept !== undefined) return { value: kept, origin: "kept" };
+  return { value: mint(), origin: "new" };
+}

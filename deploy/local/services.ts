@@ -1,0 +1,135 @@
+/** The three services as child processes: what each is told, and nothing more. */
+import { get } from "node:http";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Running, end, spawnChild } from "./child.ts";
+import type { InferencePorts, Ports } from "./ports.ts";
+import { tie } from "./processes.ts";
+import type { Credentials, Secrets } from "./secrets.ts";
+import { type Settings, root } from "./settings.ts";
+
+export interface Service {
+  readonly name: string;
+  readonly script: string;
+  readonly healthPort: number;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+export interface House {
+  readonly settings: Settings;
+  readonly ports: Ports;
+  readonly secrets: Secrets;
+  readonly keys: Credentials;
+  readonly databaseUrl: string;
+  /** The environment of the supervisor. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** What any Node process may need from the machine. */
+const machine = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_OPTIONS", "NODE_EXTRA_CA_CERTS"];
+/** Not for everyone: each service that may know one of these is given it by name. */
+const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
+
+const script = (room: string) => join(root, room, "dist", "main.js");
+
+function common({ settings, secrets, environment }: House): NodeJS.ProcessEnv {
+  const passed = Object.entries(environment).filter(
+    ([name]) => (machine.includes(name) || name.startsWith("SLUICE_")) && !confined.test(name),
+  );
+  return {
+    ...Object.fromEntries(passed),
+    SLUICE_CONFIG: settings.config,
+    SLUICE_SERVICE_TOKEN: secrets.serviceToken,
+    SLUICE_DRAIN_DELAY_MS: String(settings.SLUICE_DRAIN_DELAY_MS),
+    SLUICE_DRAIN_LIMIT_MS: String(settings.SLUICE_DRAIN_LIMIT_MS),
+  };
+}
+
+export function adminService(house: House): Service {
+  const { ports, keys, databaseUrl } = house;
+  return {
+    name: "admin-svc",
+    script: script("admin-svc"),
+    healthPort: ports.admin_health,
+    environment: {
+      ...common(house),
+      DATABASE_URL: databaseUrl,
+      SLUICE_ADMIN_PORT: String(ports.admin),
+      SLUICE_ADMIN_HEALTH_PORT: String(ports.admin_health),
+      SLUICE_BOOTSTRAP_MANAGEMENT_KEY: keys.managementKey.value,
+      SLUICE_BOOTSTRAP_API_KEY: keys.apiKey.value,
+    },
+  };
+}
+
+export function inferenceServices(house: House): Service[] {
+  return house.ports.inference.map((ports, n) => ({
+    name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
+    script: script("inference-svc"),
+    healthPort: ports.health,
+    environment: inferenceEnvironment(house, ports),
+  }));
+}
+
+/** Providers are configured by variables of any name, so this service gets all that no other one owns. */
+function inferenceEnvironment(house: House, ports: InferencePorts): NodeJS.ProcessEnv {
+  const passed = Object.entries(house.environment).filter(([name]) => !confined.test(name));
+  return {
+    ...Object.fromEntries(passed),
+    ...common(house),
+    SLUICE_SECRET: house.secrets.secret,
+    SLUICE_INFERENCE_PORT: String(ports.rpc),
+    SLUICE_INFERENCE_HEALTH_PORT: String(ports.health),
+    ...(ports.http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(ports.http) }),
+    SLUICE_ADMIN_ADDRESS: `127.0.0.1:${house.ports.admin}`,
+  };
+}
+
+export function gatewayService(house: House): Service {
+  const { ports, secrets } = house;
+  return {
+    name: "gateway",
+    script: script("gateway"),
+    healthPort: ports.gateway_health,
+    environment: {
+      ...common(house),
+      SLUICE_SECRET: secrets.secret,
+      SLUICE_PORT: String(ports.gateway),
+      SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
+      SLUICE_INFERENCE_ADDRESSES: ports.inference.map(({ rpc }) => `127.0.0.1:${rpc}`).join(","),
+      SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+    },
+  };
+}
+
+export async function startService(service: Service, log: string, drainLimitMs: number): Promise<Running> {
+  const { pid, exited, child } = await spawnChild(process.execPath, ["--enable-source-maps", service.script], {
+    log,
+    environment: service.environment,
+  });
+  const untie = tie(pid, "KILL");
+  void exited.then(untie);
+  return {
+    pid,
+    exited,
+    // The service ends itself at its drain limit; a little later it is stuck.
+    stop: () => end(child, exited, "SIGTERM", drainLimitMs + 5_000),
+    kill: () => end(child, exited, "SIGKILL", 5_000),
+  };
+}
+
+/** Waits until /readyz answers 200. */
+export async function untilReady(service: Service, signal: AbortSignal): Promise<void> {
+  while (!(await isReady(service.healthPort))) await delay(20, undefined, { signal });
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ host: "127.0.0.1", port, path: "/readyz", agent: false, timeout: 1_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    })
+      .on("timeout", (request: { destroy(): void }) => request?.destroy())
+      .on("error", () => resolve(false));
+  });
+}

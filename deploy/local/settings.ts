@@ -1,0 +1,56 @@
+/** What the operator can set for the house on this machine; everything has a default. */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { milliseconds, readEnvironment, secret } from "@sluice/proto/runtime/config.js";
+import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { z } from "zod";
+
+/** The checkout: this file is deploy/local/dist/settings.js in it. */
+export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+const fixedPort = (fallback: number) => z.coerce.number().int().min(1).max(65_535).default(fallback);
+
+const key = (kind: KeyKind) =>
+  z.string().refine((text) => kindOfKey(text) === kind, {
+    message: `not ${kind === KeyKind.MANAGEMENT ? "a management" : "an inference"} key; npm run admin -- keys mint prints a valid one`,
+  });
+
+const schema = z.object({
+  SLUICE_PORT: fixedPort(8080),
+  SLUICE_INFERENCE_PORT: fixedPort(8081),
+  SLUICE_ADMIN_PORT: fixedPort(8082),
+  SLUICE_POSTGRES_PORT: fixedPort(8083),
+  SLUICE_GATEWAY_HEALTH_PORT: fixedPort(9080),
+  SLUICE_INFERENCE_HEALTH_PORT: fixedPort(9081),
+  SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
+  SLUICE_INFERENCE_HTTP_PORT: fixedPort(1).optional(),
+  SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(1).max(32).default(1),
+  SLUICE_DATA_DIR: z.string().optional(),
+  SLUICE_CONFIG: z.string().optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  SLUICE_BOOTSTRAP_MANAGEMENT_KEY: key(KeyKind.MANAGEMENT).optional(),
+  SLUICE_BOOTSTRAP_API_KEY: key(KeyKind.INFERENCE).optional(),
+  SLUICE_SERVICE_TOKEN: secret.optional(),
+  SLUICE_SECRET: secret.optional(),
+  // Nobody balances over the processes of one machine, so nobody needs time to look elsewhere.
+  SLUICE_DRAIN_DELAY_MS: milliseconds(0),
+  SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
+});
+
+export type Settings = Readonly<z.infer<typeof schema>> & { readonly dataDir: string; readonly config: string };
+
+export function readSettings(environment: NodeJS.ProcessEnv): Settings {
+  const settings = readEnvironment(schema, environment);
+  return {
+    ...settings,
+    dataDir: settings.SLUICE_DATA_DIR === undefined ? join(root, ".sluice") : resolve(settings.SLUICE_DATA_DIR),
+    config: configPath(settings.SLUICE_CONFIG),
+  };
+}
+
+function configPath(given: string | undefined): string {
+  if (given !== undefined) return resolve(given);
+  const own = join(root, "sluice.yaml");
+  return existsSync(own) ? own : join(root, "deploy/local/sluice.yaml");
+}

@@ -1,0 +1,5 @@
+/** `npm start`: prepares the checkout, then runs the house in this same process, so that signals reach it directly. */
+import { prepareOrExit } from "./prepare.mjs";
+
+await prepareOrExit();
+await import("./dist/main.js");

@@ -29,16 +29,20 @@ export class Problems {
     const [first] = this.#issues;
     if (!first) return;
     const more = this.#count > 1 ? ` (and ${this.#count - 1} more)` : "";
-    throw new Fault(FaultReason.INVALID_REQUEST, `${first.path}: ${first.message}${more}`, {
+    throw new Fault(FaultReason.INVALID_REQUEST, `${sentence(first)}${more}`, {
       origin: FaultOrigin.CLIENT,
       metadata: { error_type: "invalid_request", param: first.path, issues: this.#issues },
     });
   }
 }
 
+/** A message that begins with its path is a sentence already. */
+const sentence = ({ path, message }: Problem): string =>
+  message.startsWith(`${path} `) ? message : `${path}: ${message}`;
+
 /** A single problem as a fault. */
 export function invalid(path: string, message: string): Fault {
-  return new Fault(FaultReason.INVALID_REQUEST, `${path}: ${message}`, {
+  return new Fault(FaultReason.INVALID_REQUEST, sentence({ path, message }), {
     origin: FaultOrigin.CLIENT,
     metadata: { error_type: "invalid_request", param: path, issues: [{ path, message }] },
   });

@@ -1,0 +1,58 @@
+/** PATCH /end-users/{user}: the registration state of an end user. */
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
+import { z } from "zod";
+import { administration, readObject } from "../http/administration.ts";
+import { decodeSegment, rawPath } from "../http/path.ts";
+
+const bodyLimitBytes = 4_096;
+const timeoutMs = 5_000;
+
+const change = z.strictObject({ is_active: z.boolean("required, true or false") });
+
+export const updateEndUser = administration(async ({ admin, token }, caller, request) => {
+  const user = userOf(rawPath(request));
+  const { is_active: isActive } = await readObject(request, bodyLimitBytes, change);
+  const method = EndUserService.method.updateEndUser;
+  const input = create(method.input, { user, isActive });
+  const { endUser } = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
+  if (!endUser?.createdAt || !endUser.updatedAt) throw new Fault(FaultReason.INTERNAL);
+  return {
+    data: {
+      user: endUser.user,
+      is_active: endUser.isActive,
+      created_at: instant(endUser.createdAt),
+      updated_at: instant(endUser.updatedAt),
+    },
+  };
+});
+
+const path = /^\/api\/v1\/end-users\/([^/]+)$/;
+
+function userOf(raw: string): string {
+  const segment = path.exec(raw)?.[1];
+  if (segment === undefined) throw notFound("End user not found");
+  const user = decodeSegment(segment, "user");
+  // Clients and proxies resolve dot segments away, so that a request for one is hardly ever meant for it.
+  if (user === "." || user === "..") {
+    throw notFound("The end users . and .. cannot be addressed by path; use the filter of the end-user list");
+  }
+  const problems = new Problems();
+  checkEndUser("user", user, problems);
+  problems.throwIfAny();
+  return user;
+}
+
+const notFound = (message: string): Fault => new Fault(FaultReason.NOT_FOUND, message, { origin: FaultOrigin.CLIENT });
+
+/** ISO 8601 with microseconds, which is what the database keeps: two updates in one millisecond can be told apart. */
+function instant(timestamp: Timestamp): string {
+  const seconds = new Date(Math.floor(timestampMs(timestamp) / 1_000) * 1_000).toISOString().slice(0, 19);
+  const microseconds = String(Math.floor(timestamp.nanos / 1_000)).padStart(6, "0");
+  return `${seconds}.${microseconds}Z`;
+}

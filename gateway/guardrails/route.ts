@@ -1,0 +1,58 @@
+/** POST /guardrails/{id}/assignments/keys and …/remove: which keys a guardrail holds for. */
+import { create } from "@bufbuild/protobuf";
+import type { IncomingMessage } from "node:http";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { hasNul } from "@sluice/proto/runtime/validation/text.js";
+import { z } from "zod";
+import { administration, readObject } from "../http/administration.ts";
+import { decodeSegment, rawPath } from "../http/path.ts";
+
+/** 500 hashes of 64 digits are 34 KB. */
+const bodyLimitBytes = 262_144;
+/** A bulk operation answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
+const timeoutMs = 10_000;
+
+const hash = z
+  .string("must be a string")
+  .min(1, "at least 1 character")
+  .refine((text) => !hasNul(text), "must not contain NUL");
+const keyHashes = z.strictObject({
+  key_hashes: z.array(hash, "must be an array").min(1, "at least 1 element").max(500, "at most 500 elements"),
+});
+
+export const assignKeys = administration(async ({ admin, token, access }, caller, request) => {
+  const method = GuardrailService.method.assignKeys;
+  const input = create(method.input, await listed(request));
+  const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { assigned_count: answer.assignedCount };
+});
+
+export const unassignKeys = administration(async ({ admin, token, access }, caller, request) => {
+  const method = GuardrailService.method.unassignKeys;
+  const input = create(method.input, await listed(request));
+  const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { unassigned_count: answer.unassignedCount };
+});
+
+async function listed(request: IncomingMessage): Promise<{ guardrailId: string; keyHashes: string[] }> {
+  const guardrailId = guardrailOf(rawPath(request));
+  const body = await readObject(request, bodyLimitBytes, keyHashes);
+  return { guardrailId, keyHashes: body.key_hashes };
+}
+
+const path = /^\/api\/v1\/guardrails\/([^/]+)\/assignments\/keys(?:\/remove)?$/;
+/** As they are issued: another spelling of an id names nothing. */
+const guardrailId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function guardrailOf(raw: string): string {
+  const segment = path.exec(raw)?.[1];
+  const id = segment === undefined ? "" : decodeSegment(segment, "id");
+  if (!guardrailId.test(id)) {
+    throw new Fault(FaultReason.NOT_FOUND, "Guardrail not found", { origin: FaultOrigin.CLIENT });
+  }
+  return id;
+}

@@ -1,0 +1,81 @@
+/** What the administration operations have in common: how they are called, read their bodies, and fail. */
+import type { IncomingMessage } from "node:http";
+import type { Client } from "@grpc/grpc-js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { z } from "zod";
+import { readBody } from "./body.ts";
+
+export interface AdministrationParts {
+  /** To admin-svc. */
+  readonly admin: Client;
+  readonly token: string;
+  readonly access: Access;
+}
+
+/** Who calls; the key has been resolved and is a management key. */
+export interface AdministrationCaller {
+  readonly keyHash: string;
+  readonly requestId: string;
+}
+
+/** @returns the object to answer with. @throws Fault */
+export type AdministrationOperation = (
+  parts: AdministrationParts,
+  caller: AdministrationCaller,
+  request: IncomingMessage,
+) => Promise<JsonObject>;
+
+/** An operation whose failures have the statuses that the contract lists for administration. */
+export const administration =
+  (operation: AdministrationOperation): AdministrationOperation =>
+  async (parts, caller, request) => {
+    try {
+      return await operation(parts, caller, request);
+    } catch (error) {
+      throw administrationFault(Fault.from(error));
+    }
+  };
+
+const retryAfterMs = 1_000;
+
+/**
+ * The contract lists neither 408, 413 nor 503 for administration: what is too large or too slow is a bad request, an outage is 500 with the word
+ * that a retry may help. Every operation sets a state, so that a repetition does no harm.
+ */
+export function administrationFault(fault: Fault): Fault {
+  const { message, origin, cause } = fault;
+  switch (fault.reason) {
+    case FaultReason.PAYLOAD_TOO_LARGE:
+      return new Fault(FaultReason.INVALID_REQUEST, message, { origin, cause });
+    case FaultReason.UNAVAILABLE:
+    case FaultReason.DEADLINE_EXCEEDED:
+      return new Fault(FaultReason.INTERNAL, "", {
+        origin,
+        cause: cause ?? fault,
+        retryAfterMs: fault.retryAfterMs || retryAfterMs,
+        shouldRetry: true,
+      });
+    default:
+      return fault;
+  }
+}
+
+/** Reads a body and checks it by its schema. @throws Fault INVALID_REQUEST with every problem and its path */
+export async function readObject<Schema extends z.ZodType>(
+  request: IncomingMessage,
+  limitBytes: number,
+  schema: Schema,
+): Promise<z.infer<Schema>> {
+  const body = await readBody(request, limitBytes);
+  scanObject(body, "body");
+  const result = schema.safeParse(JSON.parse(body.toString("utf8")));
+  if (result.success) return result.data;
+  const problems = new Problems();
+  for (const { path, message } of result.error.issues) problems.add(path.join(".") || "body", message);
+  problems.throwIfAny();
+  throw new Fault(FaultReason.INTERNAL);
+}

@@ -1,0 +1,35 @@
+/** The HTTP server of the edge: what Node would answer by itself is answered in the contract's form. */
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
+import type { Duplex } from "node:stream";
+import { deferContinue } from "./body.ts";
+import { answerClientError } from "./errors.ts";
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** How often Node looks for requests whose headers or bodies take too long. */
+const connectionsCheckingInterval = 5_000;
+
+export function createEdgeServer(handle: Handle): Server {
+  const answering = new WeakMap<Duplex, ServerResponse>();
+  const serve: Handle = (request, response) => {
+    answering.set(request.socket, response);
+    handle(request, response);
+  };
+  // Node answers a missing Host header without a body; http/auth.ts refuses it with one.
+  const server = createServer({ requireHostHeader: false, connectionsCheckingInterval }, serve);
+  // "100 Continue" is sent when somebody wants the body: a bad key is refused before.
+  server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
+    deferContinue(request, () => response.writeContinue());
+    serve(request, response);
+  });
+  // Other expectations are ignored, as most servers do; Node would answer 417, which the contract does not know.
+  server.on("checkExpectation", serve);
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    const response = answering.get(socket);
+    const begun = response?.headersSent === true && !response.writableFinished;
+    // In the middle of an answer a second one would be read as part of the first.
+    if (begun) socket.destroy();
+    else answerClientError(error, socket);
+  });
+  return server;
+}

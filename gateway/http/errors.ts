@@ -1,0 +1,110 @@
+/** Failures on the wire: the contract's body for every status, and headers that tell a client whether to try again. */
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hasUnreadBody } from "./body.ts";
+
+export interface AnswerIds {
+  readonly requestId?: string;
+  readonly generationId?: string;
+}
+
+type Headers = Record<string, string | number>;
+
+/** Answers with a failure. Does nothing useful once headers were sent, except to end the connection. */
+export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerIds = {}): void {
+  if (response.headersSent) return void response.destroy();
+  const body = faultBody(fault);
+  const unread = hasUnreadBody(response.req);
+  response.writeHead(fault.status, {
+    ...headersOf(body, ids),
+    ...retryHeaders(fault),
+    ...(unread && { connection: "close" }),
+  });
+  if (unread) linger(response, body);
+  else response.end(body);
+}
+
+/** Answers with 200 and a JSON value. */
+export function writeJson(response: ServerResponse, value: unknown, ids: AnswerIds = {}): void {
+  const body = Buffer.from(JSON.stringify(value));
+  response.writeHead(200, headersOf(body, ids));
+  response.end(body);
+}
+
+function headersOf(body: Buffer, { requestId, generationId }: AnswerIds): Headers {
+  return {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": body.length,
+    ...(requestId !== undefined && { "x-request-id": requestId }),
+    ...(generationId !== undefined && { "x-generation-id": generationId }),
+  };
+}
+
+/** `error`, and the receipt verbatim when there is one. */
+function faultBody(fault: Fault): Buffer {
+  const metadata = fault.metadata ?? (fault.status === 401 ? undefined : { error_type: fault.errorType });
+  const error = JSON.stringify({ code: fault.status, message: fault.message, metadata });
+  const receipt = fault.serviceMetadataJson;
+  if (!receipt || receipt.length === 0) return Buffer.from(`{"error":${error}}`);
+  return Buffer.concat([Buffer.from(`{"error":${error},"service_metadata":`), receipt, Buffer.from("}")]);
+}
+
+/** Clients differ in which of the three they read. */
+function retryHeaders(fault: Fault): Headers {
+  const retryAfterMs = Math.ceil(fault.retryAfterMs);
+  return {
+    "x-should-retry": String(fault.shouldRetry),
+    ...(retryAfterMs > 0 && { "retry-after": Math.ceil(retryAfterMs / 1_000), "retry-after-ms": retryAfterMs }),
+  };
+}
+
+/** Twice the largest body: whoever sends more does not read the answer. */
+const lingerBytes = 67_108_864;
+const lingerMs = 5_000;
+
+/**
+ * Sends the whole answer, and closes only when the client has seen it. To close on bytes that were not read resets the connection, and
+ * a reset can overtake the answer: the client would see a network error in the place of 413.
+ */
+function linger(response: ServerResponse, body: Buffer): void {
+  const request = response.req;
+  let left = lingerBytes;
+  const close = () => {
+    clearTimeout(timer);
+    response.end();
+  };
+  const timer = setTimeout(close, lingerMs);
+  response.write(body);
+  request.on("error", () => {});
+  request.on("end", close).on("close", close);
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) close();
+  });
+  request.resume();
+}
+
+/** What Node's HTTP parser refuses, in the contract's statuses. */
+export function faultOfClientError({ code = "" }: NodeJS.ErrnoException): Fault {
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Fault(FaultReason.DEADLINE_EXCEEDED, "", clientMade);
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new Fault(FaultReason.PAYLOAD_TOO_LARGE, "", clientMade);
+  const what = code === "HPE_HEADER_OVERFLOW" ? "headers of more than 16 KiB" : "it cannot be parsed";
+  return new Fault(FaultReason.INVALID_REQUEST, `Malformed HTTP request: ${what}`, clientMade);
+}
+
+const clientMade = { origin: FaultOrigin.CLIENT };
+const rawLingerMs = 1_000;
+
+/** For 'clientError': there is no response object, so the answer is written by hand. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const fault = faultOfClientError(error);
+  const body = faultBody(fault);
+  const headers = { ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  // Without a reason phrase: it is optional, and several of our statuses have none.
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${fault.status} \r\n${lines.join("")}\r\n`), body]));
+  const timer = setTimeout(() => socket.destroy(), rawLingerMs);
+  socket.on("close", () => clearTimeout(timer));
+}

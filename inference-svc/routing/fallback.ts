@@ -1,0 +1,99 @@
+/**
+ * Tries one endpoint after the other until one has committed. Nothing of a failed attempt was given out, so nobody sees it; once an endpoint
+ * has committed, its failure is the turn's.
+ */
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Batch, Turn } from "../turn/turn.ts";
+import { candidatesOf } from "./candidates.ts";
+import type { Catalog, Endpoint } from "./catalog.ts";
+import { collected, withStart } from "./collect.ts";
+import { fitted } from "./needs.ts";
+
+/** About what the caller sent: another endpoint of the same model would say the same. */
+const callersOwn: ReadonlySet<FaultReason> = new Set([
+  FaultReason.INVALID_REQUEST,
+  FaultReason.INVALID_PROMPT,
+  FaultReason.CONTEXT_LENGTH_EXCEEDED,
+  FaultReason.CONTENT_POLICY,
+  FaultReason.PAYLOAD_TOO_LARGE,
+  FaultReason.UNPROCESSABLE,
+]);
+
+interface Failure {
+  readonly provider: string;
+  readonly fault: Fault;
+}
+
+/** @param turnOf asks one endpoint, once */
+export const fallback =
+  (catalog: Catalog, turnOf: (endpoint: Endpoint) => Turn, log: Pick<Logger, "warn">): Turn =>
+  async (request, scope) => {
+    const failures: Failure[] = [];
+    const refusedBy = new Set<string>();
+    for (const [index, endpoint] of candidatesOf(catalog, request).entries()) {
+      if (refusedBy.has(endpoint.model)) continue;
+      throwIfAborted(scope.signal);
+      try {
+        const batches = await attempt(endpoint, turnOf(endpoint), request, scope);
+        scope.trace.selected = index;
+        return batches;
+      } catch (error) {
+        if (scope.signal.aborted) throw error;
+        const fault = Fault.from(error);
+        failures.push({ provider: endpoint.providerName, fault });
+        log.warn(
+          {
+            request_id: scope.requestId,
+            provider: endpoint.provider,
+            model: endpoint.model,
+            status: fault.status,
+            err: fault.cause,
+          },
+          "attempt failed",
+        );
+        if (callersOwn.has(fault.reason)) refusedBy.add(endpoint.model);
+      }
+    }
+    throw summary(failures);
+  };
+
+async function attempt(
+  endpoint: Endpoint,
+  turn: Turn,
+  request: TurnRequest,
+  scope: Scope,
+): Promise<AsyncIterable<Batch>> {
+  const note = (status: number) =>
+    scope.trace.attempts.push({ provider: endpoint.providerName, model: endpoint.model, status });
+  try {
+    const batches = await turn(fitted(request, endpoint), scope);
+    const answer = request.stream ? withStart(endpoint.model, batches) : await collected(endpoint.model, batches);
+    note(200);
+    return answer;
+  } catch (error) {
+    note(Fault.from(error).status);
+    throw error;
+  }
+}
+
+/** What is left to say when all have failed: the last word, with those before it in short. */
+function summary(failures: readonly Failure[]): Fault {
+  const last = failures.at(-1)?.fault ?? new Fault(FaultReason.NO_ENDPOINTS);
+  if (last.reason === FaultReason.INTERNAL) return last;
+  const hints = failures.map(({ fault }) => fault.retryAfterMs).filter((hintMs) => hintMs > 0);
+  const limited = failures.every(({ fault }) => fault.reason === FaultReason.RATE_LIMITED);
+  return last.with({
+    ...(limited && hints.length > 0 && { retryAfterMs: Math.min(...hints) }),
+    metadata: {
+      error_type: last.errorType,
+      ...last.metadata,
+      ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(slim) }),
+    },
+  });
+}
+
+const slim = ({ provider, fault }: Failure) => ({ provider, code: fault.errorType, status: fault.status });

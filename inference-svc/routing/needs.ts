@@ -1,0 +1,76 @@
+/** What a request demands of the model and of the endpoint; and what it merely wishes, which an endpoint that lacks it is not sent. */
+import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Endpoint } from "./catalog.ts";
+
+export interface Need {
+  /** Completes "<model> ...". */
+  readonly refusal: string;
+  model(settings: ModelSettings): boolean;
+  endpoint(endpoint: Endpoint): boolean;
+}
+
+const inputKinds: Readonly<Record<string, string>> = {
+  input_image: "image",
+  input_file: "file",
+  input_audio: "audio",
+  input_video: "video",
+};
+
+export function needsOf(request: TurnRequest): readonly Need[] {
+  const needs: Need[] = [];
+  for (const modality of request.outputModalities) {
+    needs.push(ofModel(`gives no ${modality} output`, (model) => has(model.output_modalities, modality)));
+  }
+  for (const modality of inputModalities(request)) {
+    needs.push(ofModel(`takes no ${modality} input`, (model) => has(model.input_modalities, modality)));
+  }
+  if (request.tools.length > 0) needs.push(ofEndpoint("takes no tools", ["tools"]));
+  if (request.textFormat?.type === "json_schema") {
+    needs.push(ofEndpoint("gives no structured outputs", ["structured_outputs", "response_format"]));
+  }
+  return needs;
+}
+
+const has = (list: readonly string[], value: string): boolean => list.includes(value);
+
+const ofModel = (refusal: string, model: Need["model"]): Need => ({ refusal, model, endpoint: () => true });
+
+const ofEndpoint = (refusal: string, anyOf: readonly string[]): Need => ({
+  refusal,
+  model: () => true,
+  endpoint: ({ supportedParameters }) =>
+    supportedParameters === undefined || anyOf.some((name) => supportedParameters.includes(name)),
+});
+
+function inputModalities(request: TurnRequest): ReadonlySet<string> {
+  const parts = request.input
+    .flatMap((item) => [item.content, item.output])
+    .flatMap((list) => (Array.isArray(list) ? list : []));
+  const kinds = parts.map((part: { type?: unknown } | null) => inputKinds[String(part?.type)]);
+  return new Set(kinds.filter((kind) => kind !== undefined));
+}
+
+type Wish = "temperature" | "topP" | "topK" | "frequencyPenalty" | "presencePenalty" | "topLogprobs" | "reasoning";
+
+const wishes: readonly (readonly [parameter: string, field: Wish])[] = [
+  ["temperature", "temperature"],
+  ["top_p", "topP"],
+  ["top_k", "topK"],
+  ["frequency_penalty", "frequencyPenalty"],
+  ["presence_penalty", "presencePenalty"],
+  ["top_logprobs", "topLogprobs"],
+  ["reasoning", "reasoning"],
+];
+
+/** Without the settings that the endpoint is declared not to know: it would answer 400 to them. */
+export function fitted(request: TurnRequest, endpoint: Endpoint): TurnRequest {
+  const { supportedParameters } = endpoint;
+  if (supportedParameters === undefined) return request;
+  const lacking = wishes.filter(
+    ([parameter, field]) => request[field] !== undefined && !has(supportedParameters, parameter),
+  );
+  if (lacking.length === 0) return request;
+  const fields = new Set<string>(lacking.map(([, field]) => field));
+  return Object.fromEntries(Object.entries(request).filter(([field]) => !fields.has(field))) as unknown as TurnRequest;
+}

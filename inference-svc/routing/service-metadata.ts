@@ -1,0 +1,38 @@
+/** The receipt of a turn: `service_metadata`, out of its account. */
+import type { Trace } from "../turn/scope.ts";
+
+export interface ServiceMetadata {
+  /** The attempt that served, counted from 1; of a failed turn the last one, 0 when nothing reached a provider. */
+  readonly attempt: number;
+  readonly [field: string]: unknown;
+}
+
+export interface MetadataParts {
+  /** The slug that was asked for. */
+  readonly requested: string;
+  /** Of this process. */
+  readonly region: string;
+}
+
+export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
+  const { attempts, candidates, stages, selected } = trace;
+  const served = selected === undefined ? undefined : candidates[selected];
+  return {
+    attempt: attempts.length,
+    ...(attempts.length > 0 && {
+      attempts: attempts.map(({ provider, model, status }) => ({ model, provider, status })),
+    }),
+    endpoints: {
+      available: candidates.map(({ provider, model }, index) => ({ model, provider, selected: index === selected })),
+      total: candidates.length,
+    },
+    ...(served && { generation_time: Math.round(performance.now() - trace.startedAt) }),
+    is_byok: false,
+    params: { policy_generation: Number(trace.policyGeneration) },
+    pipeline: stages,
+    region,
+    requested,
+    strategy: candidates.some(({ model }) => model !== requested) ? "fallback" : "direct",
+    summary: `available=${candidates.length}${served ? `, selected=${served.provider}` : ""}`,
+  };
+}

@@ -1,0 +1,37 @@
+/** What is particular to a provider's wire format. Sockets, timers and queues are the exchange's. */
+import type { TurnRequest } from "../turn/request.ts";
+import type { TurnEvent } from "../turn/turn.ts";
+import type { ProviderError } from "./failure.ts";
+
+/** What is asked where. */
+export interface Target {
+  /** The provider's name of the model. */
+  readonly upstreamModel: string;
+  /** Tier of the endpoint. */
+  readonly tier: string;
+  /** The vendor of the format itself serves: newer names of parameters, and 400 for unknown ones. */
+  readonly original: boolean;
+}
+
+export interface Dialect {
+  /** Appended to the base URL. */
+  readonly path: string;
+  /** @throws Fault when the request cannot be said in this format */
+  body(request: TurnRequest, target: Target): string;
+  /** Reads one answer. */
+  open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
+  /** Out of the JSON body of an error answer; undefined when the body was not JSON. */
+  error(status: number, body: unknown): ProviderError;
+}
+
+/** A whole answer is a stream of one event: there is no second way. */
+export interface Translator {
+  /** A finish reason was seen: when the connection ends now, nothing is missing but figures. */
+  readonly finished: boolean;
+  /** The end was emitted; nothing more is read. */
+  readonly done: boolean;
+  /** @throws Fault for an error inside of the answer, and for what cannot be read */
+  event(name: string | undefined, data: string): void;
+  /** Nothing more comes. @throws Fault when the answer was not finished */
+  close(): void;
+}

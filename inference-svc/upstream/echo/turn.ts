@@ -1,0 +1,94 @@
+/** The built-in model: answers without a provider, the same to the same, and says what it is. For trying out, and for tests. */
+import { setTimeout as wait } from "node:timers/promises";
+import { abortFault, throwIfAborted } from "../../turn/abort.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
+import { type ItemStatus, Output } from "../output.ts";
+import { type Line, inputTokens, scriptOf } from "./script.ts";
+
+/** About the pace of a hosted model. */
+const wordMs = 15;
+
+export const echo: Turn = (request, scope) => {
+  throwIfAborted(scope.signal);
+  const batches = speak(request, scope.signal);
+  return Promise.resolve(batches);
+};
+
+async function* speak(request: TurnRequest, signal: AbortSignal): AsyncIterable<Batch> {
+  let batch: TurnEvent[] = [];
+  const output = new Output((event) => batch.push(event));
+  const budget = request.maxOutputTokens ?? Number.POSITIVE_INFINITY;
+  let spent = 0;
+  let reasoningTokens = 0;
+  const script = scriptOf(request);
+  for (const line of script) {
+    const writer = begin(output, line);
+    const words = line.kind === "reasoning" ? [...line.summary, ...line.words] : line.words;
+    let said = 0;
+    for (; said < words.length && spent < budget; said++, spent++) {
+      writer.say(words[said] ?? "", said);
+      if (line.kind === "reasoning") reasoningTokens++;
+      if (!request.stream) continue;
+      yield batch;
+      batch = [];
+      await pause(signal);
+    }
+    writer.end(said === words.length ? "completed" : "incomplete");
+    if (said < words.length) break;
+  }
+  const wanted = script.reduce((sum, line) => sum + tokensOf(line), 0);
+  const usage = {
+    inputTokens: inputTokens(request),
+    outputTokens: spent,
+    reasoningTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+  };
+  batch.push({ type: "end", outcome: { ...outcomeOf(spent < wanted), usage, serviceTier: "default" } });
+  yield batch;
+}
+
+const tokensOf = (line: Line): number => line.words.length + (line.kind === "reasoning" ? line.summary.length : 0);
+
+const outcomeOf = (cut: boolean): Pick<Outcome, "status" | "reason"> =>
+  cut ? { status: "incomplete", reason: "max_output_tokens" } : { status: "completed" };
+
+async function pause(signal: AbortSignal): Promise<void> {
+  try {
+    await wait(wordMs, undefined, { signal });
+  } catch {
+    throw abortFault(signal);
+  }
+}
+
+interface LineWriter {
+  say(word: string, position: number): void;
+  end(status: ItemStatus): void;
+}
+
+function begin(output: Output, line: Line): LineWriter {
+  switch (line.kind) {
+    case "reasoning": {
+      const reasoning = output.reasoning();
+      const summaryWords = line.summary.length;
+      return {
+        say: (word, position) => (position < summaryWords ? reasoning.summary(0, word) : reasoning.text(0, word)),
+        end: (status) => reasoning.end(status),
+      };
+    }
+    case "call": {
+      const call = output.call(line.name);
+      return { say: (word) => call.arguments(word), end: (status) => call.end(status) };
+    }
+    default: {
+      const message = output.message();
+      const refusal = line.kind === "refusal";
+      const part = message.newPart(refusal ? "refusal" : "output_text");
+      return {
+        say: (word) => (refusal ? message.refusal(part, word) : message.text(part, word)),
+        end: (status) => message.end(status),
+      };
+    }
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * One HTTP call to a provider. All events of one read leave as one batch; reading pauses while too much waits for the consumer. The socket
+ * closes at once when the signal aborts, a limit is passed, or the consumer leaves.
+ */
+import type { IncomingHttpHeaders } from "node:http";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Dispatcher } from "undici";
+import { abortFault } from "../turn/abort.ts";
+import type { Batch, TurnEvent } from "../turn/turn.ts";
+import { type Answer, type AnswerHead, openAnswer } from "./answer.ts";
+import type { Translator } from "./dialect.ts";
+import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
+import { BatchQueue } from "./queue.ts";
+
+/** Some hundred events: little beside what the sockets buffer anyway. */
+const unreadLimitBytes = 256 * 1024;
+/** Above what any model writes in one turn, images included. */
+const answerLimitBytes = 64 * 1024 * 1024;
+/** How long the figures are waited for after the finish reason. */
+const figuresMs = 5_000;
+/** How long the last bytes of an answer are waited for that has been read, so that its connection can be used again. */
+const lingerMs = 1_000;
+
+const over = new Error("the exchange is over");
+
+export interface Call {
+  readonly options: Dispatcher.DispatchOptions;
+  readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
+  readonly signal: AbortSignal;
+  /** Whether deltas are wanted; otherwise nothing is given out before the whole answer is in hand. */
+  readonly stream: boolean;
+  readonly translate: (emit: (event: TurnEvent) => void) => Translator;
+  /** What an error answer stands for. */
+  readonly fault: (head: AnswerHead, body: unknown) => Fault;
+}
+
+type Phase = "headers" | "first event" | "event" | "figures" | "close";
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly #call: Call;
+  readonly #queue: BatchQueue;
+  readonly #translator: Translator;
+  #controller: Dispatcher.DispatchController | undefined;
+  #answer: Answer | undefined;
+  #readBytes = 0;
+  #phase: Phase = "headers";
+  #timer: NodeJS.Timeout | undefined;
+  #flushing = false;
+  #paused = false;
+  /** The answer was read, or failed: what still comes is ignored. */
+  #closed = false;
+  /** Status of the provider's answer; 0 before it came. */
+  status = 0;
+
+  constructor(call: Call) {
+    this.#call = call;
+    this.#queue = new BatchQueue(!call.stream, { taken: () => this.#resume(), left: () => this.#leave() });
+    this.#translator = call.translate((event) => this.#queue.emit(event));
+  }
+
+  /** True once the request may have reached the provider: from then on it may have been billed. */
+  get sent(): boolean {
+    return this.#controller !== undefined;
+  }
+
+  /** @param first comes before what the provider says */
+  start(dispatcher: Dispatcher, first: readonly TurnEvent[]): Promise<AsyncIterable<Batch>> {
+    for (const event of first) this.#queue.emit(event);
+    this.#call.signal.addEventListener("abort", this.#onAbort, { once: true });
+    dispatcher.dispatch(this.#call.options, this);
+    return this.#queue.opened;
+  }
+
+  readonly #onAbort = () => this.#fail(abortFault(this.#call.signal));
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#closed) controller.abort(over);
+    else this.#enter("headers");
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.status = status;
+    this.#step(() => {
+      this.#answer = openAnswer({ status, headers }, this.#call.stream, this.#translator, this.#call.fault);
+      this.#enter(this.#call.stream ? "first event" : "event");
+    });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#closed) return;
+    this.#readBytes += chunk.length;
+    if (this.#queue.open) this.#queue.unreadBytes += chunk.length;
+    this.#step(() => {
+      if (this.#readBytes > answerLimitBytes) throw providerFailed(`answer of more than ${answerLimitBytes} bytes`);
+      this.#answer?.feed(chunk);
+      this.#advance();
+    });
+  }
+
+  onResponseEnd(): void {
+    if (!this.#closed) this.#step(() => this.#answer?.end());
+    clearTimeout(this.#timer);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (!this.#closed) {
+      this.#step(() => {
+        if (!this.#translator.finished) throw this.#socketFault(error);
+        this.#translator.close();
+      });
+    }
+    clearTimeout(this.#timer);
+  }
+
+  #socketFault(error: Error & { code?: string }): Fault {
+    if (error.code === "UND_ERR_CONNECT_TIMEOUT") return providerTimeout("connection", error);
+    return this.#queue.committed ? connectionLost(error) : providerFailed(error.code ?? error.message, error);
+  }
+
+  /** Whatever happens while reading ends the exchange in good order: undici must never see a throw. */
+  #step(read: () => void): void {
+    try {
+      read();
+    } catch (error) {
+      this.#fail(Fault.from(error));
+      return;
+    }
+    if (this.#translator.done) this.#complete();
+    if (this.#flushing) return;
+    this.#flushing = true;
+    // undici calls once a chunk; the microtask runs after the last chunk of the read.
+    queueMicrotask(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    this.#queue.flush();
+    if (this.#closed || this.#paused || this.#queue.unreadBytes <= unreadLimitBytes) return;
+    this.#paused = true;
+    clearTimeout(this.#timer);
+    this.#controller?.pause();
+  }
+
+  #resume(): void {
+    if (!this.#paused || this.#closed) return;
+    this.#paused = false;
+    this.#enter("event");
+    this.#controller?.resume();
+  }
+
+  /** A reader who is done with an answer that has ended costs nothing; otherwise the provider must stop. */
+  #leave(): void {
+    this.#fail(connectionLost());
+  }
+
+  #advance(): void {
+    if (this.#translator.done) return;
+    if (this.#translator.finished) {
+      if (this.#phase !== "figures") this.#enter("figures");
+    } else if (this.#phase === "event") this.#timer?.refresh();
+    else if (this.#queue.committed) this.#enter("event");
+  }
+
+  #enter(phase: Phase): void {
+    clearTimeout(this.#timer);
+    this.#phase = phase;
+    this.#timer = setTimeout(() => this.#expire(), this.#limitMs());
+  }
+
+  #limitMs(): number {
+    const { headers_ms, first_event_ms, idle_ms } = this.#call.timeouts;
+    const limits = { headers: headers_ms, "first event": first_event_ms, event: idle_ms };
+    return { ...limits, figures: Math.min(figuresMs, idle_ms), close: lingerMs }[this.#phase];
+  }
+
+  #expire(): void {
+    if (this.#phase === "close") return this.#controller?.abort(over);
+    if (this.#phase !== "figures") return this.#fail(providerTimeout(this.#phase));
+    this.#step(() => this.#translator.close());
+  }
+
+  #complete(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+    this.#queue.end();
+    this.#enter("close");
+  }
+
+  #fail(fault: Fault): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+    this.#queue.fail(fault);
+    this.#controller?.abort(over);
+    queueMicrotask(() => this.#queue.flush());
+  }
+}

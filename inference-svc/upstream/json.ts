@@ -1,0 +1,49 @@
+/** JSON as providers send and take it: read with suspicion, written with parts that somebody else wrote. */
+import { providerFailed } from "./failure.ts";
+
+export type JsonObject = { readonly [field: string]: unknown };
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** @throws Fault when the text is not a JSON object */
+export function parseObject(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw providerFailed("not JSON", cause);
+  }
+  if (!isObject(value)) throw providerFailed("not a JSON object");
+  return value;
+}
+
+export const objects = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** "" for everything but a string. */
+export const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A count that fits into 32 bits; providers have sent negative ones, huge ones and strings. */
+export function count(value: unknown): number {
+  const number = Math.floor(Number(typeof value === "number" || typeof value === "string" ? value : 0));
+  return number > 0 ? Math.min(number, 0xffff_ffff) : 0;
+}
+
+/** JSON text that is put into a body as it stands: parsing and writing it again would round its numbers. */
+export class Verbatim {
+  readonly json: string;
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
+/** A JSON object; fields that are undefined are left out. */
+export const objectJson = (fields: JsonObject): string =>
+  `{${Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${JSON.stringify(name)}:${value instanceof Verbatim ? value.json : JSON.stringify(value)}`)
+    .join(",")}}`;
+
+/** A JSON array of such objects. */
+export const arrayJson = (entries: readonly JsonObject[]): Verbatim =>
+  new Verbatim(`[${entries.map(objectJson).join(",")}]`);

@@ -1,0 +1,139 @@
+/** The configured providers, each with its dialect, its connections and its keys. */
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { Pool } from "undici";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Turn } from "../turn/turn.ts";
+import type { AnswerHead } from "./answer.ts";
+import { chat } from "./chat/dialect.ts";
+import type { Dialect, Target } from "./dialect.ts";
+import { echo } from "./echo/turn.ts";
+import { Exchange } from "./exchange.ts";
+import { providerFault } from "./failure.ts";
+import { KeyRing } from "./keys.ts";
+import { redacted } from "./redacted.ts";
+import { responses } from "./responses/dialect.ts";
+import { retryAfterMs } from "./retry-after.ts";
+
+/** What of an endpoint matters here. */
+export interface Destination {
+  /** Id of the provider. */
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly tier: string;
+}
+
+export interface Upstreams {
+  /** The turn that asks exactly there, once. */
+  turn(destination: Destination): Turn;
+  /** Waits for running exchanges. */
+  close(): Promise<void>;
+}
+
+const dialects: Readonly<Record<string, Dialect>> = { chat, responses };
+
+/** uvicorn, under which most self-hosted servers run, closes idle connections after 5 s without saying so. */
+const keepAliveMs = 4_000;
+const headersLimitBytes = 64 * 1024;
+/** The vendor of both formats. */
+const originalHost = "api.openai.com";
+
+/** @param version of the house, for the user agent */
+export function openUpstreams(providers: readonly ProviderSettings[], version: string): Upstreams {
+  const pools: Pool[] = [];
+  const byId = new Map<string, (destination: Destination) => Turn>();
+  for (const provider of providers) {
+    const dialect = dialects[provider.dialect];
+    if (dialect === undefined || provider.base_url === undefined) {
+      byId.set(provider.id, () => echo);
+      continue;
+    }
+    const url = new URL(provider.base_url);
+    const pool = openPool(url, provider);
+    pools.push(pool);
+    byId.set(provider.id, httpProvider(provider, url, dialect, pool, `sluice/${version}`));
+  }
+  return {
+    turn: (destination) => byId.get(destination.provider)?.(destination) ?? unknownProvider(destination),
+    close: async () => void (await Promise.all(pools.map((pool) => pool.close()))),
+  };
+}
+
+function unknownProvider(destination: Destination): Turn {
+  return () => Promise.reject(new Fault(FaultReason.INTERNAL, "", { cause: new Error(destination.provider) }));
+}
+
+const openPool = (url: URL, provider: ProviderSettings): Pool =>
+  new Pool(url.origin, {
+    pipelining: 1,
+    connect: { timeout: provider.timeouts.connect_ms },
+    keepAliveTimeout: keepAliveMs,
+    maxHeaderSize: headersLimitBytes,
+    // The exchange has timers of its own, one a phase.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+function httpProvider(provider: ProviderSettings, url: URL, dialect: Dialect, pool: Pool, userAgent: string) {
+  const keys = new KeyRing(provider.api_keys ?? []);
+  const path = `${url.pathname.replace(/\/$/, "")}${dialect.path}${url.search}`;
+  const original = url.hostname === originalHost;
+
+  function fault(head: AnswerHead, body: unknown): Fault {
+    const hint = retryAfterMs(head.headers);
+    return providerFault({ ...dialect.error(head.status, body), ...(hint !== undefined && { retryAfterMs: hint }) });
+  }
+
+  function open(request: TurnRequest, scope: Scope, target: Target, body: string, key: string | undefined): Exchange {
+    return new Exchange({
+      options: {
+        path,
+        method: "POST",
+        body,
+        headers: {
+          "content-type": "application/json",
+          accept: request.stream ? "text/event-stream" : "application/json",
+          "accept-encoding": "identity",
+          "user-agent": userAgent,
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        },
+      },
+      timeouts: provider.timeouts,
+      signal: scope.signal,
+      stream: request.stream,
+      translate: (emit) => dialect.open(request, target, emit),
+      fault,
+    });
+  }
+
+  return (destination: Destination): Turn => {
+    const target: Target = { upstreamModel: destination.upstreamModel, tier: destination.tier, original };
+    return async (request, scope) => {
+      const body = dialect.body(request, target);
+      const debug = request.echoUpstreamBody && request.stream;
+      const first = debug ? [{ type: "debug" as const, bodyJson: redacted(body) }] : [];
+      for (let again = true; ; again = false) {
+        throwIfAborted(scope.signal);
+        const key = keys.take();
+        const exchange = open(request, scope, target, body, key);
+        try {
+          return await exchange.start(pool, first);
+        } catch (error) {
+          const failure = Fault.from(error);
+          keys.note(key, exchange.status, failure.retryAfterMs);
+          // A connection that broke before it carried a byte cannot have been billed.
+          if (!again || exchange.sent || !wasReset(failure)) throw failure;
+        }
+      }
+    };
+  };
+}
+
+const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
+
+function wasReset(failure: Fault): boolean {
+  const cause = failure.cause instanceof Error ? failure.cause.cause : undefined;
+  return cause instanceof Error && resets.has((cause as NodeJS.ErrnoException).code);
+}

@@ -12,7 +12,7 @@ const closeBracket = 0x5d;
 /** The members of the object that begins at `start`. */
 export function membersOf(bytes: Buffer, start = 0): Member[] {
   const members: Member[] = [];
-  let at = skipSpace(bytes, start + 1);
+  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
   while (bytes[at] === quote) {
     const keyEnd = skipString(bytes, at);
     const key = JSON.parse(bytes.toString("utf8", at, keyEnd)) as string;
@@ -27,7 +27,7 @@ export function membersOf(bytes: Buffer, start = 0): Member[] {
 /** The elements of the array that begins at `start`. */
 export function elementsOf(bytes: Buffer, start = 0): Span[] {
   const elements: Span[] = [];
-  let at = skipSpace(bytes, start + 1);
+  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
   while (at < bytes.length && bytes[at] !== closeBracket) {
     const end = skipValue(bytes, at);
     elements.push({ start: at, end });

@@ -1,0 +1,77 @@
+/** Every kind of item and tool that the contract names, so that "not built" and "does not exist" are different answers. */
+
+const hosted = [
+  "web_search",
+  "web_fetch",
+  "datetime",
+  "image_generation",
+  "advisor",
+  "subagent",
+  "files",
+  "fusion",
+  "search_models",
+  "experimental__search_models",
+  "apply_patch",
+  "bash",
+  "shell",
+  "tool_search",
+].map((name) => `service:${name}`);
+
+/** Kinds that appear as items only. */
+const hostedItems = ["code_interpreter", "file_search", "browser_use", "text_editor", "memory", "mcp"].map(
+  (name) => `service:${name}`,
+);
+
+export const itemKinds: ReadonlySet<string> = new Set([
+  "message",
+  "reasoning",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "apply_patch_call",
+  "apply_patch_call_output",
+  "local_shell_call",
+  "local_shell_call_output",
+  "shell_call",
+  "shell_call_output",
+  "mcp_list_tools",
+  "mcp_approval_request",
+  "mcp_approval_response",
+  "mcp_call",
+  "web_search_call",
+  "file_search_call",
+  "image_generation_call",
+  "code_interpreter_call",
+  "computer_call",
+  "computer_call_output",
+  "compaction",
+  "context_compaction",
+  "additional_tools",
+  "agent_message",
+  "configuration_update",
+  "tool_search_call",
+  "tool_search_output",
+  ...hosted,
+  ...hostedItems,
+]);
+
+export const toolKinds: ReadonlySet<string> = new Set([
+  "function",
+  "web_search",
+  "web_search_2025_08_26",
+  "web_search_preview",
+  "web_search_preview_2025_03_11",
+  "file_search",
+  "computer_use_preview",
+  "code_interpreter",
+  "mcp",
+  "image_generation",
+  "local_shell",
+  "shell",
+  "apply_patch",
+  "custom",
+  "namespace",
+  "tool_search",
+  ...hosted,
+]);

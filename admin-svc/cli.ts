@@ -101,7 +101,8 @@ const helpOfCommand = (noun: string, verb: string, { usage, summary, details }: 
 /** Ours, or one of node:util parseArgs. */
 function isUsage(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
-  return error instanceof Error && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+  const coded = typeof error === "object" && error !== null && "code" in error;
+  return coded && String(error.code).startsWith("ERR_PARSE_ARGS");
 }
 
 /** Never a stack: what is unexpected is named by its message alone. */
@@ -112,10 +113,11 @@ function explain(error: unknown): { message: string; code: number } {
   return { message: `failed: ${reasonOf(error)}`, code: 1 };
 }
 
-/** An AggregateError, one for each address tried, has no text of its own. */
+/** An error with one cause for each address tried has no text of its own. */
 function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(", ");
-  return error instanceof Error ? error.message : String(error);
+  if (typeof error !== "object" || error === null) return String(error);
+  if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(reasonOf).join(", ");
+  return "message" in error ? String(error.message) : "unknown error";
 }
 
 const script = process.argv[1];

@@ -3,6 +3,7 @@ import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import type { AddressInfo } from "node:net";
 import { openAdmin } from "./admin.ts";
 import { type Config, readConfig } from "./config.ts";
 
@@ -11,9 +12,9 @@ async function main(config: Config): Promise<void> {
   const lifecycle = new Lifecycle(log);
   const registry = openMetrics("admin-svc");
   lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
-  await serveProbes(config.healthPort, lifecycle, registry);
+  const probes = await serveProbes(config.healthPort, lifecycle, registry);
   const { port } = await openAdmin({ ...config, lifecycle, log, registry });
-  log.info({ port }, "ready");
+  log.info({ port, healthPort: (probes.address() as AddressInfo).port }, "ready");
 }
 
 try {

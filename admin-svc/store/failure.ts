@@ -26,10 +26,10 @@ export function isConflict(error: unknown): boolean {
 
 /** True when the database is away, busy or too slow, and the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
   if (error instanceof DatabaseError) return passing.some((prefix) => error.code?.startsWith(prefix));
+  if (typeof error !== "object" || error === null) return false;
+  // The system's own errors name their call; a host with several addresses gives one for each.
   if ("syscall" in error) return true;
-  // Every address of the host refused.
-  if (error instanceof AggregateError) return error.errors.every(isOutage);
-  return lostConnection.test(error.message);
+  if ("errors" in error && Array.isArray(error.errors)) return error.errors.every(isOutage);
+  return "message" in error && lostConnection.test(String(error.message));
 }

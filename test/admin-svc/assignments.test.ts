@@ -1,0 +1,204 @@
+/** Bulk assignment and removal through real gRPC. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { revokeKey } from "@sluice/admin-svc/store/keys.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  addKeys,
+  addWorkspace,
+  assign,
+  bearer,
+  openHouse,
+  unassign,
+} from "./house.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const holders = async (keyHashes: string[]) => {
+  const rows = await house.database
+    .selectFrom("guardrail_key_assignments")
+    .selectAll()
+    .where("key_hash", "in", keyHashes)
+    .execute();
+  return new Map(rows.map((row) => [row.key_hash, row.guardrail_id]));
+};
+
+function shuffled(list: readonly string[]): string[] {
+  const copy = [...list];
+  for (let i = copy.length - 1; i > 0; i--) {
+    const j = Math.floor(Math.random() * (i + 1));
+    [copy[i], copy[j]] = [copy[j] as string, copy[i] as string];
+  }
+  return copy;
+}
+
+test("eight clients assign the same 500 keys to two guardrails: all or nothing, none fails", async () => {
+  const keyHashes = await addKeys(house.database, 500);
+  const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
+  const clients = Array.from({ length: 8 }, () => dial(`127.0.0.1:${house.port}`));
+  const admin = bearer(house.managementKey);
+  for (let round = 0; round < 20; round++) {
+    const before = await currentGeneration(house.database);
+    const answers = await Promise.all(
+      clients.map((client, i) => assign(client, guardrails[i % 2] as string, shuffled(keyHashes), admin)),
+    );
+    expect(answers.map((answer) => answer.assignedCount)).toEqual(Array(8).fill(500));
+    const held = await holders(keyHashes);
+    expect(held.size).toBe(500);
+    // Every call names every key, so the last one to commit holds all of them.
+    expect(new Set(held.values()).size).toBe(1);
+    const steps = answers.map((answer) => Number(answer.generation - before));
+    // At most one generation for each call, and none that no answer names.
+    expect(Math.max(...steps)).toBeLessThanOrEqual(8);
+    expect(await currentGeneration(house.database)).toBe(before + BigInt(Math.max(...steps)));
+  }
+  for (const client of clients) client.close();
+}, 60_000);
+
+test("overlapping assignments and removals at once: each removal counts exactly the keys that it took", async () => {
+  const keyHashes = await addKeys(house.database, 200);
+  const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
+  const admin = bearer(house.managementKey);
+  for (let round = 0; round < 10; round++) {
+    await assign(house.client, a, keyHashes, admin);
+    const removals = [0, 50, 100].map((start) => unassign(house.client, a, keyHashes.slice(start, start + 100), admin));
+    const moved = assign(house.client, b, shuffled(keyHashes.slice(80, 120)), admin);
+    const counts = (await Promise.all(removals)).map((answer) => answer.unassignedCount);
+    expect((await moved).assignedCount).toBe(40);
+    const held = await holders(keyHashes);
+    expect([...held.values()].every((id) => id === b)).toBe(true);
+    expect(held.size).toBe(40);
+    // A key in 80..119 is taken by a removal or by the move, never by both.
+    const taken = counts.reduce((sum, count) => sum + count, 0);
+    expect(taken).toBeGreaterThanOrEqual(160);
+    expect(taken).toBeLessThanOrEqual(200);
+    await unassign(house.client, b, keyHashes, admin);
+  }
+}, 60_000);
+
+describe("what is counted", () => {
+  test("distinct known keys; an unknown hash, another case and a revoked key are not", async () => {
+    const [first, second, revoked] = (await addKeys(house.database, 3)) as [string, string, string];
+    await revokeKey(house.database, defaultWorkspaceId, revoked);
+    const id = await addGuardrail(house.database);
+    const list = [first, first, second, revoked, "0".repeat(64), "unknown", second.toUpperCase()];
+    const answer = await assign(house.client, id, list, bearer(house.managementKey));
+    expect(answer.assignedCount).toBe(2);
+    expect(await holders([first, second, revoked])).toEqual(
+      new Map([
+        [first, id],
+        [second, id],
+      ]),
+    );
+  });
+
+  test("assigning what a key already holds counts, and is no change of policy", async () => {
+    const keyHashes = await addKeys(house.database, 2);
+    const id = await addGuardrail(house.database);
+    const admin = bearer(house.managementKey);
+    const first = await assign(house.client, id, keyHashes, admin);
+    const again = await assign(house.client, id, keyHashes, admin);
+    expect(again.assignedCount).toBe(2);
+    expect(again.generation).toBe(first.generation);
+    const log = await house.database.selectFrom("policy_log").selectAll().orderBy("generation", "desc").execute();
+    expect(log[0]).toMatchObject({ generation: String(first.generation) });
+    expect(log[0]?.key_hashes?.sort()).toEqual([...keyHashes].sort());
+  });
+
+  test("a removal takes only what holds this guardrail", async () => {
+    const [mine, other, none] = (await addKeys(house.database, 3)) as [string, string, string];
+    const [a, b] = [await addGuardrail(house.database), await addGuardrail(house.database)];
+    const admin = bearer(house.managementKey);
+    await assign(house.client, a, [mine], admin);
+    const { generation } = await assign(house.client, b, [other], admin);
+    expect((await unassign(house.client, b, [mine, none], admin)).unassignedCount).toBe(0);
+    expect(await currentGeneration(house.database)).toBe(generation);
+    const answer = await unassign(house.client, a, [mine, mine, other, none], admin);
+    expect(answer.unassignedCount).toBe(1);
+    expect(answer.generation).toBe(generation + 1n);
+    expect(await holders([mine, other, none])).toEqual(new Map([[other, b]]));
+  });
+});
+
+describe("another workspace", () => {
+  test("its guardrail is not found, its keys are not counted, and nothing of it changes", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
+    const foreignGuardrail = await addGuardrail(house.database, workspaceId);
+    const [own] = (await addKeys(house.database, 1)) as [string];
+    const id = await addGuardrail(house.database);
+    const admin = bearer(house.managementKey);
+    await expect(assign(house.client, foreignGuardrail, [own], admin)).rejects.toMatchObject({
+      reason: FaultReason.NOT_FOUND,
+    });
+    await expect(unassign(house.client, foreignGuardrail, [foreignKey], admin)).rejects.toMatchObject({
+      reason: FaultReason.NOT_FOUND,
+    });
+    expect((await assign(house.client, id, [own, foreignKey], admin)).assignedCount).toBe(1);
+    expect(await holders([own, foreignKey])).toEqual(new Map([[own, id]]));
+  });
+});
+
+describe("guardrail ids", () => {
+  test.each(["00000000-0000-4000-8000-0000000000ff", "", "../keys", "not a uuid", "x".repeat(10_000), "a\0b"])(
+    "%# is not found",
+    async (id) => {
+      const [keyHash] = await addKeys(house.database, 1);
+      await expect(assign(house.client, id, [keyHash as string], bearer(house.managementKey))).rejects.toMatchObject({
+        reason: FaultReason.NOT_FOUND,
+        status: 404,
+        message: "Guardrail not found",
+      });
+    },
+  );
+
+  test("upper case is another id", async () => {
+    const id = await addGuardrail(house.database);
+    const admin = bearer(house.managementKey);
+    await expect(assign(house.client, id.toUpperCase(), ["x"], admin)).rejects.toMatchObject({ status: 404 });
+    await expect(assign(house.client, id, ["x"], admin)).resolves.toMatchObject({ assignedCount: 0 });
+  });
+});
+
+describe("limits of key_hashes", () => {
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `hash-${i}`);
+  const accepted: [string, string[]][] = [
+    ["1 element", ["x"]],
+    ["500 elements", many(500)],
+    ["1 KiB", ["x".repeat(1_024)]],
+  ];
+  const refused: [string, string[], string][] = [
+    ["none", [], "key_hashes: at least 1 element"],
+    ["501 elements", many(501), "key_hashes: at most 500 elements"],
+    ["501 equal elements", Array<string>(501).fill("x"), "key_hashes: at most 500 elements"],
+    ["an empty element", ["x", ""], "key_hashes[1]: at least 1 character"],
+    ["1 KiB and a byte", ["x".repeat(1_025)], "key_hashes[0]: at most 1024 bytes"],
+    ["1 MiB", ["x".repeat(1_048_576)], "key_hashes[0]: at most 1024 bytes"],
+    ["NUL", ["a\0b"], "key_hashes[0]: must not contain NUL"],
+  ];
+
+  test.each(accepted)("%s is accepted", async (_, keyHashes) => {
+    const id = await addGuardrail(house.database);
+    const admin = bearer(house.managementKey);
+    await expect(assign(house.client, id, keyHashes, admin)).resolves.toMatchObject({ assignedCount: 0 });
+    await expect(unassign(house.client, id, keyHashes, admin)).resolves.toMatchObject({ unassignedCount: 0 });
+  });
+
+  test.each(refused)("%s is refused", async (_, keyHashes, message) => {
+    const id = await addGuardrail(house.database);
+    const fault = { reason: FaultReason.INVALID_REQUEST, status: 400, message };
+    const admin = bearer(house.managementKey);
+    await expect(assign(house.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+    await expect(unassign(house.client, id, keyHashes, admin)).rejects.toMatchObject(fault);
+  });
+});

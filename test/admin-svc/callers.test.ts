@@ -1,0 +1,156 @@
+/** Who may administrate: management keys, and the gateway on behalf of one. */
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Metadata } from "@grpc/grpc-js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
+import { revokeKey } from "@sluice/admin-svc/store/keys.js";
+import {
+  AccessService,
+  FilterAction,
+  ResolveKeyRequestSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  assign,
+  bearer,
+  openHouse,
+  resolveKey,
+  serviceToken,
+  unassign,
+} from "./house.ts";
+
+let house: AdminHouse;
+let guardrailId: string;
+beforeAll(async () => {
+  house = await openHouse();
+  guardrailId = await addGuardrail(house.database);
+  await createEndUser(house.database, defaultWorkspaceId, "known");
+});
+afterAll(() => house.close());
+
+const update = (metadata: Metadata) =>
+  call(
+    house.client,
+    EndUserService.method.updateEndUser,
+    create(UpdateEndUserRequestSchema, { user: "known", isActive: true }),
+    metadata,
+    5_000,
+  );
+
+const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
+  ["AssignKeys", (metadata) => assign(house.client, guardrailId, ["x"], metadata)],
+  ["UnassignKeys", (metadata) => unassign(house.client, guardrailId, ["x"], metadata)],
+  ["UpdateEndUser", update],
+];
+
+const faultOf = (promise: Promise<unknown>): Promise<Fault> =>
+  promise.then(
+    () => {
+      throw new Error("was not refused");
+    },
+    (error: unknown) => error as Fault,
+  );
+
+describe.each(operations)("%s", (_, operation) => {
+  test("needs a key", async () => {
+    expect(await faultOf(operation(new Metadata()))).toMatchObject({
+      reason: FaultReason.UNAUTHENTICATED,
+      message: "Missing Authentication header",
+    });
+  });
+
+  test("answers malformed, unknown, revoked and expired keys and a bare hash alike", async () => {
+    const revoked = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
+    await revokeKey(house.database, defaultWorkspaceId, hashKey(revoked));
+    const expired = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() - 1) });
+    const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), revoked, expired];
+    const faults = await Promise.all(
+      [...refused, hashKey(house.managementKey)].map((key) => faultOf(operation(bearer(key)))),
+    );
+    for (const fault of faults) expect(fault.toMessage()).toEqual(faults[0]?.toMessage());
+    expect(faults[0]).toMatchObject({ reason: FaultReason.UNAUTHENTICATED, message: "Invalid API key" });
+  });
+
+  test("refuses an inference key", async () => {
+    expect(await faultOf(operation(bearer(await addKey(house.database))))).toMatchObject({
+      reason: FaultReason.PERMISSION_DENIED,
+      status: 403,
+      message: "Only management keys can perform this operation",
+    });
+  });
+
+  test("takes a management key that has not expired yet", async () => {
+    const key = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() + 60_000) });
+    await expect(operation(bearer(key))).resolves.toBeDefined();
+  });
+
+  test("takes the gateway's word for the caller's hash, and nobody else's", async () => {
+    const keyHash = hashKey(house.managementKey);
+    await expect(operation(serviceMetadata(serviceToken, { keyHash }))).resolves.toBeDefined();
+    const unknown = serviceMetadata(serviceToken, { keyHash: hashKey("nobody") });
+    expect(await faultOf(operation(unknown))).toMatchObject({ message: "Invalid API key" });
+    const forged = serviceMetadata(serviceToken.replace("a", "b"), { keyHash });
+    expect(await faultOf(operation(forged))).toMatchObject({ message: "Missing Authentication header" });
+  });
+});
+
+test("a caller without a key learns nothing about what exists", async () => {
+  const fault = await faultOf(assign(house.client, "no such guardrail", [], bearer("x")));
+  expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
+});
+
+describe("ResolveKey", () => {
+  test("needs the service token, and an API key is no substitute", async () => {
+    const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.managementKey) });
+    for (const metadata of [new Metadata(), bearer(house.managementKey), serviceMetadata("x".repeat(40))]) {
+      const fault = await faultOf(call(house.client, AccessService.method.resolveKey, request, metadata, 5_000));
+      expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
+    }
+  });
+
+  test("answers key, workspace and guardrail with their generation", async () => {
+    const expiresAt = new Date(Date.now() + 60_000);
+    const keyHash = hashKey(await addKey(house.database, { expiresAt }));
+    const before = await resolveKey(house.client, keyHash);
+    expect(before.caller).toMatchObject({
+      keyHash,
+      workspaceId: defaultWorkspaceId,
+      kind: KeyKind.INFERENCE,
+      expiresAtMs: BigInt(expiresAt.getTime()),
+    });
+    expect(before.caller?.guardrail).toBeUndefined();
+    const { generation } = await assign(house.client, guardrailId, [keyHash], bearer(house.managementKey));
+    const after = await resolveKey(house.client, keyHash);
+    expect(after.generation).toBe(generation);
+    expect(generation).toBe(before.generation + 1n);
+    expect(after.caller?.guardrail).toMatchObject({
+      id: guardrailId,
+      name: "test",
+      contentFilters: [{ pattern: "secret-\\d+", label: "Secret", action: FilterAction.BLOCK }],
+    });
+  });
+
+  test("answers a management key as such", async () => {
+    const { caller } = await resolveKey(house.client, hashKey(house.managementKey));
+    expect(caller).toMatchObject({ kind: KeyKind.MANAGEMENT });
+    expect(caller?.expiresAtMs).toBeUndefined();
+  });
+
+  test("answers unknown, revoked and expired keys without a caller", async () => {
+    const revoked = hashKey(await addKey(house.database));
+    await revokeKey(house.database, defaultWorkspaceId, revoked);
+    const expired = hashKey(await addKey(house.database, { expiresAt: new Date(Date.now() - 1) }));
+    for (const keyHash of [revoked, expired, hashKey("nobody"), "", "a\0b", "x".repeat(100_000)]) {
+      const response = await resolveKey(house.client, keyHash);
+      expect(response.caller).toBeUndefined();
+      expect(response.generation).toBeGreaterThan(0n);
+    }
+  });
+});

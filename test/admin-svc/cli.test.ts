@@ -1,0 +1,254 @@
+/** The command line: what it makes, what it shows, and what it says to wrong input. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { createDatabase } from "./database.ts";
+
+let created: Awaited<ReturnType<typeof createDatabase>>;
+beforeAll(async () => {
+  created = await createDatabase();
+});
+afterAll(() => created.drop());
+
+async function run(...argv: string[]) {
+  return runAt(created.url, argv);
+}
+
+async function runAt(databaseUrl: string | undefined, argv: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(argv, {
+    databaseUrl,
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+async function json<Shape>(...argv: string[]): Promise<Shape> {
+  const { code, stdout, stderr } = await run(...argv, "--json");
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as Shape;
+}
+
+interface KeyJson {
+  key: string;
+  hash: string;
+  name: string;
+  kind: string;
+  label: string;
+  guardrail_id: string | null;
+  revoked_at: string | null;
+  expires_at: string | null;
+}
+
+interface GuardrailJson {
+  id: string;
+  name: string;
+  content_filters: { pattern: string; label: string | null; action: string }[];
+  key_hashes: string[];
+  keys: number;
+}
+
+const listed = async (hash: string) => (await json<KeyJson[]>("keys", "list")).find((row) => row.hash === hash);
+
+describe("keys", () => {
+  test("mint needs no database", async () => {
+    const inference = await runAt(undefined, ["keys", "mint"]);
+    expect(inference.code).toBe(0);
+    expect(kindOfKey(inference.stdout.trim())).toBe(KeyKind.INFERENCE);
+    const management = await runAt(undefined, ["keys", "mint", "--management"]);
+    expect(kindOfKey(management.stdout.trim())).toBe(KeyKind.MANAGEMENT);
+    expect((await runAt(undefined, ["keys", "list"])).stderr).toBe("DATABASE_URL is not set\n");
+  });
+
+  test("create prints a key whose hash is listed, and the list never shows the key", async () => {
+    const made = await json<KeyJson>("keys", "create", "--name", "first");
+    expect(hashKey(made.key)).toBe(made.hash);
+    expect(kindOfKey(made.key)).toBe(KeyKind.INFERENCE);
+    expect(made.label).toBe(`${made.key.slice(0, 10)}...${made.key.slice(-4)}`);
+    expect(await listed(made.hash)).toMatchObject({ name: "first", kind: "inference", revoked_at: null });
+    const list = await run("keys", "list");
+    expect(list.stdout).toContain(made.hash);
+    expect(list.stdout).not.toContain(made.key);
+    expect((await json<KeyJson>("keys", "create", "--name", "m", "--management")).key).toMatch(/^mk-sl-/);
+    const people = await run("keys", "create", "--name", "p", "--expires-at", "2999-01-31T00:00:00Z");
+    const [, key = ""] = /^key +(\S+)$/m.exec(people.stdout) ?? [];
+    expect(await listed(hashKey(key))).toMatchObject({ expires_at: "2999-01-31T00:00:00.000Z" });
+  });
+
+  test("rotate gives the new key what the old one had, and revokes that", async () => {
+    const old = await json<KeyJson>("keys", "create", "--name", "worker");
+    const { id } = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x");
+    await run("guardrails", "assign", id, old.hash);
+    const fresh = await json<KeyJson>("keys", "rotate", old.hash);
+    expect(fresh.key).not.toBe(old.key);
+    expect(await listed(fresh.hash)).toMatchObject({ name: "worker", guardrail_id: id, revoked_at: null });
+    expect(await listed(old.hash)).toMatchObject({ guardrail_id: null, revoked_at: expect.any(String) });
+    const again = await run("keys", "rotate", old.hash);
+    expect(again).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
+  });
+
+  test("revoke is final and may be repeated", async () => {
+    const { hash } = await json<KeyJson>("keys", "create", "--name", "short-lived");
+    expect((await run("keys", "revoke", hash)).stdout).toContain("revoked");
+    expect(await listed(hash)).toMatchObject({ revoked_at: expect.any(String) });
+    expect((await run("keys", "revoke", hash)).stdout).toContain("was revoked before");
+    expect(await run("keys", "revoke", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
+  });
+
+  test("a name cannot write to the terminal", async () => {
+    await run("keys", "create", "--name", "red\u001b[31m\u202ename");
+    const { stdout } = await run("keys", "list");
+    expect(stdout).toContain("red\\u{1b}[31m\\u{202e}name");
+    expect(stdout).not.toContain("\u001b");
+  });
+});
+
+describe("guardrails", () => {
+  test("create, list, show, assign, unassign", async () => {
+    const filters = ["--block", "secret-\\d+", "--label", "Secret", "--block", "(?i)x{3}"];
+    const made = await json<GuardrailJson>("guardrails", "create", "--name", "Secrets", ...filters);
+    const contentFilters = [
+      { pattern: "secret-\\d+", label: "Secret", action: "block" },
+      { pattern: "(?i)x{3}", label: null, action: "block" },
+    ];
+    expect(made).toMatchObject({ name: "Secrets", content_filters: contentFilters });
+    const first = await json<KeyJson>("keys", "create", "--name", "a");
+    const second = await json<KeyJson>("keys", "create", "--name", "b");
+    const unknown = "0".repeat(64);
+    const assigned = await run("guardrails", "assign", made.id, first.hash, second.hash, first.hash, unknown);
+    expect(assigned.stdout).toMatch(/^2 of 3 keys assigned \(policy generation \d+\)\n$/);
+    const shown = await json<GuardrailJson>("guardrails", "show", made.id);
+    expect(shown.key_hashes).toEqual([first.hash, second.hash].sort());
+    expect((await run("guardrails", "show", made.id)).stdout).toContain("block    secret-\\d+  (Secret)");
+    const list = await json<GuardrailJson[]>("guardrails", "list");
+    expect(list.find(({ id }) => id === made.id)).toMatchObject({ keys: 2, content_filters: contentFilters });
+    expect((await run("guardrails", "unassign", made.id, first.hash)).stdout).toMatch(/^1 of 1 keys unassigned/);
+    expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
+  });
+
+  test.each([
+    ["(?=x)x", "look-around is not supported"],
+    ["(?!x)y", "look-around is not supported"],
+    ["(?<=x)y", "look-around is not supported"],
+    ["(?<!x)y", "look-around is not supported"],
+    ["(a)\\1", "back-references are not supported"],
+    ["[", "not a valid pattern"],
+    ["a{2,1}", "not a valid pattern"],
+    ["a*", "must not match the empty string"],
+    ["^", "must not match the empty string"],
+    ["(?m)^$", "must not match the empty string"],
+    ["\\b", "must not match the empty string"],
+    ["\\B", "must not match the empty string"],
+    ["x|", "must not match the empty string"],
+    ["", "at least 1 character"],
+    ["x".repeat(100_001), "at most 100000 characters"],
+    ["a\ud800", "must be well-formed Unicode"],
+    ["a\0", "must not contain NUL"],
+  ])("pattern %# is refused with its reason", async (pattern, reason) => {
+    const { code, stderr } = await run("guardrails", "create", "--name", "n", `--block=${pattern}`);
+    expect(stderr).toContain(reason);
+    expect(code).toBe(2);
+  });
+
+  test("a pattern of 100,000 characters is taken", async () => {
+    const { code } = await run("guardrails", "create", "--name", "n", "--block", "x".repeat(100_000));
+    expect(code).toBe(0);
+  });
+
+  test("names: 200 code points at most", async () => {
+    expect((await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(200), "--block", "x")).code).toBe(0);
+    const { code, stderr } = await run("guardrails", "create", "--name", "\u{1d4b3}".repeat(201), "--block", "x");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("name: at most 200 characters")]);
+  });
+});
+
+describe("end-users", () => {
+  test("create and list", async () => {
+    expect(await json("end-users", "create", "alice")).toMatchObject({ user: "alice", is_active: true });
+    expect(await run("end-users", "create", "alice")).toMatchObject({ code: 1 });
+    expect((await run("end-users", "create", "--", "-dash")).code).toBe(0);
+    const users = (await json<{ user: string }[]>("end-users", "list")).map(({ user }) => user);
+    expect(users).toEqual(["-dash", "alice"]);
+    expect((await run("end-users", "list")).stdout).toContain("alice");
+    expect(await run("end-users", "create", " alice")).toMatchObject({ code: 2 });
+  });
+});
+
+describe("wrong input", () => {
+  const hash = "0".repeat(64);
+  const id = "00000000-0000-4000-8000-0000000000ff";
+  test.each([
+    [[], "usage: admin NOUN VERB"],
+    [["keys"], "usage: admin keys VERB"],
+    [["key", "list"], "unknown noun: key"],
+    [["constructor", "name"], "unknown noun: constructor"],
+    [["keys", "delete"], "unknown verb: keys delete"],
+    [["keys", "toString"], "unknown verb: keys toString"],
+    [["keys", "create"], "missing option: --name"],
+    [["keys", "create", "--name", ""], "name: at least 1 character"],
+    [["keys", "create", "--name", "x", "--managment"], "--managment"],
+    [["keys", "create", "--name", "x", "--expires-at", "tomorrow"], "--expires-at: an ISO 8601 time"],
+    [["keys", "create", "--name", "x", "--expires-at", "2020-01-01"], "--expires-at: must be in the future"],
+    [["keys", "list", "extra"], "unexpected argument: extra"],
+    [["keys", "revoke"], "missing argument: HASH"],
+    [["keys", "revoke", "sk-sl-abc"], "HASH: 64 lower-case hexadecimal digits"],
+    [["keys", "revoke", hash, hash], `unexpected argument: ${hash}`],
+    [["guardrails", "create", "--name", "x"], "missing option: --block"],
+    [["guardrails", "create", "--block", "x"], "missing option: --name"],
+    [["guardrails", "create", "--name", "x", "--label", "l", "--block", "x"], "--label: comes after the --block"],
+    [["guardrails", "create", "--name", "x", "--block", "x", "--label", "a", "--label", "b"], "--label: at most one"],
+    [
+      ["guardrails", "create", "--name", "x", "--block", "x", "--label", "l".repeat(101)],
+      "label: at most 100 characters",
+    ],
+    [["guardrails", "assign", id], "missing argument: HASH"],
+    [["guardrails", "assign", id, ...Array<string>(501).fill(hash)], "key_hashes: at most 500 elements"],
+    [["end-users", "create"], "missing argument: USER"],
+  ])("%j: exit code 2 and a line that says what", async (argv, message) => {
+    const { code, stdout, stderr } = await run(...argv);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect([code, stdout]).toEqual([2, ""]);
+  });
+
+  test.each([[["guardrails", "show", id]], [["guardrails", "show", "x"]], [["guardrails", "assign", id, hash]]])(
+    "%j: exit code 1, no such guardrail",
+    async (argv) => {
+      expect(await run(...argv)).toEqual({ code: 1, stdout: "", stderr: "no such guardrail\n" });
+    },
+  );
+
+  test("a database that is not there: exit code 1, the address, no stack", async () => {
+    const { code, stderr } = await runAt("postgres://nobody@127.0.0.1:1/none", ["keys", "list"]);
+    expect(stderr).toBe("the database cannot be reached: connect ECONNREFUSED 127.0.0.1:1\n");
+    expect(code).toBe(1);
+  });
+});
+
+describe("help", () => {
+  test.each([
+    [["--help"], "end-users"],
+    [["keys", "--help"], "rotate"],
+    [["guardrails", "create", "--help"], "RE2 syntax"],
+    [["end-users", "create", "-h"], "USER"],
+  ])("%j", async (argv, text) => {
+    const { code, stdout } = await runAt(undefined, argv);
+    expect(stdout).toContain(text);
+    expect(code).toBe(0);
+  });
+});
+
+test("as a program: standard output is the answer, the exit code the outcome", async () => {
+  const cli = new URL("../../../admin-svc/dist/cli.js", import.meta.url).pathname;
+  const env = { ...process.env, DATABASE_URL: created.url };
+  const { stdout } = await promisify(execFile)(process.execPath, [cli, "keys", "create", "--name", "x", "--json"], {
+    env,
+  });
+  expect((await listed((JSON.parse(stdout) as KeyJson).hash))?.name).toBe("x");
+  const failed = promisify(execFile)(process.execPath, [cli, "keys", "nonsense"], { env });
+  await expect(failed).rejects.toMatchObject({ code: 2, stdout: "" });
+});

@@ -1,0 +1,169 @@
+/** UpdateEndUser: what a user string may be, and what an update leaves behind. */
+import { create } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { checkEndUser } from "@sluice/admin-svc/rules/end-user.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
+import {
+  type EndUser,
+  EndUserService,
+  UpdateEndUserRequestSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { call } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
+import { connect } from "node:http2";
+import { type AdminHouse, addWorkspace, bearer, openHouse } from "./house.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+async function update(user: string, isActive?: boolean): Promise<EndUser> {
+  const request = create(UpdateEndUserRequestSchema, { user, ...(isActive !== undefined && { isActive }) });
+  const metadata = bearer(house.managementKey);
+  const response = await call(house.client, EndUserService.method.updateEndUser, request, metadata, 5_000);
+  if (!response.endUser) throw new Error("no end user in the answer");
+  return response.endUser;
+}
+
+const register = (user: string, workspaceId = defaultWorkspaceId) => createEndUser(house.database, workspaceId, user);
+
+const microseconds = (timestamp: Timestamp | undefined): bigint =>
+  timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;
+
+test("sets the state and says when", async () => {
+  await register("alice");
+  const off = await update("alice", false);
+  expect(off).toMatchObject({ user: "alice", isActive: false });
+  const on = await update("alice", true);
+  expect(on.isActive).toBe(true);
+  expect(microseconds(on.createdAt)).toBe(microseconds(off.createdAt));
+  expect(Math.abs(Number(microseconds(on.updatedAt) / 1_000n) - Date.now())).toBeLessThan(60_000);
+});
+
+test("updated_at rises with every write: at once, without a change, and after the clock stepped back", async () => {
+  await register("busy");
+  const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => update("busy", i % 3 === 0)));
+  const times = answers.map((user) => microseconds(user.updatedAt));
+  expect(new Set(times).size).toBe(200);
+  expect(times.every((time) => time > microseconds(answers[0]?.createdAt))).toBe(true);
+
+  await sql`update end_users set updated_at = now() + interval '1 hour' where "user" = 'busy'`.execute(house.database);
+  const first = microseconds((await update("busy", true)).updatedAt);
+  const second = microseconds((await update("busy", true)).updatedAt);
+  expect(second).toBe(first + 1n);
+});
+
+test("is_active is required", async () => {
+  await register("undecided");
+  await expect(update("undecided")).rejects.toMatchObject({
+    reason: FaultReason.INVALID_REQUEST,
+    message: "is_active: required",
+  });
+});
+
+test("an end user of another workspace, an unknown one and another case are not found", async () => {
+  await register("foreign", await addWorkspace(house.database));
+  await register("Case");
+  for (const user of ["foreign", "nobody", "case", "CASE"]) {
+    await expect(update(user, true)).rejects.toMatchObject({ status: 404, message: "End user not found" });
+  }
+});
+
+describe("user strings", () => {
+  const composed = "caf\u00e9";
+  const decomposed = "cafe\u0301";
+
+  test.each([
+    "x",
+    "\u{1d4b3}".repeat(512),
+    "a b",
+    "a\r\nb",
+    "a/b%2F?#",
+    ".",
+    "..",
+    "\u202eabc",
+    "a\u200b",
+    "__proto__",
+    "'; drop table end_users; --",
+  ])("%# is one", async (user) => {
+    await register(user);
+    expect((await update(user, false)).user).toBe(user);
+  });
+
+  test("are not normalised", async () => {
+    await register(composed);
+    await expect(update(decomposed, true)).rejects.toMatchObject({ status: 404 });
+    await register(decomposed);
+    expect((await update(composed, false)).isActive).toBe(false);
+    expect((await update(decomposed, true)).isActive).toBe(true);
+  });
+
+  const space = "user: must not begin or end with white space";
+  const refused: [string, string][] = [
+    ["", "user: at least 1 character"],
+    ["x".repeat(513), "user: at most 512 characters"],
+    ["\u{1d4b3}".repeat(513), "user: at most 512 characters"],
+    [`e${"\u0301".repeat(512)}`, "user: at most 512 characters"],
+    ["a\0b", "user: must not contain NUL"],
+    [" a", space],
+    ["a\n", space],
+    ["\u00a0a", space],
+    ["a\u3000", space],
+    ["a\u2028", space],
+    ["a\u0085", space],
+    ["\ufeffa", space],
+    ["a\ufeff", space],
+  ];
+  test.each(refused)("%j is refused", async (user, message) => {
+    await expect(update(user, true)).rejects.toMatchObject({ reason: FaultReason.INVALID_REQUEST, message });
+  });
+
+  test("a lone surrogate is refused, on the wire and by the rule itself", async () => {
+    const { status, body } = await postJson('{"user":"a\\ud800b","isActive":true}');
+    expect(status).toBe(400);
+    expect(JSON.parse(body)).toMatchObject({ code: "invalid_argument" });
+    expect(() => checkEndUser("a\ud800b")).toThrow("user: must be well-formed Unicode");
+  });
+});
+
+test("a Connect client is served too", async () => {
+  await register("connect");
+  const { status, body } = await postJson('{"user":"connect","isActive":false}');
+  expect(status).toBe(200);
+  // A field that is false is left out of protobuf's JSON.
+  expect(JSON.parse(body)).toMatchObject({ endUser: { user: "connect" } });
+  const row = await house.database
+    .selectFrom("end_users")
+    .select("is_active")
+    .where("user", "=", "connect")
+    .executeTakeFirst();
+  expect(row).toEqual({ is_active: false });
+});
+
+/** One call in the Connect protocol, its body as it stands. */
+function postJson(text: string): Promise<{ status: number; body: string }> {
+  const session = connect(`http://127.0.0.1:${house.port}`);
+  return new Promise((resolve, reject) => {
+    session.on("error", reject);
+    const request = session.request({
+      ":method": "POST",
+      ":path": "/sluice.admin.v1.EndUserService/UpdateEndUser",
+      "content-type": "application/json",
+      authorization: `Bearer ${house.managementKey}`,
+    });
+    let status = 0;
+    let body = "";
+    request.on("response", (headers) => (status = headers[":status"] ?? 0));
+    request.setEncoding("utf8").on("data", (chunk: string) => (body += chunk));
+    request.on("end", () => {
+      session.close();
+      resolve({ status, body });
+    });
+    request.end(text);
+  });
+}

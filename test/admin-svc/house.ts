@@ -1,0 +1,165 @@
+/** admin-svc on a real port and a database of its own, with the calls that its tests make. */
+import { create } from "@bufbuild/protobuf";
+import { type Client, Metadata } from "@grpc/grpc-js";
+import { type AdminOptions, openAdmin } from "@sluice/admin-svc/admin.js";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createGuardrail } from "@sluice/admin-svc/store/guardrails.js";
+import { createKey } from "@sluice/admin-svc/store/keys.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres.js";
+import {
+  AccessService,
+  ResolveKeyRequestSchema,
+  type ResolveKeyResponse,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import {
+  AssignKeysRequestSchema,
+  type AssignKeysResponse,
+  GuardrailService,
+  UnassignKeysRequestSchema,
+  type UnassignKeysResponse,
+} from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { type Logger, openLog } from "@sluice/proto/runtime/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Kysely } from "kysely";
+import { createDatabase } from "./database.ts";
+
+export const serviceToken = "a service token of at least thirty-two characters";
+
+export interface AdminHouse {
+  readonly databaseUrl: string;
+  readonly port: number;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly lifecycle: Lifecycle;
+  readonly database: Kysely<Database>;
+  readonly client: Client;
+  /** Of the default workspace. */
+  readonly managementKey: string;
+  close(): Promise<void>;
+}
+
+/** @param via the way from the service to the database, when it is not the direct one */
+export async function openHouse(
+  via: (databaseUrl: string) => string | Promise<string> = (url) => url,
+): Promise<AdminHouse> {
+  const created = await createDatabase();
+  const { url } = created;
+  const log = openLog("test", "silent");
+  const lifecycle = new Lifecycle(log);
+  const registry = new Registry();
+  const managementKey = mintKey(KeyKind.MANAGEMENT);
+  const options: AdminOptions = {
+    databaseUrl: await via(url),
+    port: 0,
+    serviceToken,
+    bootstrapKeys: [managementKey],
+    lifecycle,
+    log,
+    registry,
+  };
+  const { port } = await openAdmin(options);
+  const database = openDatabase(url, writeLimits, () => {});
+  const client = dial(`127.0.0.1:${port}`);
+  const close = async () => {
+    client.close();
+    await lifecycle.drain(0);
+    await database.destroy();
+    await created.drop();
+  };
+  return { databaseUrl: url, port, log, registry, lifecycle, database, client, managementKey, close };
+}
+
+export function bearer(key: string): Metadata {
+  const metadata = new Metadata();
+  metadata.set("authorization", `Bearer ${key}`);
+  return metadata;
+}
+
+const timeoutMs = 20_000;
+
+export const assign = (
+  client: Client,
+  guardrailId: string,
+  keyHashes: string[],
+  metadata: Metadata,
+): Promise<AssignKeysResponse> =>
+  call(
+    client,
+    GuardrailService.method.assignKeys,
+    create(AssignKeysRequestSchema, { guardrailId, keyHashes }),
+    metadata,
+    timeoutMs,
+  );
+
+export const unassign = (
+  client: Client,
+  guardrailId: string,
+  keyHashes: string[],
+  metadata: Metadata,
+): Promise<UnassignKeysResponse> =>
+  call(
+    client,
+    GuardrailService.method.unassignKeys,
+    create(UnassignKeysRequestSchema, { guardrailId, keyHashes }),
+    metadata,
+    timeoutMs,
+  );
+
+export const resolveKey = (client: Client, keyHash: string): Promise<ResolveKeyResponse> =>
+  call(
+    client,
+    AccessService.method.resolveKey,
+    create(ResolveKeyRequestSchema, { keyHash }),
+    serviceMetadata(serviceToken),
+    timeoutMs,
+  );
+
+export interface KeyOptions {
+  readonly kind?: KeyKind.INFERENCE | KeyKind.MANAGEMENT;
+  readonly workspaceId?: string;
+  readonly expiresAt?: Date;
+}
+
+/** A stored key, in the clear. */
+export async function addKey(database: Kysely<Database>, options: KeyOptions = {}): Promise<string> {
+  const key = mintKey(options.kind ?? KeyKind.INFERENCE);
+  const { workspaceId = defaultWorkspaceId, expiresAt = null } = options;
+  await createKey(database, { workspaceId, name: "test", key, expiresAt });
+  return key;
+}
+
+/** Hashes of stored keys. */
+export async function addKeys(database: Kysely<Database>, count: number): Promise<string[]> {
+  const hashes = Array.from({ length: count }, () => hashKey(mintKey(KeyKind.INFERENCE)));
+  await database
+    .insertInto("api_keys")
+    .values(
+      hashes.map((hash) => ({
+        hash,
+        workspace_id: defaultWorkspaceId,
+        name: "test",
+        kind: "inference" as const,
+        label: "sk-sl-test...test",
+        expires_at: null,
+      })),
+    )
+    .execute();
+  return hashes;
+}
+
+/** Its id. */
+export async function addGuardrail(database: Kysely<Database>, workspaceId = defaultWorkspaceId): Promise<string> {
+  const contentFilters = [{ pattern: "secret-\\d+", label: "Secret", action: "block" as const }];
+  const row = await createGuardrail(database, { workspaceId, name: "test", contentFilters });
+  return row.id;
+}
+
+/** Its id. */
+export async function addWorkspace(database: Kysely<Database>): Promise<string> {
+  const id = crypto.randomUUID();
+  await database.insertInto("workspaces").values({ id, name: "other" }).execute();
+  return id;
+}

@@ -1,0 +1,157 @@
+/** The database is away, silent, or busy: what callers are told, and that everything comes back by itself. */
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
+import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { call } from "@sluice/proto/runtime/rpc/dial.js";
+import { DatabaseLink } from "./database-link.ts";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  addKeys,
+  assign,
+  bearer,
+  openHouse,
+  resolveKey,
+  unassign,
+} from "./house.ts";
+import { Watching } from "./watching.ts";
+
+let house: AdminHouse;
+let link: DatabaseLink;
+let guardrailId: string;
+let keyHashes: string[];
+beforeAll(async () => {
+  house = await openHouse(async (url) => {
+    link = new DatabaseLink(url);
+    return link.open(url);
+  });
+  guardrailId = await addGuardrail(house.database);
+  keyHashes = await addKeys(house.database, 5);
+  await createEndUser(house.database, defaultWorkspaceId, "alice");
+});
+afterAll(async () => {
+  await house.close();
+  await link.cut();
+});
+
+const retryLater = {
+  reason: FaultReason.INTERNAL,
+  status: 500,
+  message: "Internal Server Error",
+  retryAfterMs: 1_000,
+  shouldRetry: true,
+  origin: FaultOrigin.ADMIN,
+};
+
+const assignAll = () => assign(house.client, guardrailId, keyHashes, bearer(house.managementKey));
+
+const operations: (() => Promise<unknown>)[] = [
+  assignAll,
+  () => unassign(house.client, guardrailId, keyHashes, bearer(house.managementKey)),
+  () =>
+    call(
+      house.client,
+      EndUserService.method.updateEndUser,
+      create(UpdateEndUserRequestSchema, { user: "alice", isActive: false }),
+      bearer(house.managementKey),
+      5_000,
+    ),
+];
+
+/** Until the pools have found new connections. */
+async function recovered(): Promise<void> {
+  for (;;) {
+    try {
+      for (const operation of operations) await operation();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}
+
+test("gone: administration is 500 with leave to retry, ResolveKey is unavailable, and both return", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  await resolveKey(house.client, keyHash);
+  await link.cut();
+  for (const outcome of await Promise.allSettled(operations.map((operation) => operation()))) {
+    expect(outcome).toMatchObject({ status: "rejected", reason: retryLater });
+  }
+  await expect(resolveKey(house.client, keyHash)).rejects.toMatchObject({
+    reason: FaultReason.UNAVAILABLE,
+    status: 503,
+    retryAfterMs: 1_000,
+    shouldRetry: true,
+  });
+  await link.restore();
+  await recovered();
+  expect((await resolveKey(house.client, keyHash)).caller?.keyHash).toBe(keyHash);
+});
+
+test("gone while writes are under way: nothing crashes, and what was answered is there", async () => {
+  const admin = bearer(house.managementKey);
+  let assigned = new Set<string>();
+  for (let round = 0; round < 10; round++) {
+    const hashes = await addKeys(house.database, 20);
+    const writes = hashes.map(async (hash) => {
+      const { assignedCount } = await assign(house.client, guardrailId, [hash], admin);
+      if (assignedCount === 1) assigned = assigned.add(hash);
+    });
+    await Promise.race(writes);
+    await link.cut();
+    await Promise.allSettled(writes);
+    await link.restore();
+    await recovered();
+  }
+  const rows = await house.database.selectFrom("guardrail_key_assignments").select("key_hash").execute();
+  const stored = new Set(rows.map((row) => row.key_hash));
+  expect(assigned.size).toBeGreaterThan(0);
+  expect([...assigned].filter((hash) => !stored.has(hash))).toEqual([]);
+}, 60_000);
+
+test("a process that lost its database falls silent towards watchers, and tells what it missed", async () => {
+  const watching = new Watching(house.port);
+  await watching.hear((message) => message.all);
+  await link.cut();
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  const before = watching.heard.length;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(watching.heard.length).toBe(before);
+  const keyHash = hashKey(await addKey(house.database));
+  await link.restore();
+  const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
+  expect(message.generation).toBe(await currentGeneration(house.database));
+  watching.leave();
+  await recovered();
+});
+
+test("silent: the answer comes within the limits, and the service returns", async () => {
+  link.freeze();
+  const startedAt = performance.now();
+  await expect(resolveKey(house.client, "x")).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE });
+  expect(performance.now() - startedAt).toBeLessThan(4_500);
+  link.thaw();
+  await recovered();
+});
+
+test("busy: a key that another transaction holds is waited for at most 2 s", async () => {
+  await house.database.transaction().execute(async (transaction) => {
+    await transaction
+      .selectFrom("api_keys")
+      .select("hash")
+      .where("hash", "=", keyHashes[0] as string)
+      .forUpdate()
+      .execute();
+    const startedAt = performance.now();
+    await expect(assignAll()).rejects.toMatchObject(retryLater);
+    expect(performance.now() - startedAt).toBeGreaterThan(1_800);
+    expect(performance.now() - startedAt).toBeLessThan(3_500);
+  });
+  expect((await assignAll()).assignedCount).toBe(5);
+});

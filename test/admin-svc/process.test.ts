@@ -1,0 +1,177 @@
+/** admin-svc as a process: settings, bootstrap keys, SIGTERM, kill -9. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { listKeys, revokeKey } from "@sluice/admin-svc/store/keys.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createDatabase } from "./database.ts";
+import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken } from "./house.ts";
+import { Watching } from "./watching.ts";
+
+const main = new URL("../../../admin-svc/dist/main.js", import.meta.url).pathname;
+
+let created: Awaited<ReturnType<typeof createDatabase>>;
+const running = new Set<ChildProcess>();
+beforeAll(async () => {
+  created = await createDatabase();
+});
+afterAll(async () => {
+  for (const child of running) {
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  await created.drop();
+});
+
+interface Ready {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly healthPort: number;
+}
+
+function spawnAdmin(settings: Record<string, string>): ChildProcess {
+  const env = {
+    PATH: process.env["PATH"],
+    DATABASE_URL: created.url,
+    SLUICE_SERVICE_TOKEN: serviceToken,
+    SLUICE_ADMIN_PORT: "0",
+    SLUICE_ADMIN_HEALTH_PORT: "0",
+    SLUICE_DRAIN_DELAY_MS: "0",
+    ...settings,
+  };
+  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  child.on("exit", () => running.delete(child));
+  return child;
+}
+
+/** Settles with the ports that the log names. */
+function startAdmin(settings: Record<string, string> = {}): Promise<Ready> {
+  const child = spawnAdmin(settings);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+      const line = text.split("\n").find((line) => line.includes('"msg":"ready"') && line.endsWith("}"));
+      if (line !== undefined) resolve({ child, ...(JSON.parse(line) as { port: number; healthPort: number }) });
+    });
+    child.on("exit", (code) => reject(new Error(`exit code ${code}: ${text}`)));
+  });
+}
+
+async function failure(settings: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
+  const child = spawnAdmin(settings);
+  let stderr = "";
+  child.stderr?.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  const [code] = (await once(child, "close")) as [number | null];
+  return { code, stderr };
+}
+
+const bootstrap = {
+  SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
+  SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE),
+};
+const admin = bearer(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY);
+
+test("wrong settings: every problem at once, exit code 1", async () => {
+  const swapped = { SLUICE_BOOTSTRAP_MANAGEMENT_KEY: bootstrap.SLUICE_BOOTSTRAP_API_KEY };
+  const wrong = { ...swapped, SLUICE_BOOTSTRAP_API_KEY: "sk-sl-x", DATABASE_URL: "", SLUICE_SERVICE_TOKEN: "short" };
+  const { code, stderr } = await failure(wrong);
+  expect(code).toBe(1);
+  for (const name of Object.keys(wrong)) expect(stderr).toContain(`${name}: `);
+  expect(stderr).not.toContain(bootstrap.SLUICE_BOOTSTRAP_API_KEY);
+});
+
+test("bootstrap keys: made once, by several starters at once; a revoked one stays revoked", async () => {
+  const both = await Promise.all([startAdmin(bootstrap), startAdmin(bootstrap)]);
+  const database = openDatabase(created.url, writeLimits, () => {});
+  const apiKeyHash = hashKey(bootstrap.SLUICE_BOOTSTRAP_API_KEY);
+  expect((await listKeys(database, defaultWorkspaceId)).map(({ kind }) => kind).sort()).toEqual([
+    "inference",
+    "management",
+  ]);
+  await revokeKey(database, defaultWorkspaceId, apiKeyHash);
+  for (const { child } of both) {
+    child.kill("SIGTERM");
+    expect(await once(child, "exit")).toEqual([0, null]);
+  }
+  const { child, port } = await startAdmin(bootstrap);
+  const client = dial(`127.0.0.1:${port}`);
+  expect((await resolveKey(client, apiKeyHash)).caller).toBeUndefined();
+  expect((await resolveKey(client, hashKey(bootstrap.SLUICE_BOOTSTRAP_MANAGEMENT_KEY))).caller).toBeDefined();
+  client.close();
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  await database.destroy();
+});
+
+test("without bootstrap keys it makes none", async () => {
+  const empty = await createDatabase();
+  const { child } = await startAdmin({ DATABASE_URL: empty.url });
+  const database = openDatabase(empty.url, writeLimits, () => {});
+  expect(await listKeys(database, defaultWorkspaceId)).toEqual([]);
+  await database.destroy();
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  await empty.drop();
+});
+
+test("probes answer, and SIGTERM ends the process at once although a watch is open", async () => {
+  const { child, port, healthPort } = await startAdmin();
+  const probe = async (path: string) => (await fetch(`http://127.0.0.1:${healthPort}${path}`)).status;
+  expect([await probe("/livez"), await probe("/readyz")]).toEqual([200, 200]);
+  const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+  expect(metrics).toContain("sluice_policy_generation");
+  const watching = new Watching(port);
+  await watching.hear((message) => message.all);
+  const startedAt = performance.now();
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  watching.leave();
+});
+
+test("kill -9 in the middle of writes, ten times: nothing acknowledged is lost", async () => {
+  const database = openDatabase(created.url, writeLimits, () => {});
+  const guardrails = [await addGuardrail(database), await addGuardrail(database)];
+  const keyHashes = await addKeys(database, 20);
+  /** What the last write of a key said, if it was answered. */
+  const acknowledged = new Map<string, string>();
+  let writes = 0;
+  let checked = 0;
+  for (let round = 0; round < 10; round++) {
+    const { child, port } = await startAdmin(bootstrap);
+    const client = dial(`127.0.0.1:${port}`);
+    const writers = keyHashes.map(async (keyHash) => {
+      for (let i = round; ; i++) {
+        const id = guardrails[i % 2] as string;
+        acknowledged.delete(keyHash);
+        try {
+          await assign(client, id, [keyHash], admin);
+        } catch {
+          // Nobody knows whether this one was committed.
+          return;
+        }
+        acknowledged.set(keyHash, id);
+        writes++;
+        // Writers stop at different places: the last write of some is answered, that of others is not.
+        if (Math.random() < 0.02) return;
+      }
+    });
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await Promise.all(writers);
+    client.close();
+    const rows = await database.selectFrom("guardrail_key_assignments").selectAll().execute();
+    const stored = new Map(rows.map((row) => [row.key_hash, row.guardrail_id]));
+    for (const [keyHash, id] of acknowledged) expect(stored.get(keyHash)).toBe(id);
+    checked += acknowledged.size;
+  }
+  expect(writes).toBeGreaterThan(100);
+  expect(checked).toBeGreaterThan(0);
+  await database.destroy();
+}, 60_000);

@@ -1,0 +1,235 @@
+/** WatchPolicy: what a watching process hears and when, and what its acknowledgement decides. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { revokeKey } from "@sluice/admin-svc/store/keys.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { Access } from "@sluice/proto/runtime/access.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
+import { type AdminHouse, addGuardrail, addKey, addKeys, assign, bearer, openHouse, serviceToken } from "./house.ts";
+import { Watching } from "./watching.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const metric = async (name: string): Promise<number> => {
+  const found = await house.registry.getSingleMetric(name)?.get();
+  return found?.values[0]?.value ?? 0;
+};
+
+const watchersGone = async (): Promise<void> => {
+  while ((await metric("sluice_policy_watchers")) > 0) await new Promise((resolve) => setImmediate(resolve));
+};
+
+async function watched(work: (watching: Watching) => Promise<void>, acknowledges = true): Promise<void> {
+  const watching = new Watching(house.port, { acknowledges });
+  try {
+    await watching.hear((message) => message.all);
+    await work(watching);
+  } finally {
+    watching.leave();
+    await watchersGone();
+  }
+}
+
+describe("what is heard", () => {
+  test("everything is invalidated first, at the current generation", () =>
+    watched(async (watching) => {
+      expect(watching.heard[0]).toMatchObject({
+        all: true,
+        keyHashes: [],
+        generation: await currentGeneration(house.database),
+      });
+    }));
+
+  test("a heartbeat each second, which invalidates nothing", () =>
+    watched(async (watching) => {
+      const beat = () => watching.hear((message) => !message.all, watching.heard.length);
+      await beat();
+      const startedAt = performance.now();
+      expect(await beat()).toMatchObject({ keyHashes: [], generation: watching.heard[0]?.generation });
+      expect(await beat()).toMatchObject({ keyHashes: [] });
+      expect(performance.now() - startedAt).toBeGreaterThan(1_500);
+      expect(performance.now() - startedAt).toBeLessThan(3_000);
+    }));
+
+  test("the keys of a write, at the generation that its answer names", () =>
+    watched(async (watching) => {
+      const keyHashes = await addKeys(house.database, 3);
+      const id = await addGuardrail(house.database);
+      const { generation } = await assign(house.client, id, keyHashes, bearer(house.managementKey));
+      const message = await watching.hear(({ keyHashes }) => keyHashes.length > 0);
+      expect(message.generation).toBe(generation);
+      expect([...message.keyHashes].sort()).toEqual([...keyHashes].sort());
+    }));
+
+  test("many writes at once: generations never go back, and no key is missing", () =>
+    watched(async (watching) => {
+      const keyHashes = await addKeys(house.database, 60);
+      const id = await addGuardrail(house.database);
+      const admin = bearer(house.managementKey);
+      const answers = await Promise.all(keyHashes.map((keyHash) => assign(house.client, id, [keyHash], admin)));
+      const last = answers.reduce((max, { generation }) => (generation > max ? generation : max), 0n);
+      await watching.hear(({ generation }) => generation >= last);
+      const generations = watching.heard.map(({ generation }) => generation);
+      expect(generations).toEqual([...generations].sort((a, b) => Number(a - b)));
+      for (const [index, { generation }] of answers.entries()) {
+        const covering = watching.heard.filter((message) => message.keyHashes.includes(keyHashes[index] as string));
+        expect(covering[0]?.generation).toBeGreaterThanOrEqual(generation);
+      }
+    }));
+
+  test("a write of the command line, which is another process to the service", () =>
+    watched(async (watching) => {
+      const [keyHash] = (await addKeys(house.database, 1)) as [string];
+      const id = await addGuardrail(house.database);
+      const silent = { write: () => true };
+      const options = { databaseUrl: house.databaseUrl, stdout: silent, stderr: silent };
+      expect(await runCli(["guardrails", "assign", id, keyHash], options)).toBe(0);
+      const startedAt = performance.now();
+      expect(await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash))).toMatchObject({
+        generation: await currentGeneration(house.database),
+      });
+      expect(performance.now() - startedAt).toBeLessThan(900);
+    }));
+
+  test("everything again when the log has been trimmed, or set back", () =>
+    watched(async (watching) => {
+      let from = watching.heard.length;
+      await sql`update policy_generation set generation = generation + 5`.execute(house.database);
+      await watching.hear(({ all }) => all, from);
+      from = watching.heard.length;
+      await sql`update policy_generation set generation = generation - 5`.execute(house.database);
+      const message = await watching.hear(({ all }) => all, from);
+      expect(message.generation).toBe(await currentGeneration(house.database));
+    }));
+
+  test("nothing without the service token", async () => {
+    const watching = new Watching(house.port, { token: "x".repeat(40) });
+    expect(await watching.ended()).toBe(16);
+    expect(watching.heard).toEqual([]);
+    watching.leave();
+  });
+});
+
+describe("acknowledgement", () => {
+  test("the answer to a write waits for it", () =>
+    watched(async (watching) => {
+      const [keyHash] = (await addKeys(house.database, 1)) as [string];
+      const id = await addGuardrail(house.database);
+      let answered = false;
+      const answer = assign(house.client, id, [keyHash], bearer(house.managementKey)).then((response) => {
+        answered = true;
+        return response;
+      });
+      const { generation } = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
+      watching.acknowledge(generation - 1n);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(answered).toBe(false);
+      watching.acknowledge(generation);
+      expect((await answer).generation).toBe(generation);
+    }, false));
+
+  test("one that never comes delays the answer by a second and is counted", () =>
+    watched(async () => {
+      const [keyHash] = (await addKeys(house.database, 1)) as [string];
+      const id = await addGuardrail(house.database);
+      const before = await metric("sluice_policy_unacknowledged_total");
+      const startedAt = performance.now();
+      await assign(house.client, id, [keyHash], bearer(house.managementKey));
+      expect(performance.now() - startedAt).toBeGreaterThan(950);
+      expect(performance.now() - startedAt).toBeLessThan(1_500);
+      expect(await metric("sluice_policy_unacknowledged_total")).toBe(before + 1);
+    }, false));
+
+  test("nobody waits for a watcher that leaves meanwhile, or that can acknowledge nothing any more", async () => {
+    for (const depart of [(watching: Watching) => watching.leave(), (watching: Watching) => watching.halfClose()]) {
+      const [keyHash] = (await addKeys(house.database, 1)) as [string];
+      const id = await addGuardrail(house.database);
+      await watched(async (watching) => {
+        const startedAt = performance.now();
+        const answer = assign(house.client, id, [keyHash], bearer(house.managementKey));
+        await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
+        depart(watching);
+        await answer;
+        expect(performance.now() - startedAt).toBeLessThan(700);
+      }, false);
+    }
+  });
+});
+
+describe("a process with the shared runtime", () => {
+  const openAccess = async (process: string): Promise<Access> => {
+    const client = dial(`127.0.0.1:${house.port}`);
+    const access = new Access({ client, token: serviceToken, process, log: house.log, registry: new Registry() });
+    await access.watch();
+    return access;
+  };
+
+  test("enforces an assignment when its answer arrives, each of 50 times, in both of two processes", async () => {
+    const keyHash = hashKey(await addKey(house.database));
+    const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
+    const processes = [await openAccess("one"), await openAccess("two")];
+    for (let i = 0; i < 50; i++) {
+      for (const access of processes) await access.resolve(keyHash);
+      const id = guardrails[i % 2] as string;
+      const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
+      for (const access of processes) {
+        expect(access.generation).toBeGreaterThanOrEqual(generation);
+        expect((await access.resolve(keyHash)).caller?.guardrail?.id).toBe(id);
+      }
+    }
+    for (const access of processes) access.stop();
+    await watchersGone();
+  });
+
+  test("forgets a key within a second of its revocation by another process", async () => {
+    const keyHash = hashKey(await addKey(house.database));
+    const access = await openAccess("one");
+    expect((await access.resolve(keyHash)).caller).toBeDefined();
+    const change = await revokeKey(house.database, defaultWorkspaceId, keyHash);
+    const revokedAt = performance.now();
+    while (access.generation < (change?.generation ?? 0n)) await new Promise((resolve) => setImmediate(resolve));
+    expect(performance.now() - revokedAt).toBeLessThan(1_000);
+    expect((await access.resolve(keyHash)).caller).toBeUndefined();
+    access.stop();
+    await watchersGone();
+  });
+});
+
+test("a LISTEN connection that is killed comes back, and what was missed is told", () =>
+  watched(async (watching) => {
+    const listeners = () =>
+      sql<{ pid: number }>`
+        select pid from pg_stat_activity
+         where datname = current_database() and query like '%policy_log l on%' and pid <> pg_backend_pid()`.execute(
+        house.database,
+      );
+    for (let round = 0; round < 3; round++) {
+      const before = (await listeners()).rows.map(({ pid }) => pid);
+      expect(before).toHaveLength(1);
+      await sql`select pg_terminate_backend(${before[0]})`.execute(house.database);
+      // Written while nobody listens, by another process.
+      const keyHash = hashKey(await addKey(house.database));
+      const message = await watching.hear(({ keyHashes }) => keyHashes.includes(keyHash));
+      expect(message.generation).toBe(await currentGeneration(house.database));
+      expect((await listeners()).rows.map(({ pid }) => pid)).not.toContain(before[0]);
+    }
+  }));
+
+test("a drain ends the watches, and settles at once", async () => {
+  const other = await openHouse();
+  const watching = new Watching(other.port);
+  await watching.hear((message) => message.all);
+  const startedAt = performance.now();
+  await other.close();
+  expect(await watching.ended()).toBe(0);
+  expect(performance.now() - startedAt).toBeLessThan(1_500);
+  watching.leave();
+});

@@ -1,0 +1,79 @@
+/** A process that watches the policy, as bytes on a real connection: it hears, and acknowledges only when told to. */
+import { create } from "@bufbuild/protobuf";
+import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
+import {
+  AccessService,
+  type WatchPolicyRequest,
+  WatchPolicyRequestSchema,
+  type WatchPolicyResponse,
+  WatchPolicyResponseSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { serviceToken } from "./house.ts";
+
+type Call = ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse>;
+
+export class Watching {
+  readonly heard: WatchPolicyResponse[] = [];
+  readonly #client: Client;
+  readonly #call: Call;
+  readonly #automatic: boolean;
+  #changed = () => {};
+  #ended: number | undefined;
+
+  constructor(port: number, { acknowledges = true, process = "test", token = serviceToken } = {}) {
+    this.#client = dial(`127.0.0.1:${port}`);
+    this.#automatic = acknowledges;
+    const { encode } = codec(WatchPolicyRequestSchema);
+    const { decode } = codec(WatchPolicyResponseSchema);
+    const path = pathOf(AccessService.method.watchPolicy);
+    this.#call = this.#client.makeBidiStreamRequest(path, encode, decode, serviceMetadata(token));
+    this.#call.write(create(WatchPolicyRequestSchema, { process }));
+    this.#call.on("data", (message: WatchPolicyResponse) => {
+      this.heard.push(message);
+      if (this.#automatic) this.acknowledge(message.generation);
+      this.#changed();
+    });
+    this.#call.on("error", () => {});
+    this.#call.on("status", ({ code }) => {
+      this.#ended = code;
+      this.#changed();
+    });
+  }
+
+  acknowledge(appliedGeneration: bigint): void {
+    this.#call.write(create(WatchPolicyRequestSchema, { appliedGeneration }));
+  }
+
+  /** The first message, from the `from`th on, that fits. */
+  async hear(fits: (message: WatchPolicyResponse) => boolean, from = 0): Promise<WatchPolicyResponse> {
+    for (;;) {
+      const found = this.heard.slice(from).find(fits);
+      if (found) return found;
+      if (this.#ended !== undefined) throw new Error(`the watch ended with gRPC status ${this.#ended}`);
+      await this.#change();
+    }
+  }
+
+  /** The gRPC status with which the watch ended. */
+  async ended(): Promise<number> {
+    while (this.#ended === undefined) await this.#change();
+    return this.#ended;
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#changed = resolve;
+    });
+  }
+
+  /** Says that it will acknowledge nothing more. */
+  halfClose(): void {
+    this.#call.end();
+  }
+
+  leave(): void {
+    this.#call.cancel();
+    this.#client.close();
+  }
+}

@@ -41,7 +41,7 @@ interface Entry {
 export interface Resolved {
   /** Absent when the key is unknown, disabled or expired. */
   readonly caller: Caller | undefined;
-  /** The policy generation at which this was read. */
+  /** The policy generation that this is in force of. */
   readonly generation: bigint;
 }
 
@@ -104,10 +104,10 @@ export class Access {
     if (entry) {
       const age = performance.now() - entry.filledAt;
       const current = entry.generation >= minGeneration || this.#applied >= minGeneration;
-      if (current && age < this.#lifetime(entry)) return live(entry);
+      if (current && age < this.#lifetime(entry)) return this.#live(entry);
       if (current && entry.caller && age < staleLimitMs) return this.#refresh(keyHash, entry);
     }
-    return this.#fill(keyHash, minGeneration).then(live);
+    return this.#fill(keyHash, minGeneration).then((filled) => this.#live(filled));
   }
 
   #lifetime(entry: Entry): number {
@@ -118,9 +118,9 @@ export class Access {
   /** Answers from a stale entry only when admin-svc cannot. */
   async #refresh(keyHash: string, entry: Entry): Promise<Resolved> {
     try {
-      return live(await this.#fill(keyHash, 0n));
+      return this.#live(await this.#fill(keyHash, 0n));
     } catch {
-      return live(entry);
+      return this.#live(entry);
     }
   }
 
@@ -159,6 +159,14 @@ export class Access {
       const oldest = this.#entries.keys().next();
       if (oldest.done !== true) this.#entries.delete(oldest.value);
     }
+  }
+
+  /** An entry as it counts now: an expiry needs no message to take effect, and what was not invalidated holds up to what was applied. */
+  #live(entry: Entry): Resolved {
+    const expires = entry.caller?.expiresAtMs;
+    const expired = expires !== undefined && Number(expires) <= Date.now();
+    const generation = entry.generation > this.#applied ? entry.generation : this.#applied;
+    return { caller: expired ? undefined : entry.caller, generation };
   }
 
   /** Watches until `stop()`; reconnects by itself. Settles when the first answer is in, or never. */
@@ -219,11 +227,4 @@ export class Access {
     this.#call?.end();
     this.#client.close();
   }
-}
-
-/** An entry as it counts now: an expiry needs no message to take effect. */
-function live(entry: Entry): Resolved {
-  const expires = entry.caller?.expiresAtMs;
-  const expired = expires !== undefined && Number(expires) <= Date.now();
-  return { caller: expired ? undefined : entry.caller, generation: entry.generation };
 }

@@ -1,0 +1,159 @@
+/** The edge: what happens to every request, in order, and where each path leads. */
+import Router from "@koa/router";
+import type { Client } from "@grpc/grpc-js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Limits } from "@sluice/proto/runtime/house-file.js";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import Koa from "koa";
+import { updateEndUser } from "./end-users/route.ts";
+import { assignKeys, unassignKeys } from "./guardrails/route.ts";
+import { readKey } from "./http/auth.ts";
+import { writeFault, writeJson } from "./http/errors.ts";
+import type { RequestObserver } from "./http/observe.ts";
+import { rawPath } from "./http/path.ts";
+import { requestIds } from "./http/request-id.ts";
+import type { LanePool } from "./lane/pool.ts";
+import { listModels } from "./models/route.ts";
+import { type OpenTurns, createResponse } from "./responses/route.ts";
+import type { KeepAlive } from "./sse/event-stream.ts";
+
+export interface AppParts {
+  readonly access: Access;
+  readonly pool: LanePool;
+  readonly keepAlive: KeepAlive;
+  readonly openTurns: OpenTurns;
+  readonly limits: Limits;
+  readonly lifecycle: Lifecycle;
+  readonly observer: RequestObserver;
+  /** To admin-svc. */
+  readonly admin: Client;
+  /** To any inference process. */
+  readonly inference: Client;
+  readonly token: string;
+}
+
+/** What the edge has found out about a request before its handler runs. */
+interface Edge {
+  requestId: string;
+  keyHash: string;
+  kind: KeyKind;
+  path: string;
+  /** Pattern, for metrics. */
+  route: string;
+  /** How the exchange failed, when it did. */
+  fault: Fault | undefined;
+}
+
+type EdgeContext = Koa.ParameterizedContext<Koa.DefaultState, Edge>;
+
+const responsesPath = "/api/v1/responses";
+
+export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
+  const app = new Koa<Koa.DefaultState, Edge>();
+  const routes = adminRoutes(parts).routes();
+  // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
+  app.on("error", () => {});
+  app.use(async (context) => {
+    const { req: request, res: response } = context;
+    context.respond = false;
+    if (request.url === "/livez") return void response.end("ok\n");
+    if (request.url === "/readyz") {
+      response.statusCode = parts.lifecycle.ready && parts.pool.ready ? 200 : 503;
+      return void response.end(response.statusCode === 200 ? "ready\n" : "not ready\n");
+    }
+    observe(parts, context);
+    if (parts.lifecycle.draining) response.setHeader("connection", "close");
+    try {
+      await authenticate(parts, context);
+      if (context.path === responsesPath && request.method === "POST") await respond(parts, context);
+      else await routes(context as never, () => notFound(context));
+    } catch (error) {
+      context.fault = Fault.from(error);
+      if (!response.headersSent) writeFault(response, context.fault, { requestId: context.requestId });
+      else response.destroy();
+    }
+  });
+  return app;
+}
+
+function observe({ observer }: AppParts, context: EdgeContext): void {
+  const startedAt = performance.now();
+  const { req: request, res: response } = context;
+  const { requestId, clientRequestId } = requestIds(request);
+  context.requestId = requestId;
+  context.route = "unknown";
+  context.fault = undefined;
+  response.on("close", () => {
+    observer.note({
+      requestId,
+      clientRequestId,
+      method: request.method ?? "",
+      route: context.route,
+      status: response.writableFinished ? response.statusCode : 499,
+      ms: performance.now() - startedAt,
+      errorType: context.fault?.errorType,
+      cause: context.fault?.cause,
+    });
+  });
+}
+
+/** Before path, body and everything else, so that nobody without a key can find out what exists. */
+async function authenticate({ access }: AppParts, context: EdgeContext): Promise<void> {
+  const { keyHash } = readKey(context.req);
+  const resolved = access.resolve(keyHash);
+  const { caller } = resolved instanceof Promise ? await resolved : resolved;
+  if (!caller) throw invalidKey();
+  context.keyHash = keyHash;
+  context.kind = caller.kind;
+  context.path = rawPath(context.req);
+}
+
+async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
+  context.route = responsesPath;
+  if (context.kind === KeyKind.MANAGEMENT) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  const leave = parts.openTurns.enter(context.keyHash);
+  try {
+    await createResponse(parts, context, context.req, context.res, (fault) => {
+      context.fault = fault;
+      leave();
+    });
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
+  const router = new Router<Koa.DefaultState, Edge>({ prefix: "/api/v1", sensitive: true, strict: true });
+  const administration =
+    (route: string, handler: typeof assignKeys) =>
+    async (context: EdgeContext): Promise<void> => {
+      context.route = `/api/v1${route}`;
+      if (context.kind !== KeyKind.MANAGEMENT) {
+        throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation", {
+          origin: FaultOrigin.CLIENT,
+        });
+      }
+      writeJson(context.res, await handler(parts, context, context.req), context);
+    };
+  const assignments = "/guardrails/:id/assignments/keys";
+  router.post(assignments, administration(assignments, assignKeys));
+  router.post(`${assignments}/remove`, administration(`${assignments}/remove`, unassignKeys));
+  router.patch("/end-users/:user", administration("/end-users/:user", updateEndUser));
+  router.get("/models", async (context) => {
+    context.route = "/api/v1/models";
+    writeJson(context.res, await listModels(parts.inference, parts.token, context.requestId), context);
+  });
+  return router;
+}
+
+function notFound(context: EdgeContext): never {
+  throw new Fault(FaultReason.NOT_FOUND, `No such resource: ${context.req.method} ${context.path}`);
+}

@@ -1,0 +1,59 @@
+/** One log line and one count a request. What a client can invent is logged, never a metric label. */
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+
+export interface RequestNote {
+  readonly requestId: string;
+  /** The client's own X-Request-Id, when it is well-formed. */
+  readonly clientRequestId: string | undefined;
+  readonly method: string;
+  /** Pattern of the route, from a closed set. */
+  readonly route: string;
+  /** 499 when the client left first. */
+  readonly status: number;
+  readonly ms: number;
+  /** Of the failure, when there was one. */
+  readonly errorType: string | undefined;
+  /** For the log only. */
+  readonly cause: unknown;
+}
+
+export class RequestObserver {
+  readonly #log: Logger;
+  readonly #requests: Counter;
+  readonly #seconds: Histogram;
+
+  constructor(log: Logger, registry: Registry) {
+    this.#log = log;
+    const registers = [registry];
+    this.#requests = new Counter({
+      name: "sluice_http_requests_total",
+      help: "Requests by route and status.",
+      labelNames: ["route", "status"],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: "sluice_http_request_seconds",
+      help: "From the request line to the last byte of the answer.",
+      labelNames: ["route"],
+      buckets: [0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
+      registers,
+    });
+  }
+
+  note(note: RequestNote): void {
+    this.#requests.inc({ route: note.route, status: note.status });
+    this.#seconds.observe({ route: note.route }, note.ms / 1000);
+    const line = {
+      request_id: note.requestId,
+      client_request_id: note.clientRequestId,
+      method: note.method,
+      route: note.route,
+      status: note.status,
+      ms: Math.round(note.ms * 10) / 10,
+      error_type: note.errorType,
+    };
+    if (note.status === 500) this.#log.error({ ...line, err: note.cause }, "request");
+    else this.#log.info(line, "request");
+  }
+}

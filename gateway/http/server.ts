@@ -1,0 +1,23 @@
+/** The listening socket with its time limits. */
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Longer than the 60 s of common proxies: the side that closes an idle connection first must be the proxy, or requests are lost. */
+const keepAliveMs = 65_000;
+const headersMs = 10_000;
+/** Headers and body together. */
+const requestMs = 40_000;
+
+/** @returns the port that was bound */
+export function listen(server: Server, port: number): Promise<number> {
+  server.keepAliveTimeout = keepAliveMs;
+  server.headersTimeout = headersMs;
+  server.requestTimeout = requestMs;
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, () => {
+      server.off("error", reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}

@@ -1,0 +1,204 @@
+/**
+ * The client's end of the lane: one session to one inference process, reconnecting by itself.
+ *
+ * Callbacks, not promises: this runs for every event of every stream.
+ */
+import type { Batch, ClientFrame, Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
+import type { Link, Transport } from "./link.ts";
+
+export interface TurnListener {
+  events(events: readonly TurnEvent[]): void;
+  /** Nothing follows. */
+  ended(): void;
+  /** Nothing follows. `accepted`: inference-svc has begun to work on the turn, so it may not be repeated. */
+  failed(fault: Fault, accepted: boolean): void;
+}
+
+/** What a listener can do with its turn. */
+export interface TurnControl {
+  /** The HTTP client does not read: no further credit is given. */
+  pause(): void;
+  resume(): void;
+  /** The listener hears nothing more. */
+  cancel(): void;
+}
+
+class LaneTurn implements TurnControl {
+  readonly #lane: Lane;
+  readonly #id: number;
+  readonly listener: TurnListener;
+  accepted = false;
+  #owed = 0;
+  #paused = false;
+
+  constructor(lane: Lane, id: number, listener: TurnListener) {
+    this.#lane = lane;
+    this.#id = id;
+    this.listener = listener;
+  }
+
+  receive(batch: Batch): void {
+    this.accepted = true;
+    if (batch.events.length > 0) this.listener.events(batch.events);
+    this.#owed += batch.cost;
+    if (!this.#paused) this.#grant();
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#grant();
+  }
+
+  cancel(): void {
+    this.#lane.forget(this.#id, true);
+  }
+
+  #grant(): void {
+    if (this.#owed < turnCredit / 2) return;
+    this.#lane.send(this.#id, { case: "credit", value: this.#owed });
+    this.#owed = 0;
+  }
+}
+
+const maxBackoffMs = 500;
+const interrupted = () =>
+  new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
+
+export class Lane {
+  readonly address: string;
+  readonly #transport: Transport;
+  readonly #turns = new Map<number, LaneTurn>();
+  #link: Link | undefined;
+  #outbox: Outbox<ClientFrame> | undefined;
+  #ready = false;
+  #draining = false;
+  #stopped = false;
+  #nextId = 1;
+  #backoffMs = 50;
+
+  constructor(address: string, transport: Transport) {
+    this.address = address;
+    this.#transport = transport;
+    this.#connect();
+  }
+
+  /** Greeted, not draining: turns may be opened. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  get openTurns(): number {
+    return this.#turns.size;
+  }
+
+  /** Only on a ready lane. The open message is handed over: its credit is set here. */
+  open(open: Open, listener: TurnListener): TurnControl {
+    const id = this.#nextId++;
+    const turn = new LaneTurn(this, id, listener);
+    this.#turns.set(id, turn);
+    open.credit = turnCredit;
+    const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
+    this.#push(id, { case: "open", value: open }, bytes);
+    return turn;
+  }
+
+  send(id: number, frame: ClientFrame["frame"]): void {
+    if (this.#turns.has(id)) this.#push(id, frame, 8);
+  }
+
+  forget(id: number, cancel: boolean): void {
+    if (!this.#turns.delete(id)) return;
+    if (cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
+    this.#settle();
+  }
+
+  /** No reconnect; turns that are open run to their end. */
+  stop(): void {
+    this.#stopped = true;
+    this.#ready = false;
+    this.#draining = true;
+    this.#settle();
+  }
+
+  #push(id: number, frame: ClientFrame["frame"], bytes: number): void {
+    this.#outbox?.push({ $typeName: "sluice.inference.v1.ClientFrame", turn: id, frame }, bytes);
+  }
+
+  #connect(): void {
+    this.#draining = false;
+    const link = this.#transport.connect({
+      message: (message) => {
+        if (link === this.#link) this.#receive(message);
+      },
+      drained: () => {
+        if (link === this.#link) this.#outbox?.drained();
+      },
+      closed: () => {
+        if (link === this.#link) this.#lost();
+      },
+    });
+    this.#link = link;
+    this.#outbox = new Outbox((frames) => link.write({ $typeName: "sluice.inference.v1.SessionRequest", frames }));
+  }
+
+  #lost(): void {
+    this.#ready = false;
+    this.#link = undefined;
+    const turns = [...this.#turns.values()];
+    this.#turns.clear();
+    for (const turn of turns) turn.listener.failed(interrupted(), turn.accepted);
+    if (this.#stopped) return this.#transport.close();
+    setTimeout(
+      () => {
+        if (this.#stopped) this.#transport.close();
+        else this.#connect();
+      },
+      this.#backoffMs * (0.5 + Math.random()),
+    );
+    this.#backoffMs = Math.min(maxBackoffMs, this.#backoffMs * 2);
+  }
+
+  #receive(message: SessionResponse): void {
+    if (message.hello && !message.draining && !this.#stopped) {
+      this.#ready = true;
+      this.#backoffMs = 50;
+    }
+    if (message.draining) {
+      this.#ready = false;
+      this.#draining = true;
+      this.#settle();
+    }
+    for (const { turn: id, frame, last } of message.frames) {
+      const turn = this.#turns.get(id);
+      if (turn) this.#deliver(id, turn, frame, last);
+    }
+  }
+
+  /** A bug that shows in one turn must not touch its neighbours in the same message. */
+  #deliver(id: number, turn: LaneTurn, frame: SessionResponse["frames"][number]["frame"], last: boolean): void {
+    try {
+      if (last) this.forget(id, false);
+      if (frame.case === "fault") return turn.listener.failed(Fault.fromMessage(frame.value), true);
+      if (frame.case === "batch") turn.receive(frame.value);
+      if (last) turn.listener.ended();
+    } catch (error) {
+      this.forget(id, true);
+      turn.listener.failed(Fault.from(error), true);
+    }
+  }
+
+  /** The client ends a draining session, once its last turn has ended. */
+  #settle(): void {
+    if (!this.#draining || this.#turns.size > 0 || !this.#link) return;
+    this.#draining = false;
+    this.#outbox?.flush();
+    this.#link.close();
+  }
+}

@@ -1,0 +1,55 @@
+/** One Session stream over grpc-js: the transport under a lane. */
+import type { Client } from "@grpc/grpc-js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import {
+  type SessionRequest,
+  SessionRequestSchema,
+  type SessionResponse,
+  SessionResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+
+export interface LinkListener {
+  message(message: SessionResponse): void;
+  /** Room for more after a `write` that returned false. */
+  drained(): void;
+  /** Exactly once, after the last message. */
+  closed(error: Error | undefined): void;
+}
+
+export interface Link {
+  /** False asks for a pause until `drained`. */
+  write(message: SessionRequest): boolean;
+  /** Half-closes; the server ends the session. */
+  close(): void;
+}
+
+/** Opens a new session each time it is called. */
+export interface Transport {
+  connect(listener: LinkListener): Link;
+  close(): void;
+}
+
+const request = codec(SessionRequestSchema);
+const response = codec(SessionResponseSchema);
+const path = pathOf(InferenceService.method.session);
+
+/** @param address host:port */
+export function grpcTransport(address: string, token: string): Transport {
+  const client: Client = dial(address);
+  return {
+    connect(listener) {
+      const call = client.makeBidiStreamRequest(path, request.encode, response.decode, serviceMetadata(token));
+      let failure: Error | undefined;
+      call.on("data", (message: SessionResponse) => listener.message(message));
+      call.on("drain", () => listener.drained());
+      call.on("error", (error: Error) => {
+        failure = error;
+      });
+      // 'status' comes exactly once, but may overtake messages that are already decoded.
+      call.on("status", () => setImmediate(() => listener.closed(failure)));
+      return { write: (message) => call.write(message), close: () => call.end() };
+    },
+    close: () => client.close(),
+  };
+}

@@ -1,0 +1,160 @@
+/** Lanes to every inference process, and the choice between them: one pair of sessions a process, a large and a small one. */
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { largeInputBytes } from "@sluice/proto/runtime/outbox.js";
+import { Lane, type TurnControl, type TurnListener } from "./lane.ts";
+import type { Transport } from "./link.ts";
+
+/** New pods get turns within this time; a DNS failure keeps the last good addresses. */
+const resolveEveryMs = 5_000;
+/** A sticky turn leaves its process when that one has a quarter more turns than the average. */
+const loadBound = 1.25;
+
+interface Peer {
+  readonly address: string;
+  readonly small: Lane;
+  readonly large: Lane;
+}
+
+const unavailable = (): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.GATEWAY });
+
+export class LanePool {
+  readonly #names: readonly string[];
+  readonly #transport: (address: string) => Transport;
+  readonly #log: Logger;
+  readonly #peers = new Map<string, Peer>();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param names host:port, where a host may resolve to several addresses */
+  constructor(names: readonly string[], transport: (address: string) => Transport, log: Logger) {
+    this.#names = names;
+    this.#transport = transport;
+    this.#log = log;
+  }
+
+  async start(): Promise<void> {
+    await this.#resolve();
+    this.#timer = setInterval(() => void this.#resolve(), resolveEveryMs);
+    this.#timer.unref();
+  }
+
+  /** True while at least one process takes turns. */
+  get ready(): boolean {
+    return this.#usable().length > 0;
+  }
+
+  /** Settles when the first process takes turns: before that the gateway is not ready. */
+  async greeted(): Promise<void> {
+    while (!this.ready) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  /**
+   * Opens a turn on the process that its session key points to, otherwise on the one with the fewest open turns.
+   * A turn that is lost before it was accepted is opened again elsewhere, unseen by the listener.
+   * @throws Fault UNAVAILABLE when no process is ready
+   */
+  open(open: Open, listener: TurnListener): TurnControl {
+    const large = (open.request?.inputJson.length ?? 0) > largeInputBytes;
+    let control = this.#pick(open, large).open(open, {
+      events: (events) => listener.events(events),
+      ended: () => listener.ended(),
+      failed: (fault, accepted) => {
+        if (accepted) return listener.failed(fault, true);
+        try {
+          // Once: a turn that two processes dropped unaccepted would only find the next outage.
+          control = this.#pick(open, large).open(open, listener);
+        } catch (error) {
+          listener.failed(Fault.from(error), false);
+        }
+      },
+    });
+    return { pause: () => control.pause(), resume: () => control.resume(), cancel: () => control.cancel() };
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    for (const peer of this.#peers.values()) stopPeer(peer);
+    this.#peers.clear();
+  }
+
+  #usable(): Peer[] {
+    return [...this.#peers.values()].filter((peer) => peer.small.ready && peer.large.ready);
+  }
+
+  #pick(open: Open, large: boolean): Lane {
+    const peers = this.#usable();
+    const key = open.request?.sessionId ?? open.request?.promptCacheKey;
+    const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
+    if (!peer) throw unavailable();
+    return large ? peer.large : peer.small;
+  }
+
+  async #resolve(): Promise<void> {
+    const found = new Set<string>();
+    for (const name of this.#names) {
+      for (const address of await this.#addresses(name)) found.add(address);
+    }
+    for (const address of found) {
+      if (this.#peers.has(address)) continue;
+      this.#peers.set(address, {
+        address,
+        small: new Lane(address, this.#transport(address)),
+        large: new Lane(address, this.#transport(address)),
+      });
+    }
+    for (const [address, peer] of this.#peers) {
+      if (found.has(address)) continue;
+      this.#peers.delete(address);
+      stopPeer(peer);
+    }
+  }
+
+  async #addresses(name: string): Promise<string[]> {
+    const colon = name.lastIndexOf(":");
+    const host = name.slice(0, colon);
+    const port = name.slice(colon + 1);
+    if (isIP(host) !== 0) return [name];
+    try {
+      const answers = await lookup(host, { all: true, family: 4 });
+      if (answers.length > 0) return answers.map((answer) => `${answer.address}:${port}`);
+    } catch (error) {
+      this.#log.warn({ err: error, host }, "cannot resolve inference address");
+    }
+    return [...this.#peers.keys()].filter((address) => address.endsWith(`:${port}`));
+  }
+}
+
+function stopPeer(peer: Peer): void {
+  peer.small.stop();
+  peer.large.stop();
+}
+
+const load = (peer: Peer): number => peer.small.openTurns + peer.large.openTurns;
+
+function leastLoaded(peers: readonly Peer[]): Peer | undefined {
+  let best: Peer | undefined;
+  for (const peer of peers) if (!best || load(peer) < load(best)) best = peer;
+  return best;
+}
+
+/** The same process for the same key as long as it lives and is not overloaded; a lost process moves only its own keys. */
+function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
+  const total = peers.reduce((sum, peer) => sum + load(peer), 0);
+  const bound = Math.ceil(((total + 1) / Math.max(1, peers.length)) * loadBound);
+  const ranked = peers
+    .map((peer) => ({ peer, score: fnv1a(`${key}\n${peer.address}`) }))
+    .sort((a, b) => b.score - a.score);
+  return ranked.find(({ peer }) => load(peer) < bound)?.peer ?? leastLoaded(peers);
+}
+
+/** 32-bit FNV-1a with a final mix, so that addresses that differ in one digit do not rank alike for every key. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}

@@ -1,0 +1,74 @@
+/** Composition root of the gateway. */
+import { hostname } from "node:os";
+import { Access } from "@sluice/proto/runtime/access.js";
+import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { loadLimits } from "@sluice/proto/runtime/house-file.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { createApp } from "./app.ts";
+import { environment } from "./config.ts";
+import { createEdgeServer } from "./http/edge-server.ts";
+import { RequestObserver } from "./http/observe.ts";
+import { listen } from "./http/server.ts";
+import { grpcTransport } from "./lane/link.ts";
+import { LanePool } from "./lane/pool.ts";
+import { OpenTurns } from "./responses/route.ts";
+import { KeepAlive } from "./sse/event-stream.ts";
+
+const settings = readEnvironment(environment, process.env);
+const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
+const registry = openMetrics("gateway");
+const lifecycle = new Lifecycle(log);
+const limits = loadLimits(settings.SLUICE_CONFIG);
+const token = settings.SLUICE_SERVICE_TOKEN;
+
+const access = new Access({
+  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
+  token,
+  process: `gateway/${hostname()}-${process.pid}`,
+  log,
+  registry,
+});
+const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, (address) => grpcTransport(address, token), log);
+const keepAlive = new KeepAlive(limits.keep_alive_ms);
+const openTurns = new OpenTurns(limits.streams_per_key);
+gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => openTurns.total);
+
+const app = createApp({
+  access,
+  pool,
+  keepAlive,
+  openTurns,
+  limits,
+  lifecycle,
+  observer: new RequestObserver(log, registry),
+  admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
+  inference: dial(settings.SLUICE_INFERENCE_ADDRESSES[0] as string),
+  token,
+});
+const handle = app.callback();
+const server = createEdgeServer((request, response) => void handle(request, response));
+const port = await listen(server, settings.SLUICE_PORT);
+await serveProbes(settings.SLUICE_GATEWAY_HEALTH_PORT, lifecycle, registry);
+await pool.start();
+await access.watch();
+await pool.greeted();
+
+lifecycle.onDrain(
+  () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeIdleConnections();
+    }),
+);
+lifecycle.onDrain(() => {
+  keepAlive.stop();
+  pool.stop();
+  access.stop();
+});
+lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
+lifecycle.started();
+log.info({ port }, "ready");

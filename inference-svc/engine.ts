@@ -1,0 +1,137 @@
+/** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { serviceMetadata } from "./routing/service-metadata.ts";
+import { parseTurn } from "./turn/parse.ts";
+import { type Scope, Trace } from "./turn/scope.ts";
+import type { Outcome, Turn } from "./turn/turn.ts";
+import { type WireBatch, toWire } from "./wire.ts";
+
+/** For whom a turn is run. */
+export interface Requester {
+  readonly keyHash: string;
+  readonly requestId: string;
+  /** The highest policy generation that the requester has seen. */
+  readonly policyGeneration: bigint;
+}
+
+export interface EngineParts {
+  readonly access: Access;
+  readonly turn: Turn;
+  readonly log: Logger;
+  readonly registry: Registry;
+  readonly region: string;
+}
+
+export class Engine {
+  readonly #parts: EngineParts;
+  readonly #turns: Counter;
+  readonly #seconds: Histogram;
+
+  constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const registers = [parts.registry];
+    this.#turns = new Counter({
+      name: "sluice_turns_total",
+      help: "Turns by outcome: completed, incomplete, cancelled, or the error_type of the failure.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: "sluice_turn_seconds",
+      help: "From admission to the end of the turn.",
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
+      registers,
+    });
+  }
+
+  /**
+   * One turn as batches for the wire; the last one carries the end. Stops its upstream when the signal aborts.
+   * @param accepted called once the turn is admitted and an upstream may be asked
+   * @throws Fault, with service_metadata when it was asked for
+   */
+  async *run(
+    request: RunTurnRequest,
+    requester: Requester,
+    signal: AbortSignal,
+    accepted: () => void,
+  ): AsyncGenerator<WireBatch, void, undefined> {
+    let trace: Trace | undefined;
+    let outcome: Outcome | undefined;
+    let failure: Fault | undefined;
+    try {
+      const turnRequest = parseTurn(request);
+      const scope = await this.#admit(requester, signal);
+      trace = scope.trace;
+      accepted();
+      const metadata = () => this.#metadata(request, scope.trace);
+      for await (const batch of await this.#parts.turn(turnRequest, scope)) {
+        const last = batch.at(-1);
+        if (last?.type === "end") outcome = last.outcome;
+        yield toWire(batch, metadata);
+      }
+      if (!outcome) throw new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
+    } catch (error) {
+      failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
+      if (trace && failure.reason !== FaultReason.INTERNAL && request.serviceMetadata) {
+        failure = failure.with({ serviceMetadataJson: this.#metadata(request, trace) });
+      }
+      throw failure;
+    } finally {
+      // Whoever aborts with a fault says why; without one the client has left.
+      const cancelled = signal.aborted && !(signal.reason instanceof Fault);
+      this.#account(request, requester, { trace, outcome, failure, cancelled });
+    }
+  }
+
+  async #admit({ keyHash, requestId, policyGeneration }: Requester, signal: AbortSignal): Promise<Scope> {
+    const { caller, generation } = await this.#parts.access.resolve(keyHash, policyGeneration);
+    if (!caller) throw invalidKey();
+    if (caller.kind !== KeyKind.INFERENCE) {
+      throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+        origin: FaultOrigin.CLIENT,
+      });
+    }
+    return { signal, caller, requestId, trace: new Trace(generation) };
+  }
+
+  #metadata(request: RunTurnRequest, trace: Trace): Uint8Array {
+    if (!request.serviceMetadata) return new Uint8Array();
+    const requested = request.model === "" ? (request.models[0] ?? "") : request.model;
+    return Buffer.from(JSON.stringify(serviceMetadata(trace, { requested, region: this.#parts.region })));
+  }
+
+  /** The one line that says what a turn did and cost. */
+  #account(
+    request: RunTurnRequest,
+    requester: Requester,
+    end: { trace: Trace | undefined; outcome: Outcome | undefined; failure: Fault | undefined; cancelled: boolean },
+  ): void {
+    const { trace, outcome, failure } = end;
+    const result = outcome?.status ?? (end.cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
+    const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
+    this.#turns.inc({ outcome: result });
+    if (trace) this.#seconds.observe(ms / 1000);
+    const unexpected = failure?.reason === FaultReason.INTERNAL && !end.cancelled;
+    const line = {
+      request_id: requester.requestId,
+      key_hash: requester.keyHash,
+      model: request.model,
+      stream: request.stream,
+      outcome: result,
+      ms,
+      attempts: trace?.attempts,
+      usage: outcome?.usage,
+      policy_generation: trace ? Number(trace.policyGeneration) : undefined,
+      ...(failure && !end.cancelled && { status: failure.status }),
+      ...(unexpected && { err: failure.cause }),
+    };
+    if (unexpected) this.#parts.log.error(line, "turn");
+    else this.#parts.log.info(line, "turn");
+  }
+}

@@ -1,0 +1,71 @@
+/** Composition root of inference-svc. */
+import { createRequire } from "node:module";
+import { hostname } from "node:os";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { Access } from "@sluice/proto/runtime/access.js";
+import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { environment } from "./config.ts";
+import { Engine } from "./engine.ts";
+import { Catalog } from "./routing/catalog.ts";
+import { InferenceDoors } from "./service.ts";
+import { buildTurn } from "./stack.ts";
+import { openUpstreams } from "./upstream/providers.ts";
+
+const settings = readEnvironment(environment, process.env);
+const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
+const registry = openMetrics("inference-svc");
+const lifecycle = new Lifecycle(log);
+const { file, leftOut } = loadHouse(settings.SLUICE_CONFIG, process.env);
+if (leftOut.length > 0) log.info({ providers: leftOut }, "left out: their variables are not set");
+
+const instance = `${hostname()}-${process.pid}`;
+const access = new Access({
+  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
+  token: settings.SLUICE_SERVICE_TOKEN,
+  process: `inference-svc/${instance}`,
+  log,
+  registry,
+});
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+const catalog = new Catalog(file);
+const upstreams = openUpstreams(file.providers, version);
+const engine = new Engine({
+  access,
+  turn: buildTurn({ catalog, upstreams, log }),
+  log,
+  registry,
+  region: settings.SLUICE_REGION,
+});
+const doors = new InferenceDoors({
+  engine,
+  access,
+  catalog,
+  token: settings.SLUICE_SERVICE_TOKEN,
+  instance,
+  turnMs: file.limits.turn_ms,
+  streamMs: file.limits.stream_ms,
+});
+const server = await serveRpc({
+  port: settings.SLUICE_INFERENCE_PORT,
+  lifecycle,
+  log,
+  serviceNames: [InferenceService.typeName],
+  routes: doors.routes,
+});
+await serveProbes(settings.SLUICE_INFERENCE_HEALTH_PORT, lifecycle, registry);
+await access.watch();
+
+lifecycle.onDrain(() => doors.drain());
+lifecycle.onDrain(() => server.drain());
+lifecycle.onDrain(() => upstreams.close());
+lifecycle.onDrain(() => access.stop());
+lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
+lifecycle.started();
+log.info({ port: server.port, models: file.models.length }, "ready");

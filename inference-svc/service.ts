@@ -1,0 +1,179 @@
+/** The doors: RunTurn for anybody with a key, Session for our own gateways, ListModels for both. One engine behind them. */
+import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
+import {
+  InferenceService,
+  ListModelsResponseSchema,
+  RunTurnResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import {
+  invalidKey,
+  isServiceToken,
+  parseBearer,
+  requireServiceToken,
+  requestIdHeader,
+  serviceTokenHeader,
+} from "@sluice/proto/runtime/rpc/caller.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { checkScalars } from "@sluice/proto/runtime/validation/scalars.js";
+import type { Engine } from "./engine.ts";
+import { type LaneTurn, ServerLane } from "./lane.ts";
+import type { Catalog } from "./routing/catalog.ts";
+
+export interface ServiceParts {
+  readonly engine: Engine;
+  readonly access: Access;
+  readonly catalog: Catalog;
+  readonly token: string;
+  /** Name of this process, for the greeting. */
+  readonly instance: string;
+  /** Limits of a turn that names none: milliseconds. */
+  readonly turnMs: number;
+  readonly streamMs: number;
+}
+
+/** Aborting without a reason builds a DOMException with a stack each time. */
+const over = new Error("turn over");
+const timeUp = () => new Fault(FaultReason.DEADLINE_EXCEEDED, "", { origin: FaultOrigin.INFERENCE });
+
+export class InferenceDoors {
+  readonly #parts: ServiceParts;
+  readonly #lanes = new Set<ServerLane>();
+  #draining = false;
+
+  constructor(parts: ServiceParts) {
+    this.#parts = parts;
+  }
+
+  readonly routes = (router: ConnectRouter): void => {
+    router.service(InferenceService, {
+      runTurn: (request, context) => this.#runTurn(request, context),
+      session: (requests, context) => this.#session(requests, context),
+      listModels: (_, context) => this.#listModels(context),
+    });
+  };
+
+  /** Clients open nothing new on their sessions, and end them when the last turn is over. */
+  drain(): void {
+    this.#draining = true;
+    for (const lane of this.#lanes) lane.drain();
+  }
+
+  async *#runTurn(request: RunTurnRequest, context: HandlerContext) {
+    const { keyHash } = parseBearer(context.requestHeader.get("authorization"));
+    const problems = new Problems();
+    checkScalars(request, problems);
+    problems.throwIfAny();
+    const abort = new AbortController();
+    const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
+    const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
+    const gone = () => abort.abort(context.signal.reason);
+    context.signal.addEventListener("abort", gone);
+    const requestId = context.requestHeader.get(requestIdHeader) ?? "";
+    const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };
+    try {
+      for await (const { events } of this.#parts.engine.run(request, requester, abort.signal, () => {})) {
+        yield create(RunTurnResponseSchema, { events });
+      }
+    } catch (error) {
+      throw abort.signal.reason instanceof Fault ? abort.signal.reason : error;
+    } finally {
+      clearTimeout(timer);
+      context.signal.removeEventListener("abort", gone);
+      abort.abort(over);
+    }
+  }
+
+  async *#session(requests: AsyncIterable<SessionRequest>, context: HandlerContext): AsyncGenerator<SessionResponse> {
+    requireServiceToken(context.requestHeader, this.#parts.token);
+    const queue: SessionResponse[] = [];
+    let wake = () => {};
+    let open = true;
+    const lane = new ServerLane(
+      this.#parts.instance,
+      this.#draining,
+      (message) => {
+        queue.push(message);
+        wake();
+        return queue.length < 2;
+      },
+      (opened, turn) => this.#laneTurn(opened, turn),
+    );
+    this.#lanes.add(lane);
+    const stop = () => {
+      open = false;
+      this.#lanes.delete(lane);
+      lane.close();
+      wake();
+    };
+    void receive(lane, requests)
+      .catch(() => {})
+      .finally(stop);
+    context.signal.addEventListener("abort", stop);
+    try {
+      for (;;) {
+        for (let message = queue.shift(); message; message = queue.shift()) {
+          yield message;
+          lane.outbox.drained();
+        }
+        if (!open) return;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    } finally {
+      stop();
+    }
+  }
+
+  async #laneTurn(open: Open, turn: LaneTurn): Promise<void> {
+    const { request, ...requester } = open;
+    if (!request) return turn.fail(new Fault(FaultReason.INTERNAL).toMessage());
+    const limitMs = open.deadlineMs > 0 ? open.deadlineMs : this.#limitMs(request);
+    const timer = setTimeout(() => {
+      const fault = timeUp();
+      turn.fail(fault.toMessage());
+      turn.cancel(fault);
+    }, limitMs);
+    try {
+      for await (const batch of this.#parts.engine.run(request, requester, turn.signal, () => turn.accept())) {
+        turn.send(batch, batch.events.at(-1)?.event.case === "end");
+        await turn.ready();
+        if (turn.signal.aborted) return;
+      }
+    } catch (error) {
+      turn.fail(Fault.from(error).toMessage());
+    } finally {
+      clearTimeout(timer);
+      turn.cancel(over);
+    }
+  }
+
+  async #listModels(context: HandlerContext) {
+    const { access, catalog, token } = this.#parts;
+    if (!isServiceToken(context.requestHeader.get(serviceTokenHeader), token)) {
+      const { keyHash } = parseBearer(context.requestHeader.get("authorization"));
+      const { caller } = await access.resolve(keyHash);
+      if (!caller) throw invalidKey();
+    }
+    return create(ListModelsResponseSchema, { models: catalog.listModels() });
+  }
+
+  #limitMs(request: RunTurnRequest): number {
+    return request.stream ? this.#parts.streamMs : this.#parts.turnMs;
+  }
+}
+
+/** Hands over what arrives until the client ends the session or is gone. */
+async function receive(lane: ServerLane, requests: AsyncIterable<SessionRequest>): Promise<void> {
+  try {
+    for await (const request of requests) lane.receive(request);
+  } catch (error) {
+    // The peer is gone: what is open ends with the lane. Anything else is a bug and is seen in the log of the rpc layer.
+    if (!(error instanceof ConnectError) || error.code === Code.Internal) throw error;
+  }
+}

@@ -1,0 +1,251 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { Lane, type TurnListener } from "@sluice/gateway/lane/lane.js";
+import type { LinkListener } from "@sluice/gateway/lane/link.js";
+import { type LaneTurn, ServerLane } from "@sluice/inference-svc/lane.js";
+import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { turnCredit } from "@sluice/proto/runtime/outbox.js";
+import fc from "fast-check";
+
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+const open = (): Open => ({
+  $typeName: "sluice.inference.v1.Open",
+  keyHash: "k",
+  requestId: "r",
+  policyGeneration: 0n,
+  deadlineMs: 0,
+  credit: 0,
+});
+
+const delta = (text: string): TurnEvent => ({
+  $typeName: "sluice.inference.v1.TurnEvent",
+  event: {
+    case: "argumentsDelta",
+    value: { $typeName: "sluice.inference.v1.ArgumentsDelta", index: 0, delta: text },
+  },
+});
+
+/** Both ends of one lane over a wire that delivers each message in a later turn of the event loop, and can be cut. */
+class Wire {
+  readonly turns: LaneTurn[] = [];
+  server: ServerLane | undefined;
+  lane: Lane;
+  sessions = 0;
+  /** Credit that the client has given back, by turn id. */
+  readonly granted = new Map<number, number>();
+  #cut: (() => void) | undefined;
+
+  constructor(run: (turn: LaneTurn) => Promise<void> = () => new Promise(() => {})) {
+    this.lane = new Lane("wire", {
+      connect: (listener) => this.#connect(listener, run),
+      close: () => {},
+    });
+  }
+
+  #connect(listener: LinkListener, run: (turn: LaneTurn) => Promise<void>) {
+    this.sessions++;
+    let up = true;
+    const down = (message: SessionResponse) => {
+      setImmediate(() => up && listener.message(message));
+      return true;
+    };
+    const server = new ServerLane("test", false, down, (_, turn) => {
+      this.turns.push(turn);
+      return run(turn);
+    });
+    this.server = server;
+    this.#cut = () => {
+      if (!up) return;
+      up = false;
+      server.close();
+      setImmediate(() => listener.closed(undefined));
+    };
+    return {
+      write: (message: SessionRequest) => {
+        for (const { turn, frame } of message.frames) {
+          if (frame.case === "credit") this.granted.set(turn, (this.granted.get(turn) ?? 0) + frame.value);
+        }
+        setImmediate(() => up && server.receive(message));
+        return true;
+      },
+      close: () => this.#cut?.(),
+    };
+  }
+
+  cut(): void {
+    this.#cut?.();
+  }
+}
+
+class Listener implements TurnListener {
+  text = "";
+  over: string | undefined;
+  fault: Fault | undefined;
+  events(events: readonly TurnEvent[]): void {
+    for (const { event } of events) if (event.case === "argumentsDelta") this.text += event.value.delta;
+  }
+  ended(): void {
+    this.over = this.over === undefined ? "ended" : "twice";
+  }
+  failed(fault: Fault, accepted: boolean): void {
+    this.fault = fault;
+    this.over = this.over === undefined ? `failed ${accepted ? "accepted" : "unaccepted"}` : "twice";
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  for (let i = 0; i < 10_000 && !condition(); i++) await tick();
+  expect(condition()).toBe(true);
+}
+
+describe("lane", () => {
+  let wire: Wire;
+  beforeEach(async () => {
+    wire = new Wire();
+    await until(() => wire.lane.ready);
+  });
+  afterEach(() => {
+    wire.lane.stop();
+    wire.cut();
+  });
+
+  test("a turn is opened, answered and forgotten on both ends", async () => {
+    const listener = new Listener();
+    wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === 1);
+    wire.turns[0]?.send({ events: [delta("a")], cost: 20 }, false);
+    wire.turns[0]?.send({ events: [delta("b")], cost: 20 }, true);
+    await until(() => listener.over !== undefined);
+    expect(listener).toMatchObject({ text: "ab", over: "ended" });
+    expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
+  });
+
+  test("batches of one turn of the event loop travel in one frame", async () => {
+    const seen: number[] = [];
+    const listener = Object.assign(new Listener(), {
+      events: (events: readonly TurnEvent[]) => seen.push(events.length),
+    });
+    wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === 1);
+    for (let i = 0; i < 5; i++) wire.turns[0]?.send({ events: [delta("x")], cost: 20 }, false);
+    await until(() => seen.length > 0);
+    expect(seen).toEqual([5]);
+  });
+
+  test("a cancel reaches the server, and nothing is heard after it", async () => {
+    const listener = new Listener();
+    const control = wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === 1);
+    control.cancel();
+    await until(() => wire.turns[0]?.signal.aborted === true);
+    wire.turns[0]?.send({ events: [delta("late")], cost: 20 }, true);
+    await tick();
+    await tick();
+    expect(listener).toMatchObject({ text: "", over: undefined });
+    expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
+  });
+
+  test("a paused listener stops its own turn and no other", async () => {
+    const slow = new Listener();
+    const fast = new Listener();
+    const control = wire.lane.open(open(), slow);
+    wire.lane.open(open(), fast);
+    await until(() => wire.turns.length === 2);
+    control.pause();
+    const cost = turnCredit / 8;
+    const pump = async (turn: LaneTurn, batches: number) => {
+      for (let i = 0; i < batches; i++) {
+        turn.send({ events: [delta("x")], cost }, i === batches - 1);
+        await turn.ready();
+      }
+    };
+    void pump(wire.turns[0] as LaneTurn, 20);
+    await pump(wire.turns[1] as LaneTurn, 20);
+    await until(() => fast.over !== undefined);
+    expect([slow.text.length, fast.text.length]).toEqual([8, 20]);
+    control.resume();
+    await until(() => slow.over !== undefined);
+    expect(slow).toMatchObject({ text: "x".repeat(20), over: "ended" });
+  });
+
+  test("a lost session fails every open turn once, says which were accepted, and stops their work", async () => {
+    const accepted = new Listener();
+    const waiting = new Listener();
+    wire.lane.open(open(), accepted);
+    await until(() => wire.turns.length === 1);
+    wire.turns[0]?.accept();
+    await tick();
+    await tick();
+    wire.lane.open(open(), waiting);
+    await until(() => wire.turns.length === 2);
+    wire.cut();
+    await until(() => accepted.over !== undefined && waiting.over !== undefined);
+    expect([accepted.over, waiting.over]).toEqual(["failed accepted", "failed unaccepted"]);
+    expect(wire.turns.map((turn) => turn.signal.aborted)).toEqual([true, true]);
+  });
+
+  test("a draining server gets nothing new, keeps what runs, and the client ends the session and comes back", async () => {
+    const listener = new Listener();
+    wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === 1);
+    wire.server?.drain();
+    await until(() => !wire.lane.ready);
+    wire.turns[0]?.send({ events: [delta("a")], cost: 20 }, true);
+    await until(() => listener.over !== undefined);
+    expect(listener.over).toBe("ended");
+    await until(() => wire.sessions === 2 || wire.lane.ready);
+    for (let i = 0; i < 200 && !wire.lane.ready; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(wire.lane.ready).toBe(true);
+  });
+
+  test("a handler that throws fails its own turn only", async () => {
+    const broken = new Wire(async (turn) => {
+      if (broken.turns.length === 1) throw new Error("secret detail");
+      turn.send({ events: [delta("ok")], cost: 20 }, true);
+    });
+    await until(() => broken.lane.ready);
+    const first = new Listener();
+    const second = new Listener();
+    broken.lane.open(open(), first);
+    broken.lane.open(open(), second);
+    await until(() => first.over !== undefined && second.over !== undefined);
+    expect(first.fault?.message).toBe("Internal Server Error");
+    expect(second).toMatchObject({ text: "ok", over: "ended" });
+    broken.lane.stop();
+  });
+
+  test("whatever the order of steps, no turn has more in flight than its credit and one batch, and nothing is left open", async () => {
+    const step = fc.oneof(
+      fc.record({ do: fc.constant("send" as const), turn: fc.nat(2), cost: fc.integer({ min: 1, max: turnCredit }) }),
+      fc.record({ do: fc.constantFrom("pause" as const, "resume" as const, "cancel" as const), turn: fc.nat(2) }),
+      fc.record({ do: fc.constant("tick" as const), turn: fc.constant(0) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+        const pair = new Wire();
+        await until(() => pair.lane.ready);
+        const controls = [0, 1, 2].map(() => pair.lane.open(open(), new Listener()));
+        await until(() => pair.turns.length === 3);
+        const sent = [0, 0, 0];
+        for (const next of steps) {
+          const turn = pair.turns[next.turn] as LaneTurn;
+          if (next.do === "send") {
+            // An engine sends only while it has credit; that is the rule that bounds memory.
+            if (turn.ready() !== undefined || turn.signal.aborted) continue;
+            turn.send({ events: [delta("x")], cost: next.cost }, false);
+            sent[next.turn] = (sent[next.turn] ?? 0) + next.cost;
+            const inFlight = (sent[next.turn] ?? 0) - (pair.granted.get(next.turn + 1) ?? 0);
+            expect(inFlight).toBeLessThanOrEqual(turnCredit + next.cost);
+          } else if (next.do === "tick") await tick();
+          else controls[next.turn]?.[next.do]();
+        }
+        for (const control of controls) control.cancel();
+        await until(() => pair.lane.openTurns === 0 && pair.server?.openTurns === 0);
+        pair.lane.stop();
+      }),
+      { numRuns: 100 },
+    );
+  });
+});

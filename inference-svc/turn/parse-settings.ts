@@ -15,7 +15,7 @@ export function parseTextFormat(json: Buffer | undefined, problems: Problems): T
   if (json === undefined) return undefined;
   const value: unknown = JSON.parse(json.toString("utf8"));
   if (value === null) return undefined;
-  if (!isObject(value)) return void problems.add("text.format", "must be an object");
+  if (!isObject(value)) return problems.add("text.format", "must be an object");
   const fields = new Fields(value, "text.format", problems);
   const type = fields.requiredString("type");
   if (type === "text" || type === "json_object") return { type };
@@ -49,7 +49,7 @@ function schemaOf(json: Buffer): string {
 
 export function parseReasoning(value: unknown, problems: Problems): Reasoning | undefined {
   if (value === undefined || value === null) return undefined;
-  if (!isObject(value)) return void problems.add("reasoning", "must be an object or null");
+  if (!isObject(value)) return problems.add("reasoning", "must be an object or null");
   const fields = new Fields(value, "reasoning", problems);
   const effort = effortOf(fields);
   const summary = fields.word("summary", summaries, "nullable");

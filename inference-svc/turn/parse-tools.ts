@@ -44,7 +44,7 @@ function parseTool(
   problems: Problems,
   parametersJson: () => string,
 ): FunctionTool | undefined {
-  if (!isObject(value)) return void problems.add(path, "must be an object");
+  if (!isObject(value)) return problems.add(path, "must be an object");
   const fields = new Fields(value, path, problems);
   const type = fields.requiredString("type");
   if (type === undefined) return undefined;
@@ -70,7 +70,7 @@ function parseTool(
 }
 
 function refuse(type: string, fields: Fields, path: string, problems: Problems): undefined {
-  if (toolKinds.has(type)) return void problems.add(path, `tools of type ${type} are not available yet`);
+  if (toolKinds.has(type)) return problems.add(path, `tools of type ${type} are not available yet`);
   return fields.problem("type", `unknown type ${type.slice(0, 64)}`);
 }
 
@@ -91,7 +91,7 @@ export function parseToolChoice(
   if (value === undefined || value === null) return undefined;
   if (isObject(value)) return objectChoice(value, names, problems);
   if (typeof value !== "string" || !choices.has(value)) {
-    return void problems.add("tool_choice", "must be one of auto, none, required, or an object that names a function");
+    return problems.add("tool_choice", "must be one of auto, none, required, or an object that names a function");
   }
   if (value === "required" && names.size === 0) problems.add("tool_choice", "required needs at least one tool");
   return value as ToolChoice;
@@ -103,7 +103,7 @@ function objectChoice(value: JsonObject, names: ReadonlySet<string>, problems: P
   if (type === undefined) return undefined;
   if (type !== "function") {
     const known = type === "allowed_tools" || toolKinds.has(type);
-    if (known) return void problems.add("tool_choice", `a choice of type ${type} is not available yet`);
+    if (known) return problems.add("tool_choice", `a choice of type ${type} is not available yet`);
     return fields.problem("type", `unknown type ${type.slice(0, 64)}`);
   }
   if (isObject(value["function"])) return fields.problem("function", "name belongs beside type, not inside function");

@@ -29,7 +29,7 @@ export class Fields {
   }
 
   problem(name: string, message: string): undefined {
-    this.#problems.add(this.path(name), message);
+    return this.#problems.add(this.path(name), message);
   }
 
   /** The field as it is; undefined when it is unset. */

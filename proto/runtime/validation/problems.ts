@@ -19,7 +19,8 @@ export class Problems {
     return this.#count === 0;
   }
 
-  add(path: string, message: string): void {
+  /** @returns undefined, the value of what has a problem */
+  add(path: string, message: string): undefined {
     this.#count++;
     if (this.#issues.length < maxIssues) this.#issues.push({ path, message });
   }

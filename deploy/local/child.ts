@@ -1,6 +1,6 @@
 /** One child process: started with its output in a log file, ended by a signal and, when that does not help, by force. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** A process that is up. */
@@ -57,15 +57,19 @@ export async function end(
   await exited;
 }
 
-/** The end of a log file, for people who look at the terminal. */
-export function lastLines(path: string, count: number): string {
+/** The end of what a log file got since it had `from` bytes, for people who look at the terminal. */
+export function lastLines(path: string, count: number, from = 0): string {
+  const size = sizeOf(path);
+  const tail = Buffer.alloc(Math.min(size - from, 16_384));
   const file = openSync(path, "r");
   try {
-    const size = fstatSync(file).size;
-    const tail = Buffer.alloc(Math.min(size, 16_384));
     readSync(file, tail, 0, tail.length, size - tail.length);
-    return tail.toString("utf8").trimEnd().split("\n").slice(-count).join("\n");
   } finally {
     closeSync(file);
   }
+  return tail.toString("utf8").trimEnd().split("\n").slice(-count).join("\n");
+}
+
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

@@ -15,7 +15,7 @@ async function start(): Promise<void> {
   const ports = portsOf(settings);
   const record = await RecordKeeper.claim(settings.dataDir, ports);
   process.once("exit", () => record.release());
-  await requireFree(ports);
+  await requireFree(ports, settings.SLUICE_INFERENCE_REPLICAS);
   const keys = readKeys(settings);
   const secrets = readSecrets(settings);
   const supervisor = new Supervisor({ settings, ports, keys, secrets, record, environment: process.env, say });

@@ -2,49 +2,46 @@
 import { type Server, createServer } from "node:net";
 import type { Settings } from "./settings.ts";
 
-export interface InferencePorts {
-  readonly rpc: number;
-  readonly health: number;
-  readonly http?: number;
-}
-
 export interface Ports {
   readonly gateway: number;
   readonly gateway_health: number;
+  /** Of the first replica; replica n takes it + 100 n. */
+  readonly inference: number;
+  readonly inference_health: number;
   readonly admin: number;
   readonly admin_health: number;
-  /** One entry a replica. */
-  readonly inference: readonly InferencePorts[];
   /** Absent when the operator brings the database. */
   readonly postgres?: number;
 }
 
-/** Replica n takes the ports of the first + 100 n. */
 const replicaStep = 100;
 
 export function portsOf(settings: Settings): Ports {
-  const http = settings.SLUICE_INFERENCE_HTTP_PORT;
-  const replicas = Array.from({ length: settings.SLUICE_INFERENCE_REPLICAS }, (_, n) => n * replicaStep);
   return {
     gateway: settings.SLUICE_PORT,
     gateway_health: settings.SLUICE_GATEWAY_HEALTH_PORT,
+    inference: settings.SLUICE_INFERENCE_PORT,
+    inference_health: settings.SLUICE_INFERENCE_HEALTH_PORT,
     admin: settings.SLUICE_ADMIN_PORT,
     admin_health: settings.SLUICE_ADMIN_HEALTH_PORT,
-    inference: replicas.map((offset) => ({
-      rpc: settings.SLUICE_INFERENCE_PORT + offset,
-      health: settings.SLUICE_INFERENCE_HEALTH_PORT + offset,
-      ...(http !== undefined && { http: http + offset }),
-    })),
     ...(settings.DATABASE_URL === undefined && { postgres: settings.SLUICE_POSTGRES_PORT }),
   };
 }
 
+/** The ports of each inference process. */
+export function replicasOf({ inference, inference_health }: Ports, count: number): { rpc: number; health: number }[] {
+  return Array.from({ length: count }, (_, n) => ({
+    rpc: inference + n * replicaStep,
+    health: inference_health + n * replicaStep,
+  }));
+}
+
 /** @throws naming every port that is taken and the variable that moves it */
-export async function requireFree(ports: Ports): Promise<void> {
+export async function requireFree(ports: Ports, replicas: number): Promise<void> {
   const held: Server[] = [];
   const problems: string[] = [];
   // Held until all are checked, so that two variables with the same port are found too.
-  for (const [variable, port] of named(ports)) {
+  for (const [variable, port] of named(ports, replicas)) {
     try {
       held.push(await listen(port));
     } catch (error) {
@@ -55,29 +52,19 @@ export async function requireFree(ports: Ports): Promise<void> {
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }
 
-function named(ports: Ports): [variable: string, port: number][] {
-  return [
+function named(ports: Ports, replicas: number): [variable: string, port: number][] {
+  const list: [string, number][] = [
     ["SLUICE_PORT", ports.gateway],
     ["SLUICE_ADMIN_PORT", ports.admin],
-    ...inference("SLUICE_INFERENCE_PORT", ports, ({ rpc }) => rpc),
-    ...inference("SLUICE_INFERENCE_HTTP_PORT", ports, ({ http }) => http),
     ["SLUICE_GATEWAY_HEALTH_PORT", ports.gateway_health],
     ["SLUICE_ADMIN_HEALTH_PORT", ports.admin_health],
-    ...inference("SLUICE_INFERENCE_HEALTH_PORT", ports, ({ health }) => health),
-    ...(ports.postgres === undefined ? [] : ([["SLUICE_POSTGRES_PORT", ports.postgres]] as [string, number][])),
   ];
-}
-
-function inference(
-  variable: string,
-  ports: Ports,
-  pick: (replica: InferencePorts) => number | undefined,
-): [string, number][] {
-  return ports.inference.flatMap((replica, n) => {
-    const port = pick(replica);
-    if (port === undefined) return [];
-    return [[n === 0 ? variable : `${variable} (replica ${n} takes it + ${n * replicaStep})`, port]];
-  });
+  for (const [n, { rpc, health }] of replicasOf(ports, replicas).entries()) {
+    const note = n === 0 ? "" : ` (replica ${n} takes it + ${n * replicaStep})`;
+    list.push([`SLUICE_INFERENCE_PORT${note}`, rpc], [`SLUICE_INFERENCE_HEALTH_PORT${note}`, health]);
+  }
+  if (ports.postgres !== undefined) list.push(["SLUICE_POSTGRES_PORT", ports.postgres]);
+  return list;
 }
 
 function listen(port: number): Promise<Server> {

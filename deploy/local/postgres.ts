@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Running, end, lastLines, spawnChild } from "./child.ts";
+import { type Running, end, lastLines, sizeOf, spawnChild } from "./child.ts";
 import { findBinaries, findIdentity } from "./postgres-binaries.ts";
 import { createCluster, databaseUser, own, passwordIn, readPostmaster, stopLeftover } from "./postgres-cluster.ts";
 import { tie } from "./processes.ts";
@@ -47,6 +47,7 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
     "listen_addresses=127.0.0.1",
     `port=${port}`,
     "unix_socket_directories=", // their paths may be too long, and nobody needs them
+    "log_checkpoints=off", // or they would crowd out what matters
     "log_min_error_statement=panic", // statements carry data, which belongs in no log
     ...lossy,
   ];
@@ -54,19 +55,20 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
 }
 
 async function launch(command: string, args: string[], log: string, cluster: string): Promise<Running> {
+  const from = sizeOf(log);
   const { pid, exited, child } = await spawnChild(command, args, { log });
   const untie = tie(pid, "INT");
   void exited.then(untie);
   while (!isReady(cluster, pid)) {
     const how = await Promise.race([exited, delay(10)]);
-    if (how !== undefined) throw new Error(`Postgres did not start (${how}):\n${lastLines(log, 12)}`);
+    if (how !== undefined) throw new Error(`Postgres did not start (${how}):\n${lastLines(log, 12, from)}`);
   }
   return {
     pid,
     exited,
     // SIGINT is the fast shutdown: sessions are ended, everything is written.
     stop: () => end(child, exited, "SIGINT", 20_000),
-    kill: () => end(child, exited, "SIGQUIT", 5_000),
+    kill: () => end(child, exited, "SIGINT", 5_000),
   };
 }
 

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, spawnChild } from "./child.ts";
-import type { InferencePorts, Ports } from "./ports.ts";
+import { type Ports, replicasOf } from "./ports.ts";
 import { tie } from "./processes.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
@@ -63,30 +63,27 @@ export function adminService(house: House): Service {
 }
 
 export function inferenceServices(house: House): Service[] {
-  return house.ports.inference.map((ports, n) => ({
+  const { ports, secrets, settings, environment } = house;
+  // Providers are configured by variables of any name, so this service gets all that no other one owns.
+  const passed = Object.entries(environment).filter(([name]) => !confined.test(name));
+  return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: script("inference-svc"),
-    healthPort: ports.health,
-    environment: inferenceEnvironment(house, ports),
+    healthPort: health,
+    environment: {
+      ...Object.fromEntries(passed),
+      ...common(house),
+      SLUICE_SECRET: secrets.secret,
+      SLUICE_INFERENCE_PORT: String(rpc),
+      SLUICE_INFERENCE_HEALTH_PORT: String(health),
+      SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+    },
   }));
 }
 
-/** Providers are configured by variables of any name, so this service gets all that no other one owns. */
-function inferenceEnvironment(house: House, ports: InferencePorts): NodeJS.ProcessEnv {
-  const passed = Object.entries(house.environment).filter(([name]) => !confined.test(name));
-  return {
-    ...Object.fromEntries(passed),
-    ...common(house),
-    SLUICE_SECRET: house.secrets.secret,
-    SLUICE_INFERENCE_PORT: String(ports.rpc),
-    SLUICE_INFERENCE_HEALTH_PORT: String(ports.health),
-    ...(ports.http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(ports.http) }),
-    SLUICE_ADMIN_ADDRESS: `127.0.0.1:${house.ports.admin}`,
-  };
-}
-
 export function gatewayService(house: House): Service {
-  const { ports, secrets } = house;
+  const { ports, secrets, settings } = house;
+  const replicas = replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS);
   return {
     name: "gateway",
     script: script("gateway"),
@@ -96,7 +93,7 @@ export function gatewayService(house: House): Service {
       SLUICE_SECRET: secrets.secret,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
-      SLUICE_INFERENCE_ADDRESSES: ports.inference.map(({ rpc }) => `127.0.0.1:${rpc}`).join(","),
+      SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `127.0.0.1:${rpc}`).join(","),
       SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
     },
   };
@@ -125,11 +122,11 @@ export async function untilReady(service: Service, signal: AbortSignal): Promise
 
 function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    get({ host: "127.0.0.1", port, path: "/readyz", agent: false, timeout: 1_000 }, (response) => {
+    const request = get({ host: "127.0.0.1", port, path: "/readyz", agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
-    })
-      .on("timeout", (request: { destroy(): void }) => request?.destroy())
-      .on("error", () => resolve(false));
+    });
+    request.setTimeout(1_000, () => request.destroy());
+    request.on("error", () => resolve(false));
   });
 }

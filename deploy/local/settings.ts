@@ -24,7 +24,6 @@ const schema = z.object({
   SLUICE_GATEWAY_HEALTH_PORT: fixedPort(9080),
   SLUICE_INFERENCE_HEALTH_PORT: fixedPort(9081),
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
-  SLUICE_INFERENCE_HTTP_PORT: fixedPort(1).optional(),
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(1).max(32).default(1),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),

@@ -1,7 +1,7 @@
 /** The house on one machine: starts its processes in order, restarts what dies, stops them in the reverse order. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { lastLines } from "./child.ts";
+import { type Running, lastLines, sizeOf } from "./child.ts";
 import type { RecordKeeper } from "./house-record.ts";
 import { Kept } from "./keep.ts";
 import type { Ports } from "./ports.ts";
@@ -62,8 +62,8 @@ export class Supervisor {
     const order = [[adminService(house)], inferenceServices(house), [gatewayService(house)]];
     this.#parts.say("starting admin-svc, inference-svc and gateway");
     for (const services of order) {
-      this.#steps.push([]);
-      for (const service of services) await this.#keep(service);
+      this.#stopping.signal.throwIfAborted();
+      this.#steps.push(await Promise.all(services.map((service) => this.#keepService(service))));
     }
     await Promise.race([this.#untilReady(order.flat()), failure]);
     this.#ready = true;
@@ -72,43 +72,43 @@ export class Supervisor {
 
   async #startDatabase(): Promise<string> {
     const { settings, ports } = this.#parts;
-    const log = join(this.logsDir, "postgres.log");
-    const options = {
-      dataDir: join(settings.dataDir, "postgres"),
-      port: ports.postgres as number,
-      log,
-      onCreate: () => this.#parts.say("creating the database"),
-    };
     let url = "";
-    const start = async () => {
-      const running = await startPostgres(options);
+    const start = async (log: string) => {
+      const running = await startPostgres({
+        dataDir: join(settings.dataDir, "postgres"),
+        port: ports.postgres as number,
+        log,
+        onCreate: () => this.#parts.say("creating the database"),
+      });
       url = running.url;
       return running;
     };
-    this.#steps.push([await Kept.start(start, this.#eventsOf("postgres", log))]);
+    this.#steps.push([await this.#keep("postgres", start)]);
     return url;
   }
 
-  async #keep(service: Service): Promise<void> {
-    if (this.stopping) return;
-    const log = join(this.logsDir, `${service.name}.log`);
-    const start = () => startService(service, log, this.#parts.settings.SLUICE_DRAIN_LIMIT_MS);
-    this.#steps.at(-1)?.push(await Kept.start(start, this.#eventsOf(service.name, log)));
+  #keepService(service: Service): Promise<Kept> {
+    return this.#keep(service.name, (log) => startService(service, log, this.#parts.settings.SLUICE_DRAIN_LIMIT_MS));
   }
 
-  #eventsOf(name: string, log: string) {
-    return {
-      up: (pid: number) => {
-        this.#parts.record.up(name, pid);
-        if (this.#ready) this.#parts.say(`${name} runs again, process ${pid}`);
-      },
-      down: (reason: string) => {
-        this.#parts.record.down(name);
-        const account = `${name} ended: ${reason}\n${indent(lastLines(log, 8))}`;
-        if (this.#ready) this.#parts.say(`${account}\n${name} is started again`);
-        else this.#failed(new Error(account));
-      },
+  #keep(name: string, start: (log: string) => Promise<Running>): Promise<Kept> {
+    const log = join(this.logsDir, `${name}.log`);
+    let from = 0;
+    const startNoting = () => {
+      from = sizeOf(log);
+      return start(log);
     };
+    const up = (pid: number) => {
+      this.#parts.record.up(name, pid);
+      if (this.#ready) this.#parts.say(`${name} runs again, process ${pid}`);
+    };
+    const down = (reason: string) => {
+      this.#parts.record.down(name);
+      const account = `${name} ended: ${reason}\n${indent(lastLines(log, 8, from))}`;
+      if (this.#ready) this.#parts.say(`${account}\n${name} is started again`);
+      else this.#failed(new Error(account));
+    };
+    return Kept.start(startNoting, { up, down });
   }
 
   async #untilReady(services: readonly Service[]): Promise<void> {
@@ -146,4 +146,4 @@ export class Supervisor {
   }
 }
 
-const indent = (text: string) => text.replaceAll(/^/gm, "    ");
+const indent = (text: string) => text.replaceAll(/^(?=.)/gm, "    ");

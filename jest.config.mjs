@@ -1,0 +1,11 @@
+/** Tests are compiled by tsc and run as they are: no transform, the same modules as in production. */
+export default {
+  rootDir: "test/dist",
+  testMatch: ["<rootDir>/**/*.test.js"],
+  transform: {},
+  globalSetup: "<rootDir>/support/setup.js",
+  globalTeardown: "<rootDir>/support/teardown.js",
+  reporters: ["<rootDir>/support/reporter.js"],
+  maxWorkers: 2,
+  testTimeout: 30_000,
+};

@@ -1,0 +1,185 @@
+/** A whole house for a test: the real supervisor with its real processes, on free ports, with a data folder and database of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import type { HouseRecord } from "@sluice/local/house-record.js";
+import type { Ports } from "@sluice/local/ports.js";
+import { isAlive, tie } from "@sluice/local/processes.js";
+import { type TestDatabase, createDatabase } from "./database.ts";
+import { freePorts } from "./free-ports.ts";
+import { bareEnvironment, root } from "./processes.ts";
+
+export interface HouseOptions {
+  /** YAML of the configuration file; the one that ships with the house when absent. */
+  readonly config?: string;
+  /** On top of a bare environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly inferenceReplicas?: number;
+  /** The house runs its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
+  readonly embeddedPostgres?: boolean;
+  /** A folder that the caller made and removes, so that a house can start in it again. */
+  readonly dataDir?: string;
+  /** What stands before the program, as for running it as somebody else. */
+  readonly prefix?: readonly string[];
+}
+
+export interface House {
+  /** Ends in /api/v1. */
+  readonly baseUrl: string;
+  readonly managementKey: string;
+  readonly apiKey: string;
+  readonly ports: Ports;
+  readonly dataDir: string;
+  readonly databaseUrl: string;
+  /** What the supervisor has printed so far. */
+  output(): string;
+  /** By name, as they are now. */
+  pids(): Readonly<Record<string, number>>;
+  /** What a process has logged so far. */
+  logs(name: string): string;
+  /** Runs the CLI. @throws with what it said when it fails */
+  admin(...args: string[]): Promise<{ stdout: string; stderr: string }>;
+  /** Drains, ends every process, removes the data. */
+  stop(): Promise<void>;
+}
+
+/** Longer than any drain of a test; who is not gone by then hangs. */
+const stopLimitMs = 25_000;
+
+export async function startHouse(options: HouseOptions = {}): Promise<House> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-house-"));
+  const database = options.embeddedPostgres ? undefined : await createDatabase();
+  const supervisor = new SupervisorProcess(options, await environmentOf(options, dataDir, database));
+  const cleanUp = async () => {
+    await database?.drop();
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    await supervisor.ready;
+  } catch (error) {
+    await supervisor.end();
+    await cleanUp();
+    throw error;
+  }
+  return houseOf(dataDir, supervisor, cleanUp, options.environment ?? {});
+}
+
+function houseOf(
+  dataDir: string,
+  supervisor: SupervisorProcess,
+  cleanUp: () => Promise<void>,
+  environment: Readonly<Record<string, string>>,
+): House {
+  const json = (name: string): unknown => JSON.parse(readFileSync(join(dataDir, name), "utf8"));
+  const record = () => json("house.json") as HouseRecord;
+  const { base_url: baseUrl, ports } = record();
+  const { url: databaseUrl } = json("database.json") as { url: string };
+  const key = (variable: string, name: string) =>
+    environment[variable] ?? (json("keys.json") as Record<string, string>)[name] ?? "";
+  return {
+    baseUrl,
+    ports,
+    dataDir,
+    databaseUrl,
+    managementKey: key("SLUICE_BOOTSTRAP_MANAGEMENT_KEY", "management_key"),
+    apiKey: key("SLUICE_BOOTSTRAP_API_KEY", "api_key"),
+    output: () => supervisor.output,
+    pids: () => record().pids,
+    logs: (name) => readFileSync(join(dataDir, "logs", `${name}.log`), "utf8"),
+    admin: (...args) => admin(databaseUrl, args),
+    stop: async () => {
+      const pids = supervisor.isRunning ? Object.values(record().pids) : [];
+      await supervisor.end();
+      await cleanUp();
+      const left = pids.filter(isAlive);
+      if (left.length > 0) throw new Error(`the house left processes behind: ${left.join(", ")}`);
+    },
+  };
+}
+
+async function environmentOf(
+  options: HouseOptions,
+  dataDir: string,
+  database: TestDatabase | undefined,
+): Promise<NodeJS.ProcessEnv> {
+  const replicas = options.inferenceReplicas ?? 1;
+  const offsets = Array.from({ length: replicas }, (_, n) => n * 100);
+  const [gateway, inference, admin, postgres, gatewayHealth, inferenceHealth, adminHealth] = (
+    await freePorts(7, offsets)
+  ).map(String);
+  const config = join(dataDir, "sluice.yaml");
+  if (options.config !== undefined) writeFileSync(config, options.config);
+  return {
+    ...bareEnvironment(),
+    SLUICE_DATA_DIR: dataDir,
+    SLUICE_CONFIG: options.config === undefined ? join(root, "deploy/local/sluice.yaml") : config,
+    SLUICE_PORT: gateway,
+    SLUICE_INFERENCE_PORT: inference,
+    SLUICE_ADMIN_PORT: admin,
+    SLUICE_POSTGRES_PORT: postgres,
+    SLUICE_GATEWAY_HEALTH_PORT: gatewayHealth,
+    SLUICE_INFERENCE_HEALTH_PORT: inferenceHealth,
+    SLUICE_ADMIN_HEALTH_PORT: adminHealth,
+    SLUICE_INFERENCE_REPLICAS: String(replicas),
+    SLUICE_DRAIN_LIMIT_MS: "10000",
+    ...(database && { DATABASE_URL: database.url }),
+    ...options.environment,
+  };
+}
+
+class SupervisorProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<string>;
+  readonly ready: Promise<void>;
+  output = "";
+
+  constructor({ prefix = [] }: HouseOptions, environment: NodeJS.ProcessEnv) {
+    const [command, ...args] = [...prefix, process.execPath, join(root, "deploy/local/dist/main.js")];
+    this.#child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    this.#exited = new Promise((resolve) => {
+      this.#child.once("error", (error) => resolve(error.message));
+      this.#child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+    // A test run that is killed takes its houses with it.
+    if (this.#child.pid !== undefined) void this.#exited.then(tie(this.#child.pid, "KILL"));
+    this.ready = new Promise((resolve, reject) => {
+      const read = (text: string) => {
+        this.output += text;
+        if (/^ready /m.test(this.output)) resolve();
+      };
+      this.#child.stdout?.setEncoding("utf8").on("data", read);
+      this.#child.stderr?.setEncoding("utf8").on("data", read);
+      void this.#exited.then((how) => reject(new Error(`the house did not start (${how}):\n${this.output}`)));
+    });
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  async end(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      this.#child.kill("SIGKILL");
+    }, stopLimitMs);
+    const how = await this.#exited;
+    clearTimeout(timer);
+    if (late) throw new Error(`the house did not stop in ${stopLimitMs} ms (${how}):\n${this.output}`);
+  }
+}
+
+async function admin(databaseUrl: string, args: readonly string[]): Promise<{ stdout: string; stderr: string }> {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(args, {
+    databaseUrl,
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  });
+  if (code !== 0) throw new Error(`admin ${args.join(" ")}: exit code ${code}: ${stderr}`);
+  return { stdout, stderr };
+}

@@ -1,0 +1,41 @@
+/** Other programs, run to their end. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** The checkout: this file is test/dist/support/processes.js in it. */
+export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+export interface Finished {
+  /** Exit code, or the signal that ended it. */
+  readonly code: number | NodeJS.Signals;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly environment?: NodeJS.ProcessEnv;
+}
+
+/** Runs a program without input; a code other than 0 is an answer like any other. */
+export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+  const child = spawn(command, args, {
+    cwd: options.cwd ?? root,
+    stdio: ["ignore", "pipe", "pipe"],
+    ...(options.environment && { env: options.environment }),
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code: code ?? (signal as NodeJS.Signals), stdout, stderr }));
+  });
+}
+
+/** What any program needs from the machine, and nothing that a developer happens to have set. */
+export function bareEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR, LANG } = process.env;
+  return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
+}

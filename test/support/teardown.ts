@@ -1,0 +1,6 @@
+/** After the run: ends what setup started. */
+import { afterRun } from "./setup.ts";
+
+export default async function teardown(): Promise<void> {
+  for (const step of afterRun) await step();
+}

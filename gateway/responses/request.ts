@@ -144,10 +144,9 @@ function checkToolChoice(fields: Fields): void {
 /** The parsed object itself: copying it key by key would lose a key named like a member of every object. */
 function metadataOf(fields: Fields): Record<string, string> {
   const metadata = fields.object("metadata", "nullable") ?? {};
-  for (const [key, value] of Object.entries(metadata)) {
-    if (typeof value !== "string") fields.problem(`metadata.${key.slice(0, 64)}`, "must be a string");
-  }
-  return metadata as Record<string, string>;
+  const wrong = Object.keys(metadata).filter((key) => typeof metadata[key] !== "string");
+  for (const key of wrong) fields.problem(`metadata.${key.slice(0, 64)}`, "must be a string");
+  return wrong.length === 0 ? (metadata as Record<string, string>) : {};
 }
 
 /** Header text arrives as one character per byte. */

@@ -1,0 +1,345 @@
+/** The body of POST /responses on its way to a turn: what is accepted, what it becomes, what is refused and why. */
+import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { describe, expect, test } from "@jest/globals";
+import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+
+const parse = (body: unknown, headers: { sessionId?: string } = {}) =>
+  parseRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), {
+    serviceMetadata: false,
+    ...headers,
+  });
+
+const faultOf = (body: unknown, headers: { sessionId?: string } = {}): Fault => {
+  try {
+    parse(body, headers);
+  } catch (error) {
+    return error as Fault;
+  }
+  throw new Error("accepted");
+};
+
+const refusal = (fields: object): string => {
+  const fault = faultOf({ model: "a/b", input: "x", ...fields });
+  expect(fault.status).toBe(400);
+  return fault.message;
+};
+
+/** As JSON, in one line. */
+const echoed = (body: unknown): Record<string, unknown> => {
+  const { echo } = parse(body);
+  const json = `{"instructions":${echo.instructionsJson},${echo.beforeTier},${echo.afterTier}}`;
+  expect(json).not.toMatch(/[\r\n]/);
+  return JSON.parse(json) as Record<string, unknown>;
+};
+
+const bare = { model: "a/b", input: "x" };
+
+describe("a request", () => {
+  test("becomes a turn, whole", () => {
+    const body = {
+      model: "acme/large-2",
+      models: ["acme/small-1"],
+      input: [{ role: "user", content: "é" }],
+      instructions: "Be brief.",
+      stream: true,
+      max_output_tokens: 64,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 40,
+      frequency_penalty: -0.5,
+      presence_penalty: 0.5,
+      top_logprobs: 3,
+      parallel_tool_calls: false,
+      tools: [{ type: "function", name: "f", parameters: { type: "object" } }],
+      tool_choice: { type: "function", name: "f" },
+      text: { verbosity: "low", format: { type: "json_object" } },
+      reasoning: { effort: "low" },
+      include: ["reasoning.encrypted_content"],
+      max_tool_calls: 5,
+      metadata: { ticket: "4711" },
+      modalities: ["text"],
+      user: "employee_123",
+      safety_identifier: "s-1",
+      session_id: "sess-9",
+      prompt_cache_key: "k",
+      service_tier: "flex",
+      debug: { echo_upstream_body: true },
+    };
+    const { request } = parse(body);
+    const received = fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
+    const json = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());
+    expect(json(received.inputJson)).toEqual(body.input);
+    expect(json(received.toolsJson)).toEqual(body.tools);
+    expect(json(received.toolChoiceJson)).toEqual(body.tool_choice);
+    expect(json(received.textFormatJson)).toEqual(body.text.format);
+    expect(json(received.reasoningJson)).toEqual(body.reasoning);
+    expect(received).toMatchObject({
+      model: "acme/large-2",
+      models: ["acme/small-1"],
+      instructions: "Be brief.",
+      stream: true,
+      maxOutputTokens: 64,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 40,
+      frequencyPenalty: -0.5,
+      presencePenalty: 0.5,
+      topLogprobs: 3,
+      parallelToolCalls: false,
+      textVerbosity: "low",
+      include: ["reasoning.encrypted_content"],
+      maxToolCalls: 5,
+      metadata: { ticket: "4711" },
+      modalities: ["text"],
+      user: "employee_123",
+      safetyIdentifier: "s-1",
+      sessionId: "sess-9",
+      promptCacheKey: "k",
+      serviceTier: "flex",
+      echoUpstreamBody: true,
+      serviceMetadata: false,
+    });
+  });
+
+  test("leaves unset what it does not name, or names as null", () => {
+    const nulls = ["background", "frequency_penalty", "include", "instructions", "max_output_tokens", "max_tool_calls"]
+      .concat(["metadata", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "route"])
+      .concat([
+        "prompt_cache_key",
+        "prompt_cache_options",
+        "provider",
+        "reasoning",
+        "safety_identifier",
+        "service_tier",
+      ])
+      .concat(["temperature", "top_logprobs", "top_p", "truncation"]);
+    const { request } = parse({ ...bare, ...Object.fromEntries(nulls.map((name) => [name, null])) });
+    expect(request).toEqual(parse(bare).request);
+    expect(request).toMatchObject({ stream: false, temperature: undefined, models: [], include: [], metadata: {} });
+    for (const bytes of [request.toolsJson, request.toolChoiceJson, request.textFormatJson, request.reasoningJson]) {
+      expect(bytes).toHaveLength(0);
+    }
+  });
+
+  test("keeps its subtrees as they were written, without copying them", () => {
+    const input = '[ {"role":"user", "content":"caf\\u00e9 1e2 \\/"} ]';
+    const tools = '[{"type":"function","name":"f","parameters":{"maximum":12345678901234567890,"x":1.0}}]';
+    const body = Buffer.from(`{"tools":${tools} , "model":"a/b","input":${input}}`);
+    const { request } = parseRequest(body, { serviceMetadata: true });
+    expect(Buffer.from(request.inputJson).toString()).toBe(input);
+    expect(Buffer.from(request.toolsJson).toString()).toBe(tools);
+    expect(request.inputJson.buffer).toBe(body.buffer);
+    expect(request.serviceMetadata).toBe(true);
+  });
+
+  test("may hold fields that nobody knows", () => {
+    expect(parse({ ...bare, frobnicate: { deep: [1, 2] } }).request).toEqual(parse(bare).request);
+  });
+
+  test.each([1, "1.0", "1e0", "-0"])("takes %s for an integer", (number) => {
+    const { request } = parse(`{"model":"a/b","input":"x","top_k":${number}}`);
+    expect(request.topK).toBe(number === "-0" ? 0 : 1);
+  });
+
+  test("pollutes no prototype", () => {
+    parse('{"model":"a/b","input":"x","__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}');
+    expect(faultOf('{"model":"a/b","input":"x","metadata":{"__proto__":"x"}}').message).toMatch(
+      /^metadata\.__proto__: /,
+    );
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+});
+
+describe("the session", () => {
+  test.each([
+    [{}, "from-header", "from-header"],
+    [{ session_id: "from-body" }, "from-header", "from-body"],
+    [{ session_id: "from-body" }, "h".repeat(257), "from-body"],
+    [{}, "h".repeat(256), "h".repeat(256)],
+    [{}, Buffer.from("é").toString("latin1").repeat(256), "é".repeat(256)],
+    [{}, "", undefined],
+  ])("body %j, header %s", (fields, sessionId, expected) => {
+    expect(parse({ ...bare, ...fields }, { sessionId }).request.sessionId).toBe(expected);
+  });
+
+  test.each([
+    ["h".repeat(257), "x-session-id: at most 256 characters"],
+    ["\xff\xfe", "x-session-id: must be valid UTF-8"],
+  ])("header %s is refused", (sessionId, message) => {
+    expect(faultOf(bare, { sessionId }).message).toBe(message);
+  });
+});
+
+describe("is refused:", () => {
+  test.each<[object, string]>([
+    [{ input: undefined }, "input: required"],
+    [{ input: null }, "input: required"],
+    [{ input: 5 }, "input: must be a string or an array of items"],
+    [{ input: {} }, "input: must be a string or an array of items"],
+    [{ model: undefined }, "model or models is required"],
+    [{ model: 5 }, "model: must be a string (and 1 more)"],
+    [{ models: "a/b" }, "models: must be an array"],
+    [{ models: ["a/b", 5] }, "models.1: must be a string"],
+    [{ instructions: 5 }, "instructions: must be a string or null"],
+    [{ stream: "true" }, "stream: must be true or false"],
+    [{ temperature: "1" }, "temperature: must be a number or null"],
+    [{ temperature: 2.1 }, "temperature: must be between 0 and 2"],
+    [{ max_output_tokens: 1.5 }, "max_output_tokens: must be an integer or null"],
+    [{ max_output_tokens: 0 }, "max_output_tokens: must be at least 1"],
+    [{ max_output_tokens: 2 ** 31 }, "max_output_tokens: must be at most 2147483647"],
+    [{ max_tool_calls: 31 }, "max_tool_calls: must be between 1 and 30"],
+    [{ top_k: null }, "top_k: must be an integer"],
+    [{ metadata: [] }, "metadata: must be an object or null"],
+    [{ metadata: { a: 1 } }, "metadata.a: must be a string"],
+    [{ metadata: { "": "x" } }, "metadata: keys must have at least 1 character"],
+    [{ user: "\0" }, "user: must not contain NUL"],
+    [{ session_id: "s".repeat(257) }, "session_id: at most 256 characters"],
+    [{ tools: {} }, "tools: must be an array"],
+    [{ tool_choice: 5 }, "tool_choice: must be a string or an object"],
+    [{ text: "x" }, "text: must be an object"],
+    [{ text: { format: "text" } }, "text.format: must be an object"],
+    [{ text: { verbosity: "loud" } }, "text.verbosity: must be one of low, medium, high, xhigh, max"],
+    [{ reasoning: "high" }, "reasoning: must be an object or null"],
+    [{ service_tier: "gold" }, "service_tier: must be one of auto, default, fast, flex, priority, scale, ultrafast"],
+    [{ debug: { echo_upstream_body: 1 } }, "debug.echo_upstream_body: must be true or false"],
+    [{ previous_response_id: "resp_1" }, "previous_response_id is not supported; send the full history in input"],
+    [{ store: true }, "store: must be false: responses are not stored"],
+    [{ background: true }, "background: must be false: responses are not stored"],
+    [{ route: "fastest" }, "route: must be one of fallback, sort"],
+    [{ trace: [] }, "trace: must be an object"],
+    [{ cache_control: {} }, "cache_control.type: required"],
+    [{ cache_control: { type: "ephemeral", ttl: "2h" } }, "cache_control.ttl: must be one of 5m, 1h"],
+    [{ prompt_cache_options: {} }, "prompt_cache_options.mode: required"],
+    [{ stop_server_tools_when: [] }, "stop_server_tools_when: at least 1 condition"],
+    [{ stop_server_tools_when: { type: "never" } }, /^stop_server_tools_when\.type: must be one of / as never],
+    [{ plugins: [{ id: "auto-router" }] }, "plugins.0: plugin auto-router is not available yet"],
+    [{ plugins: [{ id: "foo" }] }, "plugins.0.id: unknown plugin foo"],
+    [{ plugins: [{ id: "foo", enabled: false }] }, "plugins.0.id: unknown plugin foo"],
+    [{ plugins: [{ id: "alignment", enabled: false }] }, "plugins.0: plugin alignment is not available yet"],
+    [{ plugins: [{ id: "web" }, {}] }, "plugins.0: plugin web is not available yet (and 1 more)"],
+    [{ provider: { order: ["a"] } }, "provider.order: is not available yet"],
+    [{ provider: { colour: "red" } }, "provider.colour: unknown preference"],
+    [{ image_config: { size: "1" } }, "image_config: is not available yet"],
+    [{ truncation: "auto" }, "truncation: auto is not available yet"],
+    [{ truncation: { type: "auto" } }, "truncation: auto is not available yet"],
+    [{ truncation: "middle" }, "truncation: must be one of auto, disabled"],
+  ])("%j", (fields, message) => {
+    expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
+  });
+
+  test("a number that would be rounded into range", () => {
+    const fault = faultOf('{"model":"a/b","input":"x","max_output_tokens":12345678901234567890}');
+    expect(fault.message).toBe("max_output_tokens: must be at most 2147483647");
+  });
+
+  test("a stored prompt, with 404", () => {
+    const fault = faultOf({ ...bare, prompt: { id: "pmpt_1" } });
+    expect(fault.status).toBe(404);
+    expect(fault.message).toBe("prompt pmpt_1 not found: no prompts are stored");
+  });
+
+  test("everything that is wrong, in one answer", () => {
+    const fault = faultOf({ input: "x", temperature: 3, top_p: "1", plugins: [{ id: "fusion" }], store: true });
+    const issues = fault.metadata?.["issues"] as { path: string }[];
+    expect(issues.map(({ path }) => path).sort()).toEqual(["model", "plugins.0", "store", "temperature", "top_p"]);
+  });
+
+  test("a body that the scanner refuses", () => {
+    expect(faultOf('{"model":"a","model":"b","input":"x"}').message).toBe('body: duplicate key "model" at byte 13');
+  });
+});
+
+test("what changes nothing is accepted", () => {
+  parse({
+    ...bare,
+    store: false,
+    background: false,
+    truncation: { type: "disabled" },
+    route: "fallback",
+    trace: { trace_id: "t", anything: 1 },
+    cache_control: { type: "ephemeral", ttl: "1h" },
+    prompt_cache_options: { mode: "explicit", ttl: "30m" },
+    stop_server_tools_when: [{ type: "step_count_is", step_count: 3 }],
+    plugins: [
+      { id: "auto-router", enabled: false },
+      { id: "web", enabled: false },
+    ],
+    provider: { order: null, zdr: null },
+  });
+});
+
+describe("the echo", () => {
+  const defaults = {
+    instructions: null,
+    parallel_tool_calls: true,
+    tool_choice: "auto",
+    tools: [],
+    max_output_tokens: null,
+    max_tool_calls: null,
+    metadata: null,
+    temperature: null,
+    top_p: null,
+    frequency_penalty: null,
+    presence_penalty: null,
+    top_logprobs: 0,
+    truncation: "disabled",
+    text: { format: { type: "text" } },
+    reasoning: { effort: null, summary: null },
+    store: false,
+    background: false,
+    user: null,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    safety_identifier: null,
+  };
+
+  test("of a bare request is the defaults, in the contract's order", () => {
+    const echo = echoed(bare);
+    expect(echo).toEqual(defaults);
+    expect(Object.keys(echo)).toEqual(Object.keys(defaults));
+  });
+
+  test("repeats what was sent", () => {
+    const sent = {
+      instructions: 'Say "hi"\n',
+      parallel_tool_calls: false,
+      tool_choice: { type: "function", name: "f" },
+      tools: [{ type: "function", name: "f", parameters: {} }],
+      max_output_tokens: 64,
+      max_tool_calls: 3,
+      metadata: { ticket: "4711" },
+      temperature: 0.5,
+      top_p: 0.25,
+      frequency_penalty: 1,
+      presence_penalty: -1,
+      top_logprobs: 2,
+      text: { format: { type: "json_schema", name: "n", schema: { type: "object" } }, verbosity: "low" },
+      reasoning: { effort: "low", summary: "auto", max_tokens: 100 },
+      user: "u",
+      prompt_cache_key: "k",
+      safety_identifier: "s",
+    };
+    expect(echoed({ ...bare, ...sent })).toEqual({ ...defaults, ...sent });
+  });
+
+  test("puts a spread-out body on one line and rounds nothing", () => {
+    const body = `{
+      "model": "a/b",\r
+      "input": "x",
+      "tools": [
+        {"type": "function", "name": "f", "description": "a \\n b  c",
+         "parameters": {"maximum": 12345678901234567890}}
+      ],
+      "text": {
+        "format": {\r"type": "text"}
+      }
+    }`;
+    const { echo } = parse(body);
+    expect(echo.beforeTier).toContain(
+      '"tools":[{"type":"function","name":"f","description":"a \\n b  c","parameters":{"maximum":12345678901234567890}}]',
+    );
+    expect(echoed(body)).toMatchObject({ text: { format: { type: "text" } } });
+  });
+});

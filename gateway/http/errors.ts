@@ -13,9 +13,10 @@ type Headers = Record<string, string | number>;
 
 /** Answers with a failure. Does nothing useful once headers were sent, except to end the connection. */
 export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerIds = {}): void {
-  if (response.headersSent) return void response.destroy();
-  const body = faultBody(fault);
   const unread = hasUnreadBody(response.req);
+  const gone = unread && response.req.destroyed;
+  if (response.headersSent || gone) return void response.destroy();
+  const body = faultBody(fault);
   response.writeHead(fault.status, {
     ...headersOf(body, ids),
     ...retryHeaders(fault),

@@ -1,0 +1,68 @@
+/** Whatever a field holds, the answer is a turn or a fault with a status of 400 or 404, never an exception of another kind. */
+import { expect, test } from "@jest/globals";
+import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { parseTurn } from "@sluice/inference-svc/turn/parse.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import fc from "fast-check";
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
+const fieldNames = words(`
+  background cache_control debug frequency_penalty image_config include input instructions
+  max_output_tokens max_tool_calls metadata modalities model models parallel_tool_calls plugins
+  presence_penalty previous_response_id prompt prompt_cache_key prompt_cache_options provider
+  reasoning route safety_identifier service_tier session_id stop_server_tools_when store stream
+  temperature text tool_choice tools top_k top_logprobs top_p trace truncation user
+`);
+
+/** Values that come close to being right: the words of the contract in wrong places. */
+const word = fc.constantFrom(
+  ...words(`
+  message function function_call function_call_output reasoning input_text input_image output_text
+  json_schema user assistant auto required ephemeral __proto__ constructor
+`),
+);
+const key = fc.constantFrom(
+  ...words(`
+  type role content text image_url call_id name arguments output parameters schema format effort
+  summary id enabled __proto__ constructor toString function detail
+`),
+);
+const { near } = fc.letrec((tie) => ({
+  near: fc.oneof(
+    { maxDepth: 4 },
+    word,
+    fc.constantFrom(null, true, 0, -1, 1.5, 1e300, ""),
+    fc.string(),
+    fc.array(tie("near"), { maxLength: 3 }),
+    fc.dictionary(key, tie("near"), { maxKeys: 4 }),
+  ),
+}));
+
+const answer = (body: Buffer): void => {
+  try {
+    parseTurn(parseRequest(body, { serviceMetadata: false }).request);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    expect([400, 404]).toContain(error.status);
+  }
+};
+
+test("any values in the fields of a request", () => {
+  const fields = fc.dictionary(fc.constantFrom(...fieldNames), near, { maxKeys: 6 });
+  fc.assert(
+    fc.property(fields, fc.boolean(), (body, valid) => {
+      const complete = valid ? { model: "a/b", input: "x", ...body } : body;
+      answer(Buffer.from(JSON.stringify(complete)));
+    }),
+    { numRuns: 10_000 },
+  );
+  expect(({} as { type?: unknown }).type).toBeUndefined();
+});
+
+test("any bytes", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => answer(Buffer.from(bytes))),
+    { numRuns: 5_000 },
+  );
+});

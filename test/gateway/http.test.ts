@@ -1,0 +1,398 @@
+/** The edge on real sockets: framing, headers, bodies, and answers that clients can read to the end. */
+import { once } from "node:events";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { type AddressInfo, type Socket, connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readKey } from "@sluice/gateway/http/auth.js";
+import { readBody } from "@sluice/gateway/http/body.js";
+import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
+import { writeFault, writeJson } from "@sluice/gateway/http/errors.js";
+import { rawPath } from "@sluice/gateway/http/path.js";
+import { requestIds } from "@sluice/gateway/http/request-id.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { exchange, parseAnswer } from "./raw-http.ts";
+
+const key = mintKey(KeyKind.INFERENCE);
+const limitBytes = 1_000_000;
+const bodyTimeoutMs = 300;
+
+/** Key, path, body, in the order of the gateway; what was read is the answer. */
+async function edge(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { requestId, clientRequestId } = requestIds(request);
+  try {
+    const { keyHash } = readKey(request);
+    const path = rawPath(request);
+    const body = await readBody(request, limitBytes, bodyTimeoutMs);
+    writeJson(response, { keyHash, path, length: body.length, clientRequestId }, { requestId });
+  } catch (error) {
+    writeFault(response, Fault.from(error), { requestId });
+  }
+}
+
+let server: Server;
+let port: number;
+
+beforeAll(async () => {
+  server = createEdgeServer((request, response) => void edge(request, response));
+  server.keepAliveTimeout = 200;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  port = (server.address() as AddressInfo).port;
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await once(server, "close");
+});
+
+const head = (lines: readonly string[], line = "POST /x HTTP/1.1") => `${[line, ...lines].join("\r\n")}\r\n\r\n`;
+const host = "Host: a";
+const bearer = `Authorization: Bearer ${key}`;
+const json = "Content-Type: application/json";
+const close = "Connection: close";
+const good = [host, bearer, json, close];
+
+/** The answer to a request without an answer of its own must be the contract's. */
+async function refused(bytes: string | Buffer, status: number): Promise<string> {
+  const answer = await exchange(port, bytes);
+  const { error } = JSON.parse(answer.body) as { error: { code: number; message: string } };
+  expect([answer.status, error.code]).toEqual([status, status]);
+  expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+  expect(Number(answer.headers["content-length"])).toBe(Buffer.byteLength(answer.body, "latin1"));
+  expect(answer.headers["x-should-retry"]).toBe("false");
+  return error.message;
+}
+
+describe("a good request", () => {
+  test.each([
+    ["with a length", head([...good, "Content-Length: 2"]) + "{}", 2],
+    ["in chunks", head([...good, "Transfer-Encoding: chunked"]) + "1\r\n{\r\n1\r\n}\r\n0\r\n\r\n", 2],
+    ["without a body", head(good), 0],
+    ["with the largest body", head([...good, `Content-Length: ${limitBytes}`]) + " ".repeat(limitBytes), limitBytes],
+  ])("%s", async (_, bytes, length) => {
+    const answer = await exchange(port, bytes);
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body)).toEqual({ keyHash: hashKey(key), path: "/x", length });
+    expect(answer.headers["x-request-id"]).toMatch(/^req_[0-9A-Za-z]{22}$/);
+  });
+
+  test.each([
+    "application/json; charset=utf-8",
+    'Application/JSON;charset="UTF-8"',
+    "application/json ; charset=UTF-8",
+    "application/json",
+  ])("of type %s", async (type) => {
+    expect((await exchange(port, head([host, bearer, close, `Content-Type: ${type}`]))).status).toBe(200);
+  });
+
+  test.each([
+    ["abc_DEF-9", "abc_DEF-9"],
+    ["a".repeat(64), "a".repeat(64)],
+    ["a".repeat(65), undefined],
+    ["a b", undefined],
+    ['"><script>', undefined],
+  ])("with the request id %s", async (id, kept) => {
+    const answer = await exchange(port, head([...good, `X-Request-Id: ${id}`]));
+    expect((JSON.parse(answer.body) as { clientRequestId?: string }).clientRequestId).toBe(kept);
+    expect(answer.headers["x-request-id"]).not.toBe(id);
+  });
+
+  test.each([
+    ["an upgrade", [...good, "Upgrade: h2c"]],
+    ["another method in a header", [...good, "X-HTTP-Method-Override: DELETE", "X-Original-URL: /y"]],
+    ["a host with a path in it", [`Host: localhost:4000/#@evil`, bearer, json, close]],
+    ["an expectation that nobody knows", [...good, "Expect: miracles"]],
+    ["identity encoding", [...good, "Content-Encoding: identity"]],
+    ["a lower-case scheme", [host, `authorization: bearer ${key}`, json, close]],
+  ])("with %s", async (_, lines) => {
+    const answer = await exchange(port, head(lines));
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.body)).toMatchObject({ path: "/x" });
+  });
+
+  test("with an absolute URL of this host", async () => {
+    const answer = await exchange(port, head([...good], "POST http://a/y?z=1 HTTP/1.1"));
+    expect(JSON.parse(answer.body)).toMatchObject({ path: "/y" });
+  });
+
+  test("behind another on the same connection, with a key in a trailer that counts for nothing", async () => {
+    const first = head([host, bearer, json, "Transfer-Encoding: chunked", "Trailer: Authorization"]);
+    const answer = await exchange(port, `${first}0\r\n${bearer}\r\n\r\n${head([host, json, close])}`);
+    expect(answer.text.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200", "HTTP/1.1 401"]);
+  });
+});
+
+describe("refused with 400:", () => {
+  const chunked = "Transfer-Encoding: chunked";
+  test.each<[string, string | Buffer]>([
+    ["length and chunks", `${head([...good, "Content-Length: 2", chunked])}0\r\n\r\n`],
+    ["two lengths", `${head([...good, "Content-Length: 2", "Content-Length: 3"])}{}`],
+    ["an unknown transfer coding", head([...good, "Transfer-Encoding: xchunked"])],
+    ["chunks that are not last", head([...good, "Transfer-Encoding: chunked, identity"])],
+    ["a space before a colon", head([...good, "Content-Length : 2"])],
+    ["a folded header", head([host, bearer, json, "X-A: b\r\n c"])],
+    ["bare line feeds", "POST /x HTTP/1.1\nHost: a\n\n"],
+    ["a NUL in a header", head([...good, "X-A: b\0c"])],
+    ["no host", head([bearer, json, close])],
+    ["a negative chunk", `${head([...good, chunked])}-1\r\n`],
+    ["an endless chunk size", `${head([...good, chunked])}FFFFFFFFFFFFFFFFFF\r\n`],
+    ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+    ["no HTTP at all", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"],
+    ["17 kB of headers", head([...good, `X-A: ${"a".repeat(17_000)}`])],
+    ["101 headers", head([...good, ...Array.from({ length: 97 }, (_, i) => `X-${i}: a`)])],
+    ["2,500 headers", head([...good, ...Array.from({ length: 2_500 }, () => "X:")])],
+    ["two hosts", head([...good, "Host: b"])],
+    ["two keys", head([...good, bearer])],
+    ["two types", head([...good, json])],
+    ["a URL of another host", head(good, "POST http://evil/x HTTP/1.1")],
+  ])("%s", async (_, bytes) => {
+    await refused(bytes, 400);
+  });
+
+  test("100 headers are not too many", async () => {
+    const lines = [...good, ...Array.from({ length: 96 }, (_, i) => `X-${i}: a`)];
+    expect((await exchange(port, head(lines))).status).toBe(200);
+  });
+
+  test.each([
+    [[], "content-type: must be application/json, in UTF-8"],
+    [["Content-Type: text/plain"], "content-type: must be application/json, in UTF-8"],
+    [["Content-Type: application/json; charset=utf-16"], "content-type: must be application/json, in UTF-8"],
+    [["Content-Type: application/json; charset=x"], "content-type: must be application/json, in UTF-8"],
+    [["Content-Type: application/json, text/html"], "content-type: must be application/json, in UTF-8"],
+    [["Content-Type: application/jsonp"], "content-type: must be application/json, in UTF-8"],
+    [[json, "Content-Encoding: gzip"], "content-encoding not supported; send the body uncompressed"],
+    [[json, "Content-Encoding: br"], "content-encoding not supported; send the body uncompressed"],
+    [[json, "Content-Encoding: identity, zstd"], "content-encoding not supported; send the body uncompressed"],
+  ])("%j", async (lines, message) => {
+    const body = gzipSync(Buffer.alloc(1_000_000));
+    const bytes = Buffer.concat([
+      Buffer.from(head([host, bearer, close, ...lines, `Content-Length: ${body.length}`])),
+      body,
+    ]);
+    expect(await refused(bytes, 400)).toContain(message);
+  });
+});
+
+describe("keys", () => {
+  test("none", async () => {
+    expect(await refused(head([host, json, close]), 401)).toBe("Missing Authentication header");
+  });
+
+  const last = key.at(-1) === "0" ? "1" : "0";
+  test.each([
+    ["another scheme", `Basic ${key}`],
+    ["no scheme", key],
+    ["a tab", `Bearer\t${key}`],
+    ["two spaces", `Bearer  ${key}`],
+    ["a list", `Bearer ${key}, Bearer ${key}`],
+    ["a wrong checksum", `Bearer ${key.slice(0, -1)}${last}`],
+    ["the hash of a key", `Bearer ${hashKey(key)}`],
+    ["10 kB", `Bearer sk-sl-${"a".repeat(10_000)}`],
+  ])("%s", async (_, value) => {
+    const message = await refused(head([host, json, close, `Authorization: ${value}`]), 401);
+    expect(message).toBe("Invalid API key");
+  });
+
+  test("a bad one is refused before the client is told to go on", async () => {
+    const lines = [host, json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x", close];
+    const answer = await exchange(port, head(lines));
+    expect(answer.text).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test("with a good one the client is told to go on", async () => {
+    const socket = connect(port, "127.0.0.1");
+    const lines = [...good, "Content-Length: 2", "Expect: 100-continue"];
+    socket.write(head(lines));
+    const [first] = (await once(socket, "data")) as [Buffer];
+    expect(first.toString()).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+    socket.write("{}");
+    const [second] = (await once(socket, "data")) as [Buffer];
+    expect(second.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+});
+
+/** Sends without ever reading, as clients do that read only once they have sent all. */
+async function sendAll(lines: readonly string[], chunks: readonly Buffer[]): Promise<string> {
+  const socket: Socket = connect(port, "127.0.0.1");
+  const failures: Error[] = [];
+  socket.on("error", (error) => failures.push(error));
+  socket.pause();
+  socket.write(head(lines));
+  for (const chunk of chunks) {
+    if (!socket.write(chunk)) await once(socket, "drain");
+  }
+  const received: Buffer[] = [];
+  socket.on("data", (data: Buffer) => received.push(data));
+  socket.resume();
+  await once(socket, "close");
+  expect(failures).toEqual([]);
+  return Buffer.concat(received).toString();
+}
+
+describe("bodies", () => {
+  test("too large, announced: 413 at once, without reading on", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${head([host, bearer, json, `Content-Length: ${limitBytes + 1}`])}{`);
+    const [data] = (await once(socket, "data")) as [Buffer];
+    const answer = parseAnswer(data.toString());
+    expect(answer.status).toBe(413);
+    expect(answer.headers["connection"]).toBe("close");
+    socket.destroy();
+  });
+
+  test("too large, in chunks: 413 as soon as it is known", async () => {
+    const chunk = Buffer.from(`10000\r\n${" ".repeat(0x1_0000)}\r\n`);
+    const end = Buffer.from("0\r\n\r\n");
+    const chunks = [...Array<Buffer>(20).fill(chunk), end];
+    const answer = parseAnswer(await sendAll([host, bearer, json, "Transfer-Encoding: chunked"], chunks));
+    expect(answer.status).toBe(413);
+    expect(JSON.parse(answer.body)).toEqual({
+      error: {
+        code: 413,
+        message: `Request payload too large: at most ${limitBytes} bytes`,
+        metadata: { error_type: "payload_too_large" },
+      },
+    });
+  }, 15_000);
+
+  test.each([
+    ["413", bearer],
+    ["401", "Authorization: Bearer x"],
+  ])(
+    "%s reaches a client that first sends all of 20 MB",
+    async (status, authorization) => {
+      const length = 20 * 2 ** 20;
+      const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
+      const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
+      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    },
+    15_000,
+  );
+
+  test("too slow: 408", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${head([...good, "Content-Length: 10"])}{`);
+    const [data] = (await once(socket, "data")) as [Buffer];
+    const answer = parseAnswer(data.toString());
+    expect(answer.status).toBe(408);
+    expect(answer.headers["x-should-retry"]).toBe("false");
+    socket.destroy();
+  });
+
+  test("20 kB of chunk extensions: 413", async () => {
+    await refused(`${head([...good, "Transfer-Encoding: chunked"])}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`, 413);
+  });
+
+  test("a client that leaves in the middle is no error of ours", async () => {
+    const read = new Promise<Fault>((resolve) => {
+      server.once("request", (request: IncomingMessage) => {
+        readBody(request, limitBytes).catch((error: unknown) => resolve(error as Fault));
+      });
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write(`${head([...good, "Content-Length: 10"])}{`);
+    await once(server, "request");
+    socket.destroy();
+    expect((await read).status).toBe(400);
+  });
+
+  test("a body that was gone before it was asked for does not hang", async () => {
+    const late = new Promise<Fault>((resolve) => {
+      server.once("request", (request: IncomingMessage) => {
+        request.on("error", () => {});
+        request.on("close", () => {
+          readBody(request, limitBytes).catch((error: unknown) => resolve(error as Fault));
+        });
+      });
+    });
+    const socket = connect(port, "127.0.0.1");
+    socket.write(head([host, json, "Content-Length: 10"]));
+    await once(server, "request");
+    socket.destroy();
+    expect((await late).status).toBe(400);
+  });
+});
+
+describe("failures on the wire", () => {
+  let answering: (response: ServerResponse) => void;
+  let faults: Server;
+  beforeAll(async () => {
+    faults = createEdgeServer((_, response) => answering(response));
+    faults.listen(0, "127.0.0.1");
+    await once(faults, "listening");
+  });
+  afterAll(async () => {
+    faults.closeAllConnections();
+    faults.close();
+    await once(faults, "close");
+  });
+  const get = (bytes = head([host, close], "GET / HTTP/1.1")) =>
+    exchange((faults.address() as AddressInfo).port, bytes);
+
+  test.each<[FaultReason, number, string]>([
+    [FaultReason.INVALID_REQUEST, 400, "false"],
+    [FaultReason.UNAUTHENTICATED, 401, "false"],
+    [FaultReason.PAYMENT_REQUIRED, 402, "false"],
+    [FaultReason.PERMISSION_DENIED, 403, "false"],
+    [FaultReason.NOT_FOUND, 404, "false"],
+    [FaultReason.DEADLINE_EXCEEDED, 408, "false"],
+    [FaultReason.PAYLOAD_TOO_LARGE, 413, "false"],
+    [FaultReason.UNPROCESSABLE, 422, "false"],
+    [FaultReason.RATE_LIMITED, 429, "true"],
+    [FaultReason.INTERNAL, 500, "false"],
+    [FaultReason.PROVIDER_FAILED, 502, "true"],
+    [FaultReason.UNAVAILABLE, 503, "true"],
+    [FaultReason.PROVIDER_TIMEOUT, 524, "true"],
+    [FaultReason.PROVIDER_OVERLOADED, 529, "true"],
+  ])("reason %i is status %i, retry %s", async (reason, status, retry) => {
+    answering = (response) => writeFault(response, new Fault(reason), { requestId: "req_1", generationId: "gen-1" });
+    const answer = await get();
+    expect(answer.status).toBe(status);
+    expect(answer.headers).toMatchObject({
+      "x-should-retry": retry,
+      "x-request-id": "req_1",
+      "x-generation-id": "gen-1",
+    });
+    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: status } });
+    expect(answer.headers["retry-after"]).toBeUndefined();
+  });
+
+  test("carry hints, metadata and the receipt as it was written", async () => {
+    answering = (response) =>
+      writeFault(
+        response,
+        new Fault(FaultReason.RATE_LIMITED, "Slow down", {
+          retryAfterMs: 1_200,
+          metadata: { error_type: "rate_limit_exceeded", provider_code: "x" },
+          serviceMetadataJson: Buffer.from('{"n":12345678901234567890}'),
+        }),
+      );
+    const answer = await get();
+    expect(answer.headers).toMatchObject({ "retry-after": "2", "retry-after-ms": "1200" });
+    expect(answer.body).toBe(
+      '{"error":{"code":429,"message":"Slow down","metadata":{"error_type":"rate_limit_exceeded","provider_code":"x"}},' +
+        '"service_metadata":{"n":12345678901234567890}}',
+    );
+  });
+
+  test("garbage after a begun answer does not put a second one into it", async () => {
+    answering = (response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write("data: 1\n\n");
+    };
+    const socket = connect((faults.address() as AddressInfo).port, "127.0.0.1");
+    socket.write(head([host], "GET / HTTP/1.1"));
+    const [begun] = (await once(socket, "data")) as [Buffer];
+    expect(begun.toString()).toMatch(/^HTTP\/1\.1 200 /);
+    let more = "";
+    socket.on("data", (data: Buffer) => (more += data.toString()));
+    socket.write("garbage\r\n\r\n");
+    await once(socket, "close");
+    expect(more).not.toContain("HTTP/1.1");
+  });
+});

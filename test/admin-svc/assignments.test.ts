@@ -6,6 +6,7 @@ import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
 import {
   type AdminHouse,
   addGuardrail,
@@ -63,6 +64,10 @@ test("eight clients assign the same 500 keys to two guardrails: all or nothing, 
     expect(await currentGeneration(house.database)).toBe(before + BigInt(Math.max(...steps)));
   }
   for (const client of clients) client.close();
+  // A deadlock would be retried and go unseen, for a price: each costs the server's deadlock_timeout.
+  const { rows } = await sql<{ deadlocks: number }>`
+    select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
+  expect(rows).toEqual([{ deadlocks: 0 }]);
 }, 60_000);
 
 test("overlapping assignments and removals at once: each removal counts exactly the keys that it took", async () => {

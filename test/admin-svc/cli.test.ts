@@ -4,7 +4,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { createDatabase } from "./database.ts";
+import { createDatabase } from "../support/database.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
 beforeAll(async () => {

@@ -24,7 +24,7 @@ import { type Logger, openLog } from "@sluice/proto/runtime/log.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { Kysely } from "kysely";
-import { createDatabase } from "./database.ts";
+import { createDatabase } from "../support/database.ts";
 
 export const serviceToken = "a service token of at least thirty-two characters";
 

@@ -7,7 +7,7 @@ import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/datab
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { type Kysely, sql } from "kysely";
-import { createDatabase } from "./database.ts";
+import { createDatabase } from "../support/database.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: Kysely<Database>;

@@ -1,0 +1,53 @@
+/** Closes streams in batches while a steady number is open, and says when each was closed. */
+import { sharedNow } from "../measure/machine.ts";
+import { type Script, endless } from "../script.ts";
+import { Connection, prepare } from "./connection.ts";
+import type { Target } from "./target.ts";
+
+export interface CancelOptions {
+  readonly target: Target;
+  readonly open: number;
+  readonly batch: number;
+  readonly batches: number;
+  readonly gapMs: number;
+}
+
+/** Over all calls, so that no tag is used twice. */
+let opened = 0;
+
+interface OpenStream {
+  readonly tag: string;
+  readonly connection: Connection;
+}
+
+/** Settles at the first delta. @throws when the stream ends before it */
+export function openStream(target: Target, script: Script, tag?: string): Promise<Connection> {
+  const connection = new Connection(target);
+  return new Promise((resolve, reject) => {
+    connection.exchange(prepare(target, script, tag), { first: () => resolve(connection) }).catch(reject);
+  });
+}
+
+/** @returns tag of each closed stream and the shared clock's time of its closing */
+export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap<string, number>> {
+  const { target, open, batch, batches, gapMs } = options;
+  const script: Script = { kind: "paced", deltas: endless, gapMs };
+  const closedAtMs = new Map<string, number>();
+  const more = (count: number): Promise<OpenStream[]> =>
+    Promise.all(
+      Array.from({ length: count }, async () => {
+        const tag = `cancel-${process.pid}-${opened++}`;
+        return { tag, connection: await openStream(target, script, tag) };
+      }),
+    );
+  const streams = await more(open);
+  for (let round = 0; round < batches; round++) {
+    for (const { tag, connection } of streams.splice(0, batch)) {
+      closedAtMs.set(tag, sharedNow());
+      connection.close();
+    }
+    streams.push(...(await more(batch)));
+  }
+  for (const { connection } of streams) connection.close();
+  return closedAtMs;
+}

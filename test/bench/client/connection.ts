@@ -1,0 +1,128 @@
+/** One client connection: a request at a time on a raw socket, its deltas counted as they arrive. */
+import { type Socket, connect } from "node:net";
+import { sharedNow } from "../measure/machine.ts";
+import { type Script, deltasOf } from "../script.ts";
+import { AnswerReader } from "./answer-reader.ts";
+import { MarkCounter } from "./mark-counter.ts";
+import { type Target, deltaMark, requestBytes, successMark } from "./target.ts";
+
+/** A request that may be sent any number of times. */
+export interface PreparedRequest {
+  readonly script: Script;
+  readonly bytes: Buffer;
+}
+
+export const prepare = (target: Target, script: Script, tag?: string): PreparedRequest => ({
+  script,
+  bytes: requestBytes(target, script, tag),
+});
+
+export interface ExchangeEvents {
+  /** Deltas that one read brought. */
+  deltas?(count: number): void;
+  /** Milliseconds from the request to the first delta. */
+  first?(ms: number): void;
+}
+
+/** Marks and deltas of the answer that is being read. */
+interface Exchange {
+  readonly script: Script;
+  readonly events: ExchangeEvents;
+  readonly deltaMarks: MarkCounter;
+  readonly successMarks: MarkCounter;
+  readonly sentAtMs: number;
+  status: number;
+  deltas: number;
+  successes: number;
+  /** Beginning of the body, for the message when something is wrong. */
+  opening: string;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+export class Connection {
+  readonly socket: Socket;
+  readonly #target: Target;
+  readonly #reader: AnswerReader;
+  #exchange: Exchange | undefined;
+
+  constructor(target: Target) {
+    this.#target = target;
+    this.socket = connect({ port: target.port, host: "127.0.0.1", noDelay: true });
+    this.#reader = new AnswerReader({
+      status: (code) => this.#exchange && (this.#exchange.status = code),
+      body: (bytes) => this.#body(bytes),
+      end: () => this.#end(),
+    });
+    this.socket.on("data", (bytes) => this.#read(bytes));
+    this.socket.on("error", (error) => this.#fail(error));
+    this.socket.on("close", () => this.#fail(new Error("connection closed before the answer ended")));
+  }
+
+  /** Settles when the whole answer is in. @throws when it is not the complete, successful one */
+  exchange({ script, bytes }: PreparedRequest, events: ExchangeEvents = {}): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#exchange = {
+        script,
+        events,
+        deltaMarks: new MarkCounter(deltaMark[this.#target.format]),
+        successMarks: new MarkCounter(successMark[this.#target.format]),
+        sentAtMs: sharedNow(),
+        status: 0,
+        deltas: 0,
+        successes: 0,
+        opening: "",
+        resolve,
+        reject,
+      };
+      this.socket.write(bytes);
+    });
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      this.#reader.feed(bytes);
+    } catch (error) {
+      this.socket.destroy(error as Error);
+    }
+  }
+
+  #body(bytes: Buffer): void {
+    const exchange = this.#exchange;
+    if (!exchange) return;
+    if (exchange.opening.length < 200) exchange.opening += bytes.toString("latin1", 0, 200);
+    if (exchange.script.kind === "json") return;
+    const deltas = exchange.deltaMarks.feed(bytes);
+    exchange.successes += exchange.successMarks.feed(bytes);
+    if (deltas === 0) return;
+    if (exchange.deltas === 0) exchange.events.first?.(sharedNow() - exchange.sentAtMs);
+    exchange.deltas += deltas;
+    exchange.events.deltas?.(deltas);
+  }
+
+  #end(): void {
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    if (!exchange) return;
+    const problem = problemOf(exchange);
+    if (problem === undefined) exchange.resolve();
+    else exchange.reject(new Error(problem));
+  }
+
+  #fail(error: Error): void {
+    this.#exchange?.reject(error);
+    this.#exchange = undefined;
+  }
+}
+
+function problemOf({ script, status, deltas, successes, opening }: Exchange): string | undefined {
+  if (status !== 200) return `status ${status}: ${opening}`;
+  if (script.kind === "json") return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
+  if (successes !== 1) return `stream ended without success after ${deltas} deltas`;
+  if (deltas !== deltasOf(script)) return `${deltas} deltas instead of ${deltasOf(script)}`;
+  return undefined;
+}

@@ -1,0 +1,68 @@
+/** Opens and cancels many streams beside some that nobody cancels, and looks whether those notice. */
+import { type Script, endless } from "../script.ts";
+import { openStream } from "./cancel.ts";
+import { Connection, prepare } from "./connection.ts";
+import type { Target } from "./target.ts";
+
+export interface StormOptions {
+  readonly target: Target;
+  readonly innocent: number;
+  readonly gapMs: number;
+  readonly cancels: number;
+  /** Streams that are opened, and after their first delta cancelled, at the same time. */
+  readonly atOnce: number;
+}
+
+export interface StormResult {
+  readonly killed: number;
+  /** Of the innocent streams, those that had delivered nothing more when the storm was over. */
+  readonly starved: number;
+  /** Why streams ended or could not be opened, and how often. */
+  readonly problems: ReadonlyMap<string, number>;
+}
+
+class Innocent {
+  readonly connection: Connection;
+  readonly begun: Promise<void>;
+  deltas = 0;
+  killedBy: Error | undefined;
+
+  constructor(target: Target, script: Script) {
+    this.connection = new Connection(target);
+    this.begun = new Promise((resolve) => {
+      const events = { first: () => resolve(), deltas: (count: number) => void (this.deltas += count) };
+      this.connection.exchange(prepare(target, script), events).catch((error: Error) => {
+        this.killedBy = error;
+        resolve();
+      });
+    });
+  }
+}
+
+export async function storm(options: StormOptions): Promise<StormResult> {
+  const { target, innocent, gapMs, cancels, atOnce } = options;
+  const script: Script = { kind: "paced", deltas: endless, gapMs };
+  const innocents = Array.from({ length: innocent }, () => new Innocent(target, script));
+  await Promise.all(innocents.map(({ begun }) => begun));
+  const problems = new Map<string, number>();
+  const count = (error: Error) => problems.set(error.message, (problems.get(error.message) ?? 0) + 1);
+  for (let done = 0; done < cancels; done += atOnce) {
+    await Promise.all(Array.from({ length: atOnce }, () => openAndCancel(target, script).catch(count)));
+  }
+  const starved = await starvedAfter(innocents, 10 * gapMs);
+  const killed = innocents.filter(({ killedBy }) => killedBy !== undefined);
+  for (const { killedBy } of killed) count(killedBy as Error);
+  for (const { connection } of innocents) connection.close();
+  return { killed: killed.length, starved, problems };
+}
+
+async function openAndCancel(target: Target, script: Script): Promise<void> {
+  const connection = await openStream(target, script);
+  connection.close();
+}
+
+async function starvedAfter(innocents: readonly Innocent[], waitMs: number): Promise<number> {
+  const before = innocents.map(({ deltas }) => deltas);
+  await new Promise((resolve) => setTimeout(resolve, waitMs));
+  return innocents.filter(({ deltas, killedBy }, index) => !killedBy && deltas === before[index]).length;
+}

@@ -1,0 +1,62 @@
+/** Where load goes, and how requests and answers look there. */
+import { type Script, modelOf } from "../script.ts";
+
+/** `responses` is the house; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
+export type Format = "responses" | "chat";
+
+export interface Target {
+  readonly port: number;
+  readonly format: Format;
+  readonly key: string;
+}
+
+/** Text that occurs once in every delta of a stream. */
+export const deltaMark: Readonly<Record<Format, Buffer>> = {
+  responses: Buffer.from("event: response.output_text.delta\n"),
+  chat: Buffer.from('"delta":{"content":'),
+};
+
+/** Text that occurs once in a stream that succeeded, and in none that failed. */
+export const successMark: Readonly<Record<Format, Buffer>> = {
+  responses: Buffer.from("event: response.completed\n"),
+  chat: Buffer.from('"finish_reason":"stop"'),
+};
+
+const instructions =
+  "You are the assistant of a platform team. Answer in short sentences and name the service that you talk about. " +
+  "Never invent a figure: say that you do not know it.";
+const question =
+  "Our gateway forwards requests to several providers. Since this morning some answers begin late, though the provider's own dashboard " +
+  "shows nothing unusual. We have compared two regions, both with the same configuration, and only one of them is affected. The log says " +
+  "that the connection was opened in time. Which three things would you look at first, in which order, and what would each of them tell us? " +
+  "Assume that we can read metrics of the gateway, of the service behind it and of the network between them, that we can repeat a single " +
+  "request by hand, and that we do not want to restart anything before we have understood what is happening. Keep it under two hundred words.";
+
+function bodyOf({ format }: Target, script: Script, tag: string | undefined): string {
+  const model = modelOf(script);
+  const stream = script.kind !== "json";
+  const text = tag === undefined ? question : `${question} tag:${tag}`;
+  if (format === "responses") {
+    const input = [{ type: "message", role: "user", content: [{ type: "input_text", text }] }];
+    return JSON.stringify({ model, instructions, input, stream });
+  }
+  const messages = [
+    { role: "system", content: instructions },
+    { role: "user", content: text },
+  ];
+  return JSON.stringify({ model, messages, stream, ...(stream && { stream_options: { include_usage: true } }) });
+}
+
+/** A whole HTTP/1.1 request, ready for the socket. */
+export function requestBytes(target: Target, script: Script, tag?: string): Buffer {
+  const body = bodyOf(target, script, tag);
+  const path = target.format === "responses" ? "/api/v1/responses" : "/v1/chat/completions";
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${target.port}`,
+    `authorization: Bearer ${target.key}`,
+    "content-type: application/json",
+    `content-length: ${Buffer.byteLength(body)}`,
+  ];
+  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${body}`);
+}

@@ -1,0 +1,78 @@
+/** A steady load: a number of connections, each with one request after another, and what came of them. */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Script } from "../script.ts";
+import { Connection, type PreparedRequest, prepare } from "./connection.ts";
+import type { Target } from "./target.ts";
+
+/** After a failure, so that a target that refuses everything is not asked in a tight loop. */
+const pauseMs = 50;
+
+export interface WorkloadOptions {
+  readonly target: Target;
+  readonly script: Script;
+  readonly connections: number;
+  /** Connections open evenly over this time: streams that begin together would tick together, which favours batching. */
+  readonly spreadMs: number;
+}
+
+export class Workload {
+  /** Answers without a stream, deltas with one. */
+  units = 0;
+  /** Time to the first delta of each stream. */
+  firstMs: number[] = [];
+  /** What went wrong, and how often. */
+  readonly problems = new Map<string, number>();
+  readonly #options: WorkloadOptions;
+  readonly #request: PreparedRequest;
+  readonly #open = new Set<Connection>();
+  readonly #running: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(options: WorkloadOptions) {
+    this.#options = options;
+    this.#request = prepare(options.target, options.script);
+  }
+
+  start(): void {
+    const { connections, spreadMs } = this.#options;
+    for (let index = 0; index < connections; index++) {
+      this.#running.push(this.#run((spreadMs * index) / connections));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const connection of this.#open) connection.close();
+    await Promise.all(this.#running);
+  }
+
+  async #run(startMs: number): Promise<void> {
+    await delay(startMs);
+    while (!this.#stopped) {
+      const connection = new Connection(this.#options.target);
+      this.#open.add(connection);
+      try {
+        await this.#repeat(connection);
+      } catch (error) {
+        if (this.#stopped) return;
+        const { message } = error as Error;
+        this.problems.set(message, (this.problems.get(message) ?? 0) + 1);
+        await delay(pauseMs);
+      } finally {
+        this.#open.delete(connection);
+        connection.close();
+      }
+    }
+  }
+
+  async #repeat(connection: Connection): Promise<void> {
+    const whole = this.#request.script.kind === "json";
+    while (!this.#stopped) {
+      await connection.exchange(this.#request, {
+        deltas: (count) => (this.units += count),
+        first: (ms) => this.firstMs.push(ms),
+      });
+      if (whole) this.units++;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/** The bench: starts the roles and the house, runs the selected scenarios, prints one table, ends everything. */
+import type { Bench, Finding } from "./bench.ts";
+import { startHouse } from "./house.ts";
+import { type CostId, type Options, type ScenarioId, readOptions, usage } from "./options.ts";
+import { report } from "./report.ts";
+import type { LoadCommands } from "./roles/load.ts";
+import type { MockCommands } from "./roles/mock.ts";
+import type { PipeCommands } from "./roles/pipe.ts";
+import { Role } from "./roles/role.ts";
+import { cancelScript, measureCancel } from "./scenarios/cancel.ts";
+import { costScenarios, measureCost } from "./scenarios/cost.ts";
+import { measureIsolation, stormScript } from "./scenarios/isolation.ts";
+import { measureSlowReaders, slowReaderScripts } from "./scenarios/slow-readers.ts";
+
+const subjectCpu = 0;
+const loadCpu = 1;
+
+/** Progress goes to standard error, the table to standard output. */
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Last opened, first closed. */
+type Cleanup = (() => Promise<void>)[];
+
+async function prepare(options: Options, cleanup: Cleanup): Promise<Bench> {
+  const own = <Opened extends { stop(): Promise<void> }>(opened: Opened): Opened => {
+    cleanup.unshift(() => opened.stop());
+    return opened;
+  };
+  const mock = own(new Role<MockCommands>("./mock.js", loadCpu));
+  const load = own(new Role<LoadCommands>("./load.js", loadCpu));
+  const pipe = own(new Role<PipeCommands>("./pipe.js", subjectCpu));
+  const upstreamPort = await mock.call("listen");
+  const pipePort = await pipe.call("listen", upstreamPort);
+  say("starting the house");
+  const scripts = [
+    ...Object.values(costScenarios).map(({ script }) => script),
+    cancelScript,
+    stormScript,
+    ...slowReaderScripts,
+  ];
+  const house = own(await startHouse({ upstreamPort, scripts, cpu: subjectCpu }));
+  return {
+    load,
+    mock,
+    house,
+    pipe: { target: { port: pipePort, format: "chat", key: "none" }, pid: pipe.pid },
+    direct: { port: upstreamPort, format: "chat", key: "none" },
+    pace: options.pace,
+    say,
+  };
+}
+
+async function measure(bench: Bench, { selected }: Options): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  const problems = new Map<string, number>();
+  const run = async (id: ScenarioId, scenario: () => Promise<readonly Finding[]>) => {
+    if (!selected.has(id)) return;
+    say(id);
+    findings.push(...(await scenario()));
+  };
+  for (const id of Object.keys(costScenarios) as CostId[]) {
+    await run(id, async () => {
+      const result = await measureCost(bench, costScenarios[id]);
+      for (const [problem, count] of result.problems) problems.set(`${id} ${problem}`, count);
+      return result.findings;
+    });
+  }
+  await run("cancel", async () => [await measureCancel(bench)]);
+  await run("isolation", async () => [await measureIsolation(bench)]);
+  await run("slow-readers", () => measureSlowReaders(bench));
+  return [...findings, errorFinding(problems)];
+}
+
+function errorFinding(problems: ReadonlyMap<string, number>): Finding {
+  let count = 0;
+  for (const [problem, times] of problems) {
+    say(`  ${times} x ${problem}`);
+    count += times;
+  }
+  return {
+    measure: "answers that were not complete and successful, in all windows of cost",
+    house: String(count),
+    pipe: "",
+    ratio: "",
+    gate: "0",
+    verdict: count === 0 ? "pass" : "FAIL",
+  };
+}
+
+/** @returns whether the house behaved: a cost above its gate is told, but fails nothing, since machines differ */
+async function bench(options: Options): Promise<boolean> {
+  const cleanup: Cleanup = [];
+  const stop = async () => {
+    for (const close of cleanup.splice(0)) await close();
+  };
+  const interrupted = () => void stop().then(() => process.exit(130));
+  process.once("SIGINT", interrupted);
+  process.once("SIGTERM", interrupted);
+  try {
+    const findings = await measure(await prepare(options, cleanup), options);
+    process.stdout.write(report(findings, options.pace));
+    return findings.every(({ verdict }) => verdict !== "FAIL");
+  } finally {
+    await stop();
+  }
+}
+
+try {
+  if (process.platform !== "linux") throw new Error("the bench reads /proc, which only Linux has");
+  process.exitCode = (await bench(readOptions(process.argv.slice(2)))) ? 0 : 1;
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  say(usage);
+  process.exitCode = 2;
+}
+// A stopped role can leave its channel open for a moment.
+process.exit();

@@ -1,0 +1,87 @@
+/** What the kernel says about this machine and its processes. Linux only: /proc is the source. */
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+
+/** Of one processor, of which /proc/stat counts in ticks of 10 ms. */
+const tickNs = 10_000_000;
+
+function has(command: string): boolean {
+  try {
+    execFileSync(command, ["--version"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const pinning = availableParallelism() > 1 && has("taskset");
+
+/** All threads of a process, and those it will start. Without `taskset` the kernel places it. */
+export function pin(pid: number, cpu: number): void {
+  if (pinning) execFileSync("taskset", ["-acp", String(cpu), String(pid)], { stdio: "ignore" });
+}
+
+/** undefined for a file of a process or thread that has just ended. */
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+function list(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+/** Time on a processor since the process began, all threads. */
+export function cpuNs(pid: number): number {
+  let sum = 0;
+  for (const thread of list(`/proc/${pid}/task`)) {
+    sum += Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(" ")[0] ?? 0);
+  }
+  return sum;
+}
+
+/** Resident memory. */
+export function residentBytes(pid: number): number {
+  return Number(/VmRSS:\s+(\d+) kB/.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024;
+}
+
+/** Every processor's time that was not idle, stolen time included. */
+export function busyNs(): number {
+  const [user, nice, system, , , interrupts, softInterrupts, stolen] = (read("/proc/stat") ?? "")
+    .split("\n", 1)[0]!
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (
+    [user, nice, system, interrupts, softInterrupts, stolen].reduce<number>((sum, n) => sum + (n ?? 0), 0) * tickNs
+  );
+}
+
+/** The process and everything that it, or its children, started. */
+export function familyOf(pid: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of list("/proc")) {
+    // The name in parentheses may hold anything, so fields are counted from its end.
+    const stat = /^\d+$/.test(name) ? read(`/proc/${name}/stat`) : undefined;
+    const parent = Number(stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[1] ?? 0);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const family = [pid];
+  for (const member of family) family.push(...(children.get(member) ?? []));
+  return family;
+}
+
+export const processorModel = (): string =>
+  /model name\s*:\s*(.+)/.exec(read("/proc/cpuinfo") ?? "")?.[1]?.trim() ?? process.arch;
+
+/** Milliseconds of the clock that all processes of the machine share. */
+export const sharedNow = (): number => Number(process.hrtime.bigint()) / 1e6;

@@ -1,0 +1,62 @@
+/** Paired rounds: reference and subject measured in turn, so that what disturbs the machine disturbs both. */
+
+/** A round counts only while the reference is this near to its own median. */
+const referenceTolerance = 0.3;
+/** A round counts only while foreign processes take no more of the machine. */
+const foreignTolerance = 0.2;
+const repetitions = 2;
+
+export interface Round {
+  /** Cost of one unit at the reference. */
+  readonly referenceUs: number;
+  readonly subjectUs: number;
+  /** The highest of its windows. */
+  readonly foreignShare: number;
+}
+
+export interface Rounds<Measured extends Round> {
+  readonly counted: readonly Measured[];
+  readonly rejected: number;
+  /** Too few rounds count: the figures say nothing. */
+  readonly inconclusive: boolean;
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  if (sorted.length % 2 === 1) return sorted[middle] as number;
+  return ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
+}
+
+/** Nearest rank. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? Number.NaN;
+}
+
+function counting<Measured extends Round>(rounds: readonly Measured[]): Measured[] {
+  const middle = median(rounds.map(({ referenceUs }) => referenceUs));
+  return rounds.filter(
+    ({ referenceUs, foreignShare }) =>
+      Math.abs(referenceUs / middle - 1) <= referenceTolerance && foreignShare <= foreignTolerance,
+  );
+}
+
+/**
+ * Measures until enough rounds count. Rejected ones are measured again at most twice.
+ * @param mayRepeat asked before each repetition: the run as a whole is bounded
+ */
+export async function pairedRounds<Measured extends Round>(
+  wanted: number,
+  measure: () => Promise<Measured>,
+  mayRepeat: () => boolean,
+): Promise<Rounds<Measured>> {
+  const all: Measured[] = [];
+  for (let repetition = 0; repetition <= repetitions; repetition++) {
+    const missing = wanted - counting(all).length;
+    if (missing === 0 || (repetition > 0 && !mayRepeat())) break;
+    for (let round = 0; round < missing; round++) all.push(await measure());
+  }
+  const counted = counting(all);
+  return { counted, rejected: all.length - counted.length, inconclusive: counted.length < wanted };
+}

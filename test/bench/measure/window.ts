@@ -1,0 +1,50 @@
+/** One window of measurement: what happened between its beginning and its end. Runs in the process that counts, so nothing is skewed. */
+import { availableParallelism } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
+import { busyNs, cpuNs, familyOf, sharedNow } from "./machine.ts";
+
+export interface WindowOptions {
+  readonly windowMs: number;
+  /** Processes whose time is reported one by one. */
+  readonly watched: readonly number[];
+  /** The run's first process: what it did not start is foreign. */
+  readonly root: number;
+}
+
+export interface WindowUse {
+  readonly durationMs: number;
+  readonly watchedNs: readonly number[];
+  /** Part of the whole machine that went to processes which are none of the run's. */
+  readonly foreignShare: number;
+}
+
+interface Snapshot {
+  readonly atMs: number;
+  readonly watchedNs: number[];
+  readonly busyNs: number;
+  readonly ownNs: ReadonlyMap<number, number>;
+}
+
+function snapshot({ watched, root }: WindowOptions): Snapshot {
+  const ownNs = new Map(familyOf(root).map((pid) => [pid, cpuNs(pid)]));
+  return { ownNs, busyNs: busyNs(), watchedNs: watched.map(cpuNs), atMs: sharedNow() };
+}
+
+/** @param boundary called at the very beginning and at the very end */
+export async function measureWindow(options: WindowOptions, boundary: () => void): Promise<WindowUse> {
+  const before = snapshot(options);
+  boundary();
+  await delay(options.windowMs);
+  boundary();
+  const watchedNs = options.watched.map((pid, index) => cpuNs(pid) - (before.watchedNs[index] ?? 0));
+  const after = snapshot(options);
+  const durationMs = after.atMs - before.atMs;
+  let own = 0;
+  for (const [pid, ns] of after.ownNs) own += ns - (before.ownNs.get(pid) ?? 0);
+  const foreign = after.busyNs - before.busyNs - own;
+  return {
+    durationMs,
+    watchedNs,
+    foreignShare: Math.max(0, foreign / (durationMs * 1e6 * availableParallelism())),
+  };
+}

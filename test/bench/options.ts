@@ -1,0 +1,43 @@
+/** The command line of the bench. */
+import { parseArgs } from "node:util";
+import type { Pace } from "./bench.ts";
+import { costScenarios } from "./scenarios/cost.ts";
+
+export type CostId = keyof typeof costScenarios;
+
+export const behaviourIds = ["cancel", "isolation", "slow-readers"] as const;
+export type BehaviourId = (typeof behaviourIds)[number];
+export type ScenarioId = CostId | BehaviourId;
+
+export const scenarioIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), ...behaviourIds];
+
+/** What is measured again ends before this, so that a full run stays below six minutes. */
+const repeatForMs = 200_000;
+
+export interface Options {
+  readonly selected: ReadonlySet<ScenarioId>;
+  readonly quick: boolean;
+  readonly pace: Pace;
+}
+
+export const usage = `usage: npm run bench -- [--quick] [--only ${scenarioIds.join(",")}]`;
+
+/** @throws for an unknown option or scenario */
+export function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
+  });
+  const names = values.only?.split(",") ?? scenarioIds;
+  for (const name of names) {
+    if (!scenarioIds.includes(name as ScenarioId)) throw new Error(`no scenario is called ${name}`);
+  }
+  const repeatUntilMs = performance.now() + repeatForMs;
+  return {
+    selected: new Set(names as readonly ScenarioId[]),
+    quick: values.quick,
+    pace: values.quick
+      ? { rounds: 2, warmUpMs: 1_000, windowMs: 1_000, repeatUntilMs: 0 }
+      : { rounds: 5, warmUpMs: 4_000, windowMs: 3_000, repeatUntilMs },
+  };
+}

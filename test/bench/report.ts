@@ -1,0 +1,27 @@
+/** The result as one Markdown table, with what is needed to judge it. */
+import { availableParallelism } from "node:os";
+import type { Finding, Pace } from "./bench.ts";
+import { streamsPerKey } from "./house.ts";
+import { pinning, processorModel } from "./measure/machine.ts";
+
+const columns = ["measure", "house", "pipe", "ratio", "gate", "verdict"] as const satisfies readonly (keyof Finding)[];
+
+const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+
+export function report(findings: readonly Finding[], { rounds, warmUpMs, windowMs }: Pace): string {
+  const placement = pinning
+    ? "pipe and house on processor 0, upstream and clients on processor 1"
+    : "processes placed by the kernel";
+  return [
+    `Sluice bench, ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, ${availableParallelism()} x ${processorModel()}, ${placement}.`,
+    "",
+    `Cost is processor time of gateway + inference-svc per unit, against a pipe of plain node:http in the same run: ${warmUpMs / 1000} s of warm-up each, ` +
+      `then ${rounds} rounds of ${windowMs / 1000} s each in turn. Ratios are those of single rounds. ` +
+      `limits.streams_per_key is raised to ${streamsPerKey}; everything else is as a house starts.`,
+    "",
+    row(columns),
+    row(columns.map(() => "---")),
+    ...findings.map((finding) => row(columns.map((column) => finding[column]))),
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,50 @@
+/** Role: the clients. Counts what arrives, and measures the machine at the same instants at which it counts. */
+import { setTimeout as delay } from "node:timers/promises";
+import { cancelBatches } from "../client/cancel.ts";
+import { storm } from "../client/storm.ts";
+import { UnreadStreams, timeStream } from "../client/unread.ts";
+import { Workload, type WorkloadOptions } from "../client/workload.ts";
+import { type WindowOptions, type WindowUse, measureWindow } from "../measure/window.ts";
+import { serve } from "./commands.ts";
+
+export interface LoadWindowOptions extends WorkloadOptions, WindowOptions {
+  /** From the start of the load to the start of the window. */
+  readonly rampMs: number;
+}
+
+export interface LoadWindow extends WindowUse {
+  readonly units: number;
+  readonly firstMs: readonly number[];
+  readonly problems: ReadonlyMap<string, number>;
+}
+
+/** For the target to notice that the clients have left. */
+const settleMs = 200;
+
+async function window(options: LoadWindowOptions): Promise<LoadWindow> {
+  const load = new Workload(options);
+  load.start();
+  await delay(options.rampMs);
+  let units = 0;
+  const use = await measureWindow(options, () => {
+    units = load.units - units;
+    if (units === load.units) load.firstMs = [];
+  });
+  const { firstMs } = load;
+  await load.stop();
+  await delay(settleMs);
+  return { ...use, units, firstMs, problems: load.problems };
+}
+
+const unread = new UnreadStreams();
+
+const commands = {
+  window,
+  cancelBatches,
+  storm,
+  openUnread: unread.open.bind(unread),
+  closeUnread: unread.close.bind(unread),
+  timeStream,
+};
+export type LoadCommands = typeof commands;
+serve(commands);

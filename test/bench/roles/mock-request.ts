@@ -1,0 +1,37 @@
+/** Reads requests off a socket with as little work as possible: where the body ends, which script it asks for, and its tag. */
+import { type Script, scriptOf } from "../script.ts";
+
+export interface MockRequest {
+  readonly script: Script;
+  /** The text `tag:<name>` anywhere in the body, by which a measurement recognises its request. */
+  readonly tag: string | undefined;
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+
+export class RequestReader {
+  #pending: Buffer = Buffer.alloc(0);
+
+  /** @returns requests that are now complete @throws when the request cannot be served */
+  feed(bytes: Buffer): MockRequest[] {
+    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    const requests: MockRequest[] = [];
+    for (;;) {
+      const bodyStart = this.#pending.indexOf(headEnd) + headEnd.length;
+      if (bodyStart < headEnd.length) return requests;
+      const head = this.#pending.toString("latin1", 0, bodyStart);
+      const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
+      if (length === undefined) throw new Error("request without content-length");
+      const bodyEnd = bodyStart + Number(length);
+      if (this.#pending.length < bodyEnd) return requests;
+      requests.push(parse(this.#pending.toString("latin1", bodyStart, bodyEnd)));
+      this.#pending = this.#pending.subarray(bodyEnd);
+    }
+  }
+}
+
+function parse(body: string): MockRequest {
+  const model = /"model":"([^"]+)"/.exec(body)?.[1];
+  if (model === undefined) throw new Error("request without model");
+  return { script: scriptOf(model), tag: /tag:([\w-]+)/.exec(body)?.[1] };
+}

@@ -1,0 +1,88 @@
+/** Role: an OpenAI-compatible upstream on raw sockets that does what the model's name says. */
+import { type AddressInfo, type Socket, createServer } from "node:net";
+import { sharedNow } from "../measure/machine.ts";
+import { serve } from "./commands.ts";
+import { burst, delta, floodPart, refusal, streamHead, streamTail, wholeAnswer } from "./mock-answers.ts";
+import { type MockRequest, RequestReader } from "./mock-request.ts";
+
+/** When the socket of a tagged request was seen closed. */
+const closedAtMs = new Map<string, number>();
+const floods = new Set<Socket>();
+let connections = 0;
+
+const server = createServer({ noDelay: true }, (socket) => {
+  const reader = new RequestReader();
+  connections++;
+  socket.on("data", (bytes) => {
+    try {
+      for (const request of reader.feed(bytes)) answer(socket, request);
+    } catch (error) {
+      process.stderr.write(`mock upstream: ${error instanceof Error ? error.message : String(error)}\n`);
+      socket.end(refusal("400 Bad Request"));
+    }
+  });
+  // The peer that aborts may reset the connection.
+  socket.on("error", () => undefined);
+  socket.on("close", () => {
+    connections--;
+    floods.delete(socket);
+  });
+});
+
+function answer(socket: Socket, { script, tag }: MockRequest): void {
+  if (tag !== undefined) noteClose(socket, tag);
+  if (script.kind === "json") socket.write(wholeAnswer);
+  else if (script.kind === "burst") socket.write(burst(script.deltas));
+  else if (script.kind === "flood") flood(socket);
+  else pace(socket, script.deltas, script.gapMs);
+}
+
+function noteClose(socket: Socket, tag: string): void {
+  const note = () => {
+    if (!closedAtMs.has(tag)) closedAtMs.set(tag, sharedNow());
+  };
+  socket.once("end", note);
+  socket.once("close", note);
+}
+
+/** The first delta comes with the head, so that the time to it holds no timer. */
+function pace(socket: Socket, deltas: number, gapMs: number): void {
+  socket.cork();
+  socket.write(streamHead);
+  socket.write(delta);
+  socket.uncork();
+  let left = deltas - 1;
+  const timer = setInterval(() => {
+    if (left-- > 0) return socket.write(delta);
+    stop();
+    socket.write(streamTail);
+  }, gapMs);
+  const stop = () => {
+    clearInterval(timer);
+    socket.off("close", stop);
+  };
+  socket.on("close", stop);
+}
+
+function flood(socket: Socket): void {
+  floods.add(socket);
+  socket.write(streamHead);
+  const fill = () => {
+    while (!socket.destroyed && socket.write(floodPart));
+  };
+  socket.on("drain", fill);
+  fill();
+}
+
+const commands = {
+  listen: () =>
+    new Promise<number>((resolve) => {
+      server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+    }),
+  closed: (tags: readonly string[]) => new Map(tags.map((tag) => [tag, closedAtMs.get(tag)])),
+  /** Bytes of each flood that the kernel has taken. */
+  accepted: () => [...floods].map((socket) => socket.bytesWritten - socket.writableLength),
+  connections: () => connections,
+};
+export type MockCommands = typeof commands;
+serve(commands);

@@ -54,7 +54,8 @@ export function checkUnavailable(fields: Fields, problems: Problems): void {
   checkCaching(fields, problems);
   checkStopConditions(fields, problems);
   fields.word("route", routes, "nullable");
-  fields.object("trace");
+  checkTrace(fields, problems);
+  checkPrompt(fields, problems);
   if (fields.object("image_config")) fields.problem("image_config", notYet);
 }
 
@@ -121,6 +122,16 @@ function checkCaching(fields: Fields, problems: Problems): void {
   }
 }
 
+function checkTrace(fields: Fields, problems: Problems): void {
+  const trace = new Fields(fields.object("trace") ?? {}, "trace", problems);
+  for (const name of ["trace_id", "trace_name", "span_name", "generation_name", "parent_span_id"]) trace.string(name);
+}
+
+function checkPrompt(fields: Fields, problems: Problems): void {
+  const prompt = fields.object("prompt", "nullable");
+  if (prompt) new Fields(prompt, "prompt", problems).requiredString("id");
+}
+
 /** One condition, or several of which any one stops. */
 function checkStopConditions(fields: Fields, problems: Problems): void {
   const value = fields.raw("stop_server_tools_when");
@@ -137,13 +148,16 @@ function checkStopConditions(fields: Fields, problems: Problems): void {
   }
 }
 
-/** Stored prompts are looked up, and none is there. @throws Fault NOT_FOUND */
+/** Stored prompts are looked up, and none is there; for a request that is right otherwise. @throws Fault NOT_FOUND */
 export function refusePrompt(fields: Fields): void {
-  const prompt = fields.raw("prompt", "nullable");
-  if (prompt === undefined) return;
-  const id = isObject(prompt) && typeof prompt["id"] === "string" ? prompt["id"].slice(0, 256) : "without id";
-  throw new Fault(FaultReason.NOT_FOUND, `prompt ${id} not found: no prompts are stored`, {
-    origin: FaultOrigin.CLIENT,
-    metadata: { error_type: "not_found", param: "prompt" },
-  });
+  const prompt = fields.object("prompt", "nullable");
+  if (!prompt) return;
+  throw new Fault(
+    FaultReason.NOT_FOUND,
+    `prompt ${String(prompt["id"]).slice(0, 256)} not found: no prompts are stored`,
+    {
+      origin: FaultOrigin.CLIENT,
+      metadata: { error_type: "not_found", param: "prompt" },
+    },
+  );
 }

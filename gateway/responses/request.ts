@@ -10,7 +10,7 @@ import { Fields, type JsonObject, isObject } from "@sluice/proto/runtime/validat
 import { type Member, type Span, scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkScalars } from "@sluice/proto/runtime/validation/scalars.js";
+import { checkScalars, serviceTiers, verbosities } from "@sluice/proto/runtime/validation/scalars.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import { type Echo, echoOf } from "./echo.ts";
 import { checkUnavailable, refusePrompt } from "./request-unavailable.ts";
@@ -118,7 +118,7 @@ function turnOf(body: Buffer, cuts: Cuts, fields: Fields, headers: RequestHeader
     toolsJson: bytesOf(body, cuts.tools),
     toolChoiceJson: bytesOf(body, cuts.toolChoice),
     textFormatJson: bytesOf(body, cuts.textFormat),
-    textVerbosity: text.string("verbosity", "nullable") ?? "",
+    textVerbosity: text.word("verbosity", verbosities, "nullable") ?? "",
     reasoningJson: bytesOf(body, cuts.reasoning),
     include: fields.strings("include", "nullable") ?? [],
     maxToolCalls: fields.integer("max_tool_calls", "nullable"),
@@ -128,7 +128,7 @@ function turnOf(body: Buffer, cuts: Cuts, fields: Fields, headers: RequestHeader
     safetyIdentifier: fields.string("safety_identifier", "nullable"),
     sessionId: fields.string("session_id") ?? sessionOf(fields, headers, problems),
     promptCacheKey: fields.string("prompt_cache_key", "nullable"),
-    serviceTier: fields.string("service_tier", "nullable") ?? "",
+    serviceTier: fields.word("service_tier", serviceTiers, "nullable") ?? "",
     echoUpstreamBody: debug.boolean("echo_upstream_body") ?? false,
     serviceMetadata: headers.serviceMetadata,
   };

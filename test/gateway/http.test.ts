@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readKey } from "@sluice/gateway/http/auth.js";
 import { readBody } from "@sluice/gateway/http/body.js";
 import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
-import { writeFault, writeJson } from "@sluice/gateway/http/errors.js";
+import { faultOfClientError, writeFault, writeJson } from "@sluice/gateway/http/errors.js";
 import { rawPath } from "@sluice/gateway/http/path.js";
 import { requestIds } from "@sluice/gateway/http/request-id.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -360,6 +360,16 @@ describe("failures on the wire", () => {
     });
     expect(JSON.parse(answer.body)).toMatchObject({ error: { code: status } });
     expect(answer.headers["retry-after"]).toBeUndefined();
+  });
+
+  test.each([
+    ["HPE_HEADER_OVERFLOW", 400],
+    ["HPE_INVALID_METHOD", 400],
+    ["HPE_CHUNK_EXTENSIONS_OVERFLOW", 413],
+    ["ERR_HTTP_REQUEST_TIMEOUT", 408],
+    [undefined, 400],
+  ])("of Node's parser: %s is %i", (code, status) => {
+    expect(faultOfClientError(Object.assign(new Error("x"), { code })).status).toBe(status);
   });
 
   test("carry hints, metadata and the receipt as it was written", async () => {

@@ -3,8 +3,16 @@ import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "./problems.ts";
 import { checkIdentifier, isLongerThan } from "./text.ts";
 
-const serviceTiers = new Set(["auto", "default", "fast", "flex", "priority", "scale", "ultrafast"]);
-const verbosities = new Set(["low", "medium", "high", "xhigh", "max"]);
+export const serviceTiers: ReadonlySet<string> = new Set([
+  "auto",
+  "default",
+  "fast",
+  "flex",
+  "priority",
+  "scale",
+  "ultrafast",
+]);
+export const verbosities: ReadonlySet<string> = new Set(["low", "medium", "high", "xhigh", "max"]);
 const modalities = new Set(["text", "image"]);
 const includes = new Set([
   "file_search_call.results",

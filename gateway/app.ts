@@ -10,6 +10,7 @@ import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import Koa from "koa";
 import { updateEndUser } from "./end-users/route.ts";
 import { assignKeys, unassignKeys } from "./guardrails/route.ts";
+import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
 import { writeFault, writeJson } from "./http/errors.ts";
 import type { RequestObserver } from "./http/observe.ts";
@@ -49,6 +50,9 @@ interface Edge {
 
 type EdgeContext = Koa.ParameterizedContext<Koa.DefaultState, Edge>;
 
+/** Their failures have other statuses, those of the key check included. */
+const isAdministration = (url: string): boolean => /^\/api\/v1\/(?:guardrails|end-users)\//.test(url);
+
 const responsesPath = "/api/v1/responses";
 
 export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
@@ -71,7 +75,8 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);
       else await routes(context as never, () => notFound(context));
     } catch (error) {
-      context.fault = Fault.from(error);
+      const fault = Fault.from(error);
+      context.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
       if (!response.headersSent) writeFault(response, context.fault, { requestId: context.requestId });
       else response.destroy();
     }

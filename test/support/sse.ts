@@ -32,7 +32,7 @@ export function parseSse(text: string): SseStream {
 }
 
 function parseEvent(block: string): SseEvent {
-  const match = /^event: (\S+)\ndata: (.+)$/.exec(block);
+  const match = /^event: (\S+)\ndata: ([^\n]+)$/.exec(block);
   if (!match) throw new Error(`not an event: ${block}`);
   const event = JSON.parse(match[2] as string) as SseEvent;
   if (event.type !== match[1]) throw new Error(`event ${match[1]} carries ${event.type}`);

@@ -1,0 +1,108 @@
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../support/house.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Upstream, chatChunk, startUpstream } from "../support/upstream.ts";
+
+/** Open streams, each with its first event read. */
+const streamCount = 20;
+
+describe("two inference processes behind one gateway", () => {
+  let upstream: Upstream;
+  let house: House;
+  let finish: () => void;
+
+  beforeEach(async () => {
+    upstream = await startUpstream();
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    upstream.script([
+      {
+        chunks: [
+          { sse: [chatChunk({ content: "begun " })] },
+          { after: finished, sse: [chatChunk({ content: "done" }), chatChunk({}, "stop"), "[DONE]"] },
+        ],
+      },
+    ]);
+    house = await startHouse({
+      inferenceReplicas: 2,
+      config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+limits: {streams_per_key: 1000}
+`.replace("providers:", "providers:\n  - {id: sluice, dialect: echo}"),
+    });
+  });
+  afterEach(async () => {
+    await house?.stop();
+    await upstream?.stop();
+  });
+
+  const post = (body: unknown) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  /** Starts the streams; each promise settles with the whole text. */
+  async function openStreams(): Promise<Promise<string>[]> {
+    const responses = await Promise.all(
+      Array.from({ length: streamCount }, () => post({ model: "acme/large-2", input: "x", stream: true })),
+    );
+    expect(responses.map((response) => response.status)).toEqual(Array.from({ length: streamCount }, () => 200));
+    return responses.map((response) => response.text());
+  }
+
+  const lastType = (text: string): string | undefined => {
+    const stream = parseSse(text);
+    expect(stream.done).toBe(true);
+    expect(stream.events.map((event) => event.sequence_number)).toEqual(stream.events.map((_, index) => index));
+    return stream.events.at(-1)?.type;
+  };
+
+  test("killing one fails its own streams only, each with response.failed and [DONE], and new requests go on", async () => {
+    const streams = await openStreams();
+    const pid = house.pids()["inference-svc-1"] ?? Number.NaN;
+    process.kill(pid, "SIGKILL");
+    const failed: string[] = [];
+    const early = streams.map((stream) => stream.then((text) => failed.push(text)));
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const response = await post({ model: "sluice/echo", input: "still there?" });
+        // In the instant of the kill a request may still meet the dead process; it is told so, and never hangs.
+        expect([200, 502, 503]).toContain(response.status);
+        await response.text();
+      }),
+    );
+    const after = await post({ model: "sluice/echo", input: "and now?" });
+    expect(after.status).toBe(200);
+    await after.text();
+    finish();
+    await Promise.all(early);
+    const ends = failed.map(lastType);
+    const lost = ends.filter((end) => end === "response.failed").length;
+    expect(lost).toBe(streamCount / 2);
+    expect(ends.filter((end) => end === "response.completed")).toHaveLength(streamCount - lost);
+  });
+
+  test.each(["inference-svc", "gateway"])("SIGTERM to %s cuts no stream and fails no request", async (name) => {
+    const streams = await openStreams();
+    const pid = house.pids()[name] ?? Number.NaN;
+    process.kill(pid, "SIGTERM");
+    if (name === "inference-svc") {
+      for (let round = 0; round < 50; round++) {
+        const response = await post({ model: "sluice/echo", input: "still there?" });
+        expect(response.status).toBe(200);
+        await response.text();
+      }
+    }
+    finish();
+    expect((await Promise.all(streams)).map(lastType)).toEqual(
+      Array.from({ length: streamCount }, () => "response.completed"),
+    );
+  });
+});

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { masked, sampleJson, sampleStream } from "../support/contract.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/upstream.ts";
+
+const usage = (prompt: number, completion: number) => ({
+  choices: [],
+  usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion },
+});
+
+const usageJson = /"usage":(null|\{[^{}]*\{[^{}]*\}[^{}]*\{[^{}]*\}[^{}]*\}),/g;
+
+const stream = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: [...events, "[DONE]"] }] });
+
+const call = (index: number, id: string, ...pieces: readonly string[]) => [
+  chatChunk({
+    tool_calls: [{ index, id, type: "function", function: { name: "get_weather", arguments: pieces[0] } }],
+  }),
+  ...pieces.slice(1).map((piece) => chatChunk({ tool_calls: [{ index, function: { arguments: piece } }] })),
+];
+
+describe("the samples of the contract, over HTTP, from scripted providers", () => {
+  let chat: Upstream;
+  let responses: Upstream;
+  let house: House;
+
+  beforeAll(async () => {
+    chat = await startUpstream();
+    responses = await startUpstream();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${chat.url}/v1", api_keys: [upstream-key]}
+  - {id: thinker, name: Thinker, dialect: responses, base_url: "${responses.url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+  - {id: acme/thinker-1, endpoints: [{provider: thinker, upstream_model: thinker}]}
+limits: {status_gate_ms: 200, keep_alive_ms: 100}
+`,
+    });
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await chat?.stop();
+    await responses?.stop();
+  });
+
+  const post = (body: unknown) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+
+  async function expectObject(name: string, request: unknown): Promise<void> {
+    const response = await post(request);
+    const body = (await response.json()) as { completed_at: unknown };
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(response.headers.get("x-generation-id")).toMatch(/^gen-/);
+    expect(masked(body)).toEqual(masked(sampleJson(name)));
+  }
+
+  async function expectStream(name: string, request: unknown): Promise<void> {
+    const response = await post(request);
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    const answer = parseSse(await response.text());
+    const wanted = sampleStream(name);
+    expect(answer.done).toBe(true);
+    expect(answer.events.map((event) => event.type)).toEqual(wanted.events.map((event) => event.type));
+    expect(masked(answer.events)).toEqual(masked(wanted.events));
+  }
+
+  test("01: a whole text", async () => {
+    chat.script([
+      {
+        chunks: [
+          {
+            json: {
+              choices: [{ index: 0, message: { role: "assistant", content: "Titan." }, finish_reason: "stop" }],
+              usage: { prompt_tokens: 14, completion_tokens: 3, total_tokens: 17 },
+            },
+          },
+        ],
+      },
+    ]);
+    await expectObject("01-text.response.json", sampleJson("01-text.request.json"));
+    const asked = chat.requests.at(-1);
+    expect(asked?.headers.authorization).toBe("Bearer upstream-key");
+    expect(asked?.json).toMatchObject({
+      model: "acme/large-2",
+      messages: [{ role: "user", content: "Name the largest moon of Saturn." }],
+    });
+  });
+
+  test("02: a streamed text", async () => {
+    const words = ["One, ", "two, ", "three."].map((content) => chatChunk({ content }));
+    chat.script([stream(chatChunk({ role: "assistant" }), ...words, chatChunk({}, "stop"), usage(12, 7))]);
+    await expectStream("02-text-stream.sse", sampleJson("02-text-stream.request.json"));
+  });
+
+  test("03: parallel function calls after a text", async () => {
+    chat.script([
+      stream(
+        chatChunk({ role: "assistant", content: "Checking both towns." }),
+        ...call(0, "call_a", '{"town":', '"Oslo"}'),
+        ...call(1, "call_b", '{"town":', '"Rome"}'),
+        chatChunk({}, "tool_calls"),
+        usage(61, 38),
+      ),
+    ]);
+    await expectStream("03-function-call-stream.sse", sampleJson("03-function-call-stream.request.json"));
+  });
+
+  test("04: the answer after a function's output", async () => {
+    chat.script([
+      {
+        chunks: [
+          {
+            json: {
+              choices: [
+                {
+                  index: 0,
+                  message: { role: "assistant", content: "Oslo is clear at minus three degrees." },
+                  finish_reason: "stop",
+                },
+              ],
+              usage: { prompt_tokens: 88, completion_tokens: 11, total_tokens: 99 },
+            },
+          },
+        ],
+      },
+    ]);
+    await expectObject("04-function-output.response.json", sampleJson("04-function-output.request.json"));
+    expect(chat.requests.at(-1)?.json["messages"]).toMatchObject([
+      { role: "user", content: "Weather in Oslo?" },
+      { role: "assistant", tool_calls: [{ id: "call_a", function: { name: "get_weather" } }] },
+      { role: "tool", tool_call_id: "call_a", content: '{"c":-3,"sky":"clear"}' },
+    ]);
+  });
+
+  test("05: reasoning with summary, raw text and encrypted content", async () => {
+    const item = {
+      type: "reasoning",
+      id: "rs_x",
+      status: "completed",
+      summary: [{ type: "summary_text", text: "Factor the number." }],
+      content: [{ type: "reasoning_text", text: "91 = 7 x 13." }],
+      encrypted_content: "b64:opaque",
+    };
+    const message = {
+      type: "message",
+      id: "msg_x",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "output_text", text: "No, it is 7 times 13.", annotations: [] }],
+    };
+    const at = (type: string, more: object) => ({ type, output_index: 0, item_id: "rs_x", ...more });
+    const text = (type: string, more: object) => ({
+      type,
+      output_index: 1,
+      item_id: "msg_x",
+      content_index: 0,
+      ...more,
+    });
+    responses.script([
+      stream(
+        { type: "response.created", response: { id: "r", status: "in_progress", output: [] } },
+        { type: "response.output_item.added", output_index: 0, item: { ...item, summary: [], content: [] } },
+        at("response.reasoning_summary_part.added", { summary_index: 0, part: { type: "summary_text", text: "" } }),
+        at("response.reasoning_summary_text.delta", { summary_index: 0, delta: "Factor " }),
+        at("response.reasoning_summary_text.delta", { summary_index: 0, delta: "the number." }),
+        at("response.reasoning_text.delta", { content_index: 0, delta: "91 = 7 x 13." }),
+        { type: "response.output_item.done", output_index: 0, item },
+        { type: "response.output_item.added", output_index: 1, item: { ...message, content: [] } },
+        text("response.output_text.delta", { delta: "No, it is " }),
+        text("response.output_text.delta", { delta: "7 times 13." }),
+        { type: "response.output_item.done", output_index: 1, item: message },
+        {
+          type: "response.completed",
+          response: {
+            id: "r",
+            status: "completed",
+            output: [item, message],
+            usage: {
+              input_tokens: 10,
+              input_tokens_details: { cached_tokens: 0 },
+              output_tokens: 30,
+              output_tokens_details: { reasoning_tokens: 19 },
+              total_tokens: 40,
+            },
+          },
+        },
+      ),
+    ]);
+    await expectStream("05-reasoning-stream.sse", sampleJson("05-reasoning-stream.request.json"));
+    expect(responses.requests.at(-1)?.json).toMatchObject({ model: "thinker", store: false, stream: true });
+  });
+
+  test("06: a refusal", async () => {
+    chat.script([
+      stream(
+        chatChunk({ role: "assistant", refusal: "I cannot help " }),
+        chatChunk({ refusal: "with that." }),
+        chatChunk({}, "stop"),
+        usage(21, 9),
+      ),
+    ]);
+    await expectStream("06-refusal-stream.sse", { model: "acme/large-2", input: "Help me.", stream: true });
+  });
+
+  test("07: a provider that is lost in the middle of its answer", async () => {
+    chat.script([{ chunks: [{ sse: [chatChunk({ content: "The first step is" })] }], cut: true }]);
+    const response = await post({ model: "acme/large-2", input: "How?", stream: true });
+    const answer = parseSse(await response.text());
+    // The sample's provider had reported its usage before it was lost; this one has not.
+    const withoutUsage = (events: readonly object[]) =>
+      masked(JSON.parse(JSON.stringify(events).replaceAll(usageJson, "")));
+    expect(withoutUsage(answer.events)).toEqual(withoutUsage(sampleStream("07-midstream-error.sse").events));
+  });
+
+  test("08: an answer that its token limit cuts", async () => {
+    chat.script([stream(chatChunk({ content: "Once there was a town" }), chatChunk({}, "length"), usage(9, 16))]);
+    await expectStream("08-incomplete.sse", sampleJson("08-incomplete.request.json"));
+  });
+
+  test("20: a failure after the status gate has opened, before any output", async () => {
+    const failure = { error: { message: "internal detail of the provider", code: 500 } };
+    chat.script([{ chunks: [{ bytes: ": thinking\n\n" }, { afterMs: 600, sse: [failure] }] }]);
+    const response = await post({ model: "acme/large-2", input: "x", stream: true });
+    const answer = parseSse(await response.text());
+    expect(masked(answer.events)).toEqual(masked(sampleStream("20-failed-only.sse").events));
+    // The silence before the failure was broken by comments.
+    expect(answer.comments.length).toBeGreaterThan(0);
+  });
+
+  test("the same failure before the gate opens is an honest status, with a stream and without", async () => {
+    const failure = { error: { message: "internal detail of the provider", code: 500 } };
+    for (const streamed of [true, false]) {
+      chat.script([{ chunks: [{ sse: [failure] }] }]);
+      const response = await post({ model: "acme/large-2", input: "x", stream: streamed });
+      expect([response.status, response.headers.get("x-should-retry")]).toEqual([502, "true"]);
+      expect(await response.json()).toMatchObject({ error: { code: 502, message: "Provider returned error" } });
+    }
+  });
+});

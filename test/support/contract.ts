@@ -1,0 +1,30 @@
+/** The worked examples of the wire contract, and how an answer is held against them. */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type SseStream, parseSse } from "./sse.ts";
+
+const folder = new URL("../../fixtures/contract/", import.meta.url);
+
+/** @param name file name without its folder */
+export function sample(name: string): string {
+  return readFileSync(fileURLToPath(new URL(name, folder)), "utf8");
+}
+
+export const sampleJson = (name: string): unknown => JSON.parse(sample(name));
+
+/** The sample's stream; the file ends with an empty line more than a stream does. */
+export const sampleStream = (name: string): SseStream => parseSse(`${sample(name).trimEnd()}\n\n`);
+
+const differsFromRunToRun = new Set(["id", "item_id", "call_id", "created_at", "completed_at"]);
+
+/** The value with everything masked that differs from run to run, and nothing else. */
+export function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      differsFromRunToRun.has(key) && entry !== null ? "masked" : masked(entry),
+    ]),
+  );
+}

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { tie } from "./processes.ts";
 
 /** A process that is up. */
 export interface Running {
@@ -23,7 +24,12 @@ interface SpawnedChild {
 export function spawnChild(
   command: string,
   args: readonly string[],
-  options: { log: string; environment?: NodeJS.ProcessEnv },
+  options: {
+    log: string;
+    environment?: NodeJS.ProcessEnv;
+    /** Sent when this process ends before the child. */
+    whenOrphaned: "INT" | "KILL";
+  },
 ): Promise<SpawnedChild> {
   const output = openSync(options.log, "a", 0o600);
   // A process group of its own: Ctrl-C in the terminal reaches the supervisor only, which stops the house in order.
@@ -33,8 +39,14 @@ export function spawnChild(
     ...(options.environment && { env: options.environment }),
   });
   closeSync(output);
-  const exited = new Promise<string>((resolve) => {
+  // At once: whatever happens between the two would leave the child alone.
+  const untie = child.pid === undefined ? async () => undefined : tie(child.pid, options.whenOrphaned);
+  const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  const exited = ended.then(async (how) => {
+    await untie();
+    return how;
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);

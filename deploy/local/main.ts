@@ -7,6 +7,8 @@ import { readKeys, readSecrets } from "./secrets.ts";
 import { readSettings } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
 
+// Whoever reads along may leave; the house stays.
+process.stdout.on("error", () => undefined);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function start(): Promise<void> {

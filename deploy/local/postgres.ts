@@ -5,7 +5,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, lastLines, sizeOf, spawnChild } from "./child.ts";
 import { findBinaries, findIdentity } from "./postgres-binaries.ts";
 import { createCluster, databaseUser, own, passwordIn, readPostmaster, stopLeftover } from "./postgres-cluster.ts";
-import { tie } from "./processes.ts";
 
 export interface PostgresOptions {
   /** A folder of its own; made when missing. */
@@ -56,9 +55,7 @@ function settings({ port, fsync = true }: PostgresOptions): string[] {
 
 async function launch(command: string, args: string[], log: string, cluster: string): Promise<Running> {
   const from = sizeOf(log);
-  const { pid, exited, child } = await spawnChild(command, args, { log });
-  const untie = tie(pid, "INT");
-  void exited.then(untie);
+  const { pid, exited, child } = await spawnChild(command, args, { log, whenOrphaned: "INT" });
   while (!isReady(cluster, pid)) {
     const how = await Promise.race([exited, delay(10)]);
     if (how !== undefined) throw new Error(`Postgres did not start (${how}):\n${lastLines(log, 12, from)}`);

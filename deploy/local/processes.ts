@@ -1,5 +1,5 @@
 /** Questions about processes by id, and the tie that ends a child with its parent. */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -55,7 +55,7 @@ export async function waitUntilGone(pid: number, limitMs: number): Promise<boole
  * Without it a supervisor that is killed would leave services that hold the ports.
  * @returns how to untie; call it once the child is gone, before its id can mean another process
  */
-export function tie(pid: number, name: "INT" | "KILL"): () => void {
+export function tie(pid: number, name: "INT" | "KILL"): () => Promise<void> {
   const guard = spawn("/bin/sh", ["-c", `read -r _; kill -${name} ${pid}`], {
     detached: true,
     stdio: ["pipe", "ignore", "ignore"],
@@ -63,5 +63,13 @@ export function tie(pid: number, name: "INT" | "KILL"): () => void {
   guard.on("error", () => undefined);
   guard.unref();
   (guard.stdin as Socket).unref();
-  return () => void guard.kill("SIGKILL");
+  return () => dismiss(guard);
+}
+
+/** Waits for its end, or it would be left behind as a dead child when this process ends next. */
+function dismiss(guard: ChildProcess): Promise<void> {
+  if (guard.pid === undefined || guard.exitCode !== null || guard.signalCode !== null) return Promise.resolve();
+  guard.ref();
+  guard.kill("SIGKILL");
+  return new Promise((resolve) => guard.once("exit", () => resolve()));
 }

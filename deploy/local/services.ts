@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, spawnChild } from "./child.ts";
 import { type Ports, replicasOf } from "./ports.ts";
-import { tie } from "./processes.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
 
@@ -103,9 +102,8 @@ export async function startService(service: Service, log: string, drainLimitMs: 
   const { pid, exited, child } = await spawnChild(process.execPath, ["--enable-source-maps", service.script], {
     log,
     environment: service.environment,
+    whenOrphaned: "KILL", // it holds ports, and everything it has acknowledged is in the database
   });
-  const untie = tie(pid, "KILL");
-  void exited.then(untie);
   return {
     pid,
     exited,

@@ -143,7 +143,10 @@ class SupervisorProcess {
       this.#child.once("close", (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
     // A test run that is killed takes its houses with it.
-    if (this.#child.pid !== undefined) void this.#exited.then(tie(this.#child.pid, "KILL"));
+    if (this.#child.pid !== undefined) {
+      const untie = tie(this.#child.pid, "KILL");
+      void this.#exited.then(untie);
+    }
     this.ready = new Promise((resolve, reject) => {
       const read = (text: string) => {
         this.output += text;

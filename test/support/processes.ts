@@ -1,5 +1,6 @@
 /** Other programs, run to their end. */
 import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** The checkout: this file is test/dist/support/processes.js in it. */
@@ -38,4 +39,13 @@ export function run(command: string, args: readonly string[], options: RunOption
 export function bareEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, LANG } = process.env;
   return Object.fromEntries(Object.entries({ PATH, HOME, TMPDIR, LANG }).filter(([, value]) => value !== undefined));
+}
+
+/** Looks again and again until it holds; for what happens in another process and is not announced. @throws when it never does */
+export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+  const end = performance.now() + limitMs;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`did not come true in ${limitMs} ms: ${holds.toString()}`);
+    await delay(20);
+  }
 }

@@ -1,0 +1,243 @@
+/** The one-command start as people meet it: again, after a crash, beside something else, as somebody else. */
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { findBinaries } from "@sluice/local/postgres-binaries.js";
+import { isAlive } from "@sluice/local/processes.js";
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { freePort } from "../support/free-ports.ts";
+import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { bareEnvironment, eventually, root, run } from "../support/processes.ts";
+
+const isRoot = process.getuid?.() === 0;
+const nobody = 65_534;
+const supervisor = join(root, "deploy/local/dist/main.js");
+
+let dataDir: string;
+let house: House | undefined;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "sluice-test-deploy-"));
+});
+
+afterEach(async () => {
+  await house?.stop();
+  house = undefined;
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function start(options: HouseOptions = {}): Promise<House> {
+  house = await startHouse({ embeddedPostgres: true, dataDir, ...options });
+  return house;
+}
+
+async function stop(): Promise<void> {
+  await house?.stop();
+  house = undefined;
+}
+
+async function statusOf({ baseUrl, apiKey }: House): Promise<number> {
+  const response = await fetch(`${baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sluice/echo", input: "hello" }),
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The variables that put a second house where the first one was. */
+const samePorts = ({ ports }: House): Record<string, string> => ({
+  SLUICE_PORT: String(ports.gateway),
+  SLUICE_INFERENCE_PORT: String(ports.inference),
+  SLUICE_ADMIN_PORT: String(ports.admin),
+  SLUICE_POSTGRES_PORT: String(ports.postgres),
+  SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
+  SLUICE_INFERENCE_HEALTH_PORT: String(ports.inference_health),
+  SLUICE_ADMIN_HEALTH_PORT: String(ports.admin_health),
+});
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").map(Number);
+
+describe("the first and the second start", () => {
+  test("the first prints its keys, the later ones where they are, and are there in under 3 s", async () => {
+    const first = await start();
+    const { apiKey, managementKey } = first;
+    expect(first.output()).toContain(apiKey);
+    expect(first.output()).toContain(managementKey);
+    expect(statSync(join(dataDir, "keys.json")).mode & 0o777).toBe(0o600);
+    await stop();
+    const times: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const since = performance.now();
+      const second = await start();
+      times.push(Math.round(performance.now() - since));
+      expect(second.apiKey).toBe(apiKey);
+      expect(second.output()).not.toContain(apiKey);
+      expect(second.output()).toContain(join(dataDir, "keys.json"));
+      expect(await statusOf(second)).toBe(200);
+      await stop();
+    }
+    console.log(`second start: ${times.join(", ")} ms`);
+    expect(Math.min(...times)).toBeLessThan(3_000);
+  }, 60_000);
+
+  test("the curl line of the first and of the second start streams an answer to its end", async () => {
+    for (let round = 0; round < 2; round++) {
+      const printed = (await start()).output();
+      const line = printed.slice(printed.indexOf("curl "));
+      const answer = await run("/bin/sh", ["-c", line], { environment: bareEnvironment() });
+      expect(answer.stdout).toContain("event: response.completed");
+      expect(answer.stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
+      await stop();
+    }
+  }, 60_000);
+
+  test("keys that the operator gives work and are neither printed nor kept", async () => {
+    const environment = {
+      SLUICE_BOOTSTRAP_MANAGEMENT_KEY: mintKey(KeyKind.MANAGEMENT),
+      SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.INFERENCE),
+    };
+    const started = await start({ environment });
+    expect(await statusOf(started)).toBe(200);
+    for (const key of Object.values(environment)) expect(started.output()).not.toContain(key);
+    expect(existsSync(join(dataDir, "keys.json"))).toBe(false);
+  });
+
+  test("a key of the wrong kind is named and nothing starts", async () => {
+    const environment = { ...bareEnvironment(), SLUICE_BOOTSTRAP_API_KEY: mintKey(KeyKind.MANAGEMENT) };
+    const { code, stderr } = await run(process.execPath, [supervisor], { environment });
+    expect(code).toBe(1);
+    expect(stderr).toContain("SLUICE_BOOTSTRAP_API_KEY: not an inference key");
+  });
+});
+
+describe("where it cannot start", () => {
+  test("a port in use is named with its variable before anything starts", async () => {
+    const other = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
+    try {
+      await expect(start({ environment: { SLUICE_ADMIN_PORT: String(port) } })).rejects.toThrow(
+        `port ${port} is in use: set SLUICE_ADMIN_PORT to another one`,
+      );
+    } finally {
+      other.close();
+    }
+    expect(existsSync(join(dataDir, "postgres"))).toBe(false);
+    expect(existsSync(join(dataDir, "house.json"))).toBe(false);
+  });
+
+  test("two variables with the same port are told", async () => {
+    const port = String(await freePort());
+    await expect(start({ environment: { SLUICE_PORT: port, SLUICE_ADMIN_PORT: port } })).rejects.toThrow(
+      `port ${port} is in use`,
+    );
+  });
+
+  test("a second house in the same folder is refused, the first one stays", async () => {
+    const first = await start();
+    await expect(startHouse({ embeddedPostgres: true, dataDir })).rejects.toThrow(
+      `A house already runs here: process ${first.pids()["supervisor"]}`,
+    );
+    expect(await statusOf(first)).toBe(200);
+  });
+
+  test("a service that cannot start ends the house and shows its last lines", async () => {
+    await expect(start({ environment: { SLUICE_LOG_LEVEL: "loud" } })).rejects.toThrow(
+      /ended: exit code 1[^]*SLUICE_LOG_LEVEL/,
+    );
+    expect(existsSync(join(dataDir, "house.json"))).toBe(false);
+  });
+
+  test("a mistake in the configuration is told with its path", async () => {
+    await expect(start({ config: "models: [{id: a/b, endpoints: [{provider: nobody}]}]" })).rejects.toThrow(
+      "models.0.endpoints.0.provider: no provider is called nobody",
+    );
+  });
+});
+
+describe("when something dies", () => {
+  test.each(["gateway", "inference-svc", "admin-svc", "postgres"])(
+    "%s is started again and the house serves",
+    async (name) => {
+      const started = await start();
+      const pid = started.pids()[name] as number;
+      process.kill(pid, "SIGKILL");
+      await eventually(() => (started.pids()[name] ?? pid) !== pid);
+      await eventually(async () => (await statusOf(started).catch(() => 0)) === 200);
+      await eventually(async () => (await started.admin("keys", "list").catch(() => undefined)) !== undefined);
+      expect(started.output()).toContain(`${name} ended: SIGKILL`);
+      expect(started.output()).toContain(`${name} runs again, process ${started.pids()[name]}`);
+    },
+  );
+
+  test("after the supervisor was killed nothing runs on, and the next start finds the data and the ports", async () => {
+    const first = await start();
+    await first.admin("keys", "create", "--name", "kept");
+    const environment = samePorts(first);
+    const { supervisor: pid, ...others } = first.pids();
+    process.kill(pid as number, "SIGKILL");
+    const second = await start({ environment });
+    expect(Object.values(others).filter(isAlive)).toEqual([]);
+    expect((await second.admin("keys", "list")).stdout).toContain("kept");
+    expect(await statusOf(second)).toBe(200);
+  });
+});
+
+describe("the end", () => {
+  test("SIGTERM leaves no process and no record", async () => {
+    const started = await start({ inferenceReplicas: 2 });
+    const children = childrenOf(started.pids()["supervisor"] as number);
+    expect(children.length).toBeGreaterThanOrEqual(Object.keys(started.pids()).length - 1);
+    expect(Object.keys(started.pids()).toSorted()).toEqual(
+      ["admin-svc", "gateway", "inference-svc", "inference-svc-1", "postgres", "supervisor"].toSorted(),
+    );
+    const all = [...children, ...Object.values(started.pids())];
+    await stop();
+    expect(all.filter(isAlive)).toEqual([]);
+    expect(existsSync(join(dataDir, "house.json"))).toBe(false);
+    expect(existsSync(join(dataDir, "database.json"))).toBe(false);
+  });
+});
+
+const asRoot = isRoot ? describe : describe.skip;
+
+asRoot("as root", () => {
+  test("an ordinary user can start it", async () => {
+    // An ordinary user may own the checkout; this one does not, so what the first start adds to it is added here.
+    findBinaries();
+    chownSync(dataDir, nobody, nobody);
+    const started = await start({ prefix: await asNobody(), environment: { HOME: dataDir } });
+    expect(ownerOf(started.pids()["gateway"])).toBe(nobody);
+    expect(ownerOf(started.pids()["postgres"])).toBe(nobody);
+    expect(await statusOf(started)).toBe(200);
+  });
+
+  test("the database starts where user namespaces are forbidden, and again where they are not", async () => {
+    const path = mkdtempSync(join(tmpdir(), "sluice-test-path-"));
+    writeFileSync(join(path, "unshare"), "#!/bin/sh\nexit 1\n");
+    chmodSync(join(path, "unshare"), 0o755);
+    const without = await start({ environment: { PATH: `${path}:${process.env["PATH"]}` } });
+    expect(ownerOf(without.pids()["postgres"])).toBe(nobody);
+    await without.admin("keys", "create", "--name", "kept");
+    await stop();
+    rmSync(path, { recursive: true });
+    const again = await start();
+    expect(ownerOf(again.pids()["postgres"])).toBe(0);
+    expect((await again.admin("keys", "list")).stdout).toContain("kept");
+  });
+});
+
+const ownerOf = (pid: number | undefined): number => statSync(`/proc/${pid}`).uid;
+
+/** Another user, who may read the checkout even if it lies in a closed folder. */
+async function asNobody(): Promise<string[]> {
+  const plain = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
+  const { code } = await run(plain[0] as string, [...plain.slice(1), "test", "-r", supervisor]);
+  const reading = ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
+  return code === 0 ? plain : [...plain, ...reading];
+}

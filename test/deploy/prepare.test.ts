@@ -1,0 +1,76 @@
+/** Preparing a checkout, and the command line that needs a prepared one. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { kindOfKey } from "@sluice/proto/runtime/key.js";
+import { createDatabase } from "../support/database.ts";
+import { bareEnvironment, root, run } from "../support/processes.ts";
+
+const prepare = () => run(process.execPath, [join(root, "deploy/local/prepare.mjs")]);
+
+describe("prepare", () => {
+  test("has nothing to do and says nothing in a prepared checkout, also several at once", async () => {
+    const all = await Promise.all([prepare(), prepare(), prepare()]);
+    for (const { code, stdout, stderr } of all) {
+      expect({ code, stdout }).toEqual({ code: 0, stdout: "" });
+      expect(stderr).not.toMatch(/install|building/);
+    }
+  });
+
+  test("is not stopped by the lock of a process that died", async () => {
+    const { pid } = JSON.parse(
+      (await run(process.execPath, ["-p", "JSON.stringify({ pid: process.pid })"])).stdout,
+    ) as {
+      pid: number;
+    };
+    writeFileSync(join(root, "deploy/local/dist/.prepare-lock"), String(pid));
+    expect(await prepare()).toMatchObject({ code: 0, stderr: "" });
+  });
+
+  test("removes what the compiler made of a source that is gone", async () => {
+    const orphan = join(root, "deploy/local/dist/gone.js");
+    writeFileSync(orphan, "");
+    expect((await prepare()).code).toBe(0);
+    expect(() => readFileSync(orphan)).toThrow("ENOENT");
+  });
+});
+
+describe("npm run admin", () => {
+  let dataDir: string;
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), "sluice-test-admin-"));
+  });
+
+  afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+  const admin = (args: string[], variables: Record<string, string> = {}) =>
+    run(process.execPath, [join(root, "deploy/local/admin.mjs"), ...args], {
+      environment: { ...bareEnvironment(), SLUICE_DATA_DIR: dataDir, ...variables },
+    });
+
+  test("mints keys and helps without a house", async () => {
+    const minted = await admin(["keys", "mint"]);
+    expect(kindOfKey(minted.stdout.trim())).toBeDefined();
+    expect((await admin(["keys", "--help"])).stdout).toContain("create");
+  });
+
+  test("says what to do when no house runs", async () => {
+    const { code, stderr } = await admin(["keys", "list"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe("No house runs here: start the house first (npm start) or set DATABASE_URL.\n");
+  });
+
+  test("works on the database that DATABASE_URL or the record of the house names", async () => {
+    const database = await createDatabase();
+    try {
+      const created = await admin(["keys", "create", "--name", "first", "--json"], { DATABASE_URL: database.url });
+      expect(created).toMatchObject({ code: 0, stderr: "" });
+      writeFileSync(join(dataDir, "database.json"), JSON.stringify({ url: database.url }));
+      expect((await admin(["keys", "list"])).stdout).toContain("first");
+    } finally {
+      await database.drop();
+    }
+  });
+});

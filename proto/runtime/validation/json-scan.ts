@@ -9,6 +9,23 @@
 import { isUtf8 } from "node:buffer";
 import { firstInvalidUtf8 } from "./utf8.ts";
 import type { Fault } from "../fault.ts";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  escapeBytes,
+  hexDigits,
+  minus,
+  nine,
+  numberBytes,
+  openBrace,
+  openBracket,
+  plainBytes,
+  quote,
+  zero,
+} from "./json-bytes.ts";
 import { invalid } from "./problems.ts";
 
 export const jsonLimits = {
@@ -53,36 +70,8 @@ export function scanValue(bytes: Uint8Array, name: string): void {
   new Scanner(bytes, name).scan("any");
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const minus = 0x2d;
-const zero = 0x30;
-const nine = 0x39;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-
 const words: Readonly<Record<number, string>> = { 0x74: "true", 0x66: "false", 0x6e: "null" };
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-
-/** A table is several times faster than comparisons, and than a Set. */
-function tableOf(entry: (byte: number) => number): Uint8Array {
-  return Uint8Array.from({ length: 256 }, (_, byte) => entry(byte));
-}
-
-/** What may stand in a string as it is. */
-const plainBytes = tableOf((byte) => Number(byte >= 0x20 && byte !== quote && byte !== backslash));
-/** What may follow a backslash, apart from u. */
-const escapeBytes = tableOf((byte) => Number('"\\/bfnrt'.includes(String.fromCharCode(byte))));
-const numberBytes = tableOf((byte) => Number("0123456789+-.eE".includes(String.fromCharCode(byte))));
-/** The value of a hexadecimal digit; 255 where there is none. */
-const hexDigits = tableOf((byte) => {
-  const digit = Number.parseInt(String.fromCharCode(byte), 16);
-  return Number.isNaN(digit) ? 255 : digit;
-});
 
 class Scanner {
   readonly members: Member[] = [];

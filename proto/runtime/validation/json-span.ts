@@ -1,13 +1,6 @@
 /** Finding and copying parts of a JSON text without parsing it. Only for texts that the scanner has accepted. */
+import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-bytes.ts";
 import type { Member, Span } from "./json-scan.ts";
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** The members of the object that begins at `start`. */
 export function membersOf(bytes: Buffer, start = 0): Member[] {

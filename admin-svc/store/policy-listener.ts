@@ -7,7 +7,7 @@ import { connection } from "./postgres.ts";
 const pollMs = 1_000;
 /** More than this and every cache starts anew: cheaper than naming the keys. */
 const maxRows = 1_000;
-const limits = { statementTimeoutMs: 1_000, lockTimeoutMs: 1_000 };
+const limits = { connectTimeoutMs: 1_000, statementTimeoutMs: 1_000, lockTimeoutMs: 1_000 };
 
 /** What the log said after generation `since`. */
 export interface PolicyReading {

@@ -5,6 +5,8 @@ import type { Database } from "./database.ts";
 
 export interface ConnectionLimits {
   readonly max: number;
+  /** Also the wait for a free connection of the pool. */
+  readonly connectTimeoutMs: number;
   /** 0 means none. */
   readonly statementTimeoutMs: number;
   /** 0 means none. */
@@ -12,16 +14,36 @@ export interface ConnectionLimits {
 }
 
 /** Point reads behind every request of an unknown key; a pool of their own, so that bulk writes never stand in their way. */
-export const readLimits: ConnectionLimits = { max: 4, statementTimeoutMs: 2_000, lockTimeoutMs: 2_000 };
+export const readLimits: ConnectionLimits = {
+  max: 4,
+  connectTimeoutMs: 2_000,
+  statementTimeoutMs: 2_000,
+  lockTimeoutMs: 2_000,
+};
 
-/** Bulk writes wait for each other's keys; the gateway gives them 10 s. */
-export const writeLimits: ConnectionLimits = { max: 8, statementTimeoutMs: 8_000, lockTimeoutMs: 2_000 };
+/** Bulk writes of the same keys wait for each other. Connecting and one full wait fit into the 10 s that the gateway gives them. */
+export const writeLimits: ConnectionLimits = {
+  max: 8,
+  connectTimeoutMs: 3_000,
+  statementTimeoutMs: 6_000,
+  lockTimeoutMs: 4_000,
+};
 
 /** One command at a time, at the pace of a person. */
-export const cliLimits: ConnectionLimits = { max: 2, statementTimeoutMs: 0, lockTimeoutMs: 10_000 };
+export const cliLimits: ConnectionLimits = {
+  max: 2,
+  connectTimeoutMs: 10_000,
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 10_000,
+};
 
 /** A starter waits for the migration lock as long as another starter migrates. */
-export const migrationLimits: ConnectionLimits = { max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 };
+export const migrationLimits: ConnectionLimits = {
+  max: 2,
+  connectTimeoutMs: 10_000,
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 0,
+};
 
 export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "max">): ClientConfig {
   return {
@@ -29,7 +51,7 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
     application_name: "sluice-admin",
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    connectionTimeoutMillis: 1_000,
+    connectionTimeoutMillis: limits.connectTimeoutMs,
     idle_in_transaction_session_timeout: 5_000,
     ...(limits.lockTimeoutMs > 0 && { lock_timeout: limits.lockTimeoutMs }),
     ...(limits.statementTimeoutMs > 0 && {

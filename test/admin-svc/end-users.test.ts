@@ -47,7 +47,10 @@ test("sets the state and says when", async () => {
 
 test("updated_at rises with every write: at once, without a change, and after the clock stepped back", async () => {
   await register("busy");
-  const answers = await Promise.all(Array.from({ length: 200 }, (_, i) => update("busy", i % 3 === 0)));
+  const answers: EndUser[] = [];
+  for (let round = 0; round < 10; round++) {
+    answers.push(...(await Promise.all(Array.from({ length: 20 }, (_, i) => update("busy", i % 3 === 0)))));
+  }
   const times = answers.map((user) => microseconds(user.updatedAt));
   expect(new Set(times).size).toBe(200);
   expect(times.every((time) => time > microseconds(answers[0]?.createdAt))).toBe(true);

@@ -135,12 +135,12 @@ test("silent: the answer comes within the limits, and the service returns", asyn
   link.freeze();
   const startedAt = performance.now();
   await expect(resolveKey(house.client, "x")).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE });
-  expect(performance.now() - startedAt).toBeLessThan(4_500);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
   link.thaw();
   await recovered();
 });
 
-test("busy: a key that another transaction holds is waited for at most 2 s", async () => {
+test("busy: a key that another transaction holds is waited for at most 4 s", async () => {
   await house.database.transaction().execute(async (transaction) => {
     await transaction
       .selectFrom("api_keys")
@@ -150,8 +150,8 @@ test("busy: a key that another transaction holds is waited for at most 2 s", asy
       .execute();
     const startedAt = performance.now();
     await expect(assignAll()).rejects.toMatchObject(retryLater);
-    expect(performance.now() - startedAt).toBeGreaterThan(1_800);
-    expect(performance.now() - startedAt).toBeLessThan(3_500);
+    expect(performance.now() - startedAt).toBeGreaterThan(3_800);
+    expect(performance.now() - startedAt).toBeLessThan(4_900);
   });
   expect((await assignAll()).assignedCount).toBe(5);
 });

@@ -194,4 +194,4 @@ test("kill -9 in the middle of writes, ten times: nothing acknowledged is lost",
     }
   }
   await database.destroy();
-}, 60_000);
+}, 120_000);

@@ -21,8 +21,6 @@ const figuresMs = 5_000;
 /** How long the last bytes of an answer are waited for that has been read, so that its connection can be used again. */
 const lingerMs = 1_000;
 
-const over = new Error("the exchange is over");
-
 export interface Call {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
@@ -40,6 +38,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #call: Call;
   readonly #queue: BatchQueue;
   readonly #translator: Translator;
+  #over: ((reusable: boolean) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #answer: Answer | undefined;
   #readBytes = 0;
@@ -63,11 +62,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#controller !== undefined;
   }
 
-  /** @param first comes before what the provider says */
-  start(dispatcher: Dispatcher, first: readonly TurnEvent[]): Promise<AsyncIterable<Batch>> {
+  /**
+   * @param first comes before what the provider says
+   * @param over called once, as soon as the connection can carry another request, or must be closed
+   */
+  start(
+    connection: Dispatcher,
+    first: readonly TurnEvent[],
+    over: (reusable: boolean) => void,
+  ): Promise<AsyncIterable<Batch>> {
     for (const event of first) this.#queue.emit(event);
+    this.#over = over;
     this.#call.signal.addEventListener("abort", this.#onAbort, { once: true });
-    dispatcher.dispatch(this.#call.options, this);
+    connection.dispatch(this.#call.options, this);
     return this.#queue.opened;
   }
 
@@ -75,8 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#closed) controller.abort(over);
-    else this.#enter("headers");
+    this.#enter("headers");
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
@@ -100,6 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#release(true);
     if (!this.#closed) this.#step(() => this.#answer?.end());
     clearTimeout(this.#timer);
   }
@@ -111,7 +118,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.#translator.close();
       });
     }
+    this.#release(false);
     clearTimeout(this.#timer);
+  }
+
+  #release(reusable: boolean): void {
+    this.#over?.(reusable);
+    this.#over = undefined;
   }
 
   #socketFault(error: Error & { code?: string }): Fault {
@@ -176,7 +189,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #expire(): void {
-    if (this.#phase === "close") return this.#controller?.abort(over);
+    if (this.#phase === "close") return this.#release(false);
     if (this.#phase !== "figures") return this.#fail(providerTimeout(this.#phase));
     this.#step(() => this.#translator.close());
   }
@@ -195,7 +208,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#call.signal.removeEventListener("abort", this.#onAbort);
     this.#queue.fail(fault);
-    this.#controller?.abort(over);
+    this.#release(false);
     queueMicrotask(() => this.#queue.flush());
   }
 }

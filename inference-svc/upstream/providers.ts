@@ -1,13 +1,13 @@
 /** The configured providers, each with its dialect, its connections and its keys. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { Pool } from "undici";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { chat } from "./chat/dialect.ts";
+import { Connections } from "./connections.ts";
 import type { Dialect, Target } from "./dialect.ts";
 import { echo } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
@@ -34,15 +34,12 @@ export interface Upstreams {
 
 const dialects: Readonly<Record<string, Dialect>> = { chat, responses };
 
-/** uvicorn, under which most self-hosted servers run, closes idle connections after 5 s without saying so. */
-const keepAliveMs = 4_000;
-const headersLimitBytes = 64 * 1024;
 /** The vendor of both formats. */
 const originalHost = "api.openai.com";
 
 /** @param version of the house, for the user agent */
 export function openUpstreams(providers: readonly ProviderSettings[], version: string): Upstreams {
-  const pools: Pool[] = [];
+  const opened: Connections[] = [];
   const byId = new Map<string, (destination: Destination) => Turn>();
   for (const provider of providers) {
     const dialect = dialects[provider.dialect];
@@ -51,13 +48,13 @@ export function openUpstreams(providers: readonly ProviderSettings[], version: s
       continue;
     }
     const url = new URL(provider.base_url);
-    const pool = openPool(url, provider);
-    pools.push(pool);
-    byId.set(provider.id, httpProvider(provider, url, dialect, pool, `sluice/${version}`));
+    const connections = new Connections(url.origin, provider.timeouts.connect_ms);
+    opened.push(connections);
+    byId.set(provider.id, httpProvider(provider, url, dialect, connections, `sluice/${version}`));
   }
   return {
     turn: (destination) => byId.get(destination.provider)?.(destination) ?? unknownProvider(destination),
-    close: async () => void (await Promise.all(pools.map((pool) => pool.close()))),
+    close: async () => void (await Promise.all(opened.map((connections) => connections.close()))),
   };
 }
 
@@ -65,18 +62,13 @@ function unknownProvider(destination: Destination): Turn {
   return () => Promise.reject(new Fault(FaultReason.INTERNAL, "", { cause: new Error(destination.provider) }));
 }
 
-const openPool = (url: URL, provider: ProviderSettings): Pool =>
-  new Pool(url.origin, {
-    pipelining: 1,
-    connect: { timeout: provider.timeouts.connect_ms },
-    keepAliveTimeout: keepAliveMs,
-    maxHeaderSize: headersLimitBytes,
-    // The exchange has timers of its own, one a phase.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
-
-function httpProvider(provider: ProviderSettings, url: URL, dialect: Dialect, pool: Pool, userAgent: string) {
+function httpProvider(
+  provider: ProviderSettings,
+  url: URL,
+  dialect: Dialect,
+  connections: Connections,
+  userAgent: string,
+) {
   const keys = new KeyRing(provider.api_keys ?? []);
   const path = `${url.pathname.replace(/\/$/, "")}${dialect.path}${url.search}`;
   const original = url.hostname === originalHost;
@@ -118,8 +110,11 @@ function httpProvider(provider: ProviderSettings, url: URL, dialect: Dialect, po
         throwIfAborted(scope.signal);
         const key = keys.take();
         const exchange = open(request, scope, target, body, key);
+        const connection = connections.take();
         try {
-          return await exchange.start(pool, first);
+          return await exchange.start(connection, first, (reusable) =>
+            reusable ? connections.release(connection) : connections.discard(connection),
+          );
         } catch (error) {
           const failure = Fault.from(error);
           keys.note(key, exchange.status, failure.retryAfterMs);
@@ -134,6 +129,6 @@ function httpProvider(provider: ProviderSettings, url: URL, dialect: Dialect, po
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 function wasReset(failure: Fault): boolean {
-  const cause = failure.cause instanceof Error ? failure.cause.cause : undefined;
-  return cause instanceof Error && resets.has((cause as NodeJS.ErrnoException).code);
+  const outer = failure.cause as { cause?: { code?: unknown } } | undefined;
+  return resets.has(outer?.cause?.code);
 }

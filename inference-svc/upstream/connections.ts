@@ -1,0 +1,62 @@
+/**
+ * The connections to one provider: one request at a time on each, the one used last first.
+ *
+ * Not undici's Pool: that opens a new connection after every aborted request, so that a wave of cancels becomes a wave of handshakes, and it
+ * looks through all busy connections for each request.
+ */
+import { Client } from "undici";
+
+/** uvicorn, under which most self-hosted servers run, closes idle connections after 5 s without saying so. */
+const keepAliveMs = 4_000;
+const headersLimitBytes = 64 * 1024;
+
+export class Connections {
+  readonly #origin: string;
+  readonly #connectMs: number;
+  readonly #all = new Set<Client>();
+  readonly #idle: Client[] = [];
+
+  constructor(origin: string, connectMs: number) {
+    this.#origin = origin;
+    this.#connectMs = connectMs;
+  }
+
+  take(): Client {
+    return this.#idle.pop() ?? this.#open();
+  }
+
+  #open(): Client {
+    const client = new Client(this.#origin, {
+      pipelining: 1,
+      connect: { timeout: this.#connectMs },
+      keepAliveTimeout: keepAliveMs,
+      maxHeaderSize: headersLimitBytes,
+      // The exchange has timers of its own, one a phase.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    this.#all.add(client);
+    client.on("disconnect", () => {
+      if (this.#idle.includes(client)) this.discard(client);
+    });
+    return client;
+  }
+
+  /** The answer was read to its end: the connection may carry another. */
+  release(client: Client): void {
+    this.#idle.push(client);
+  }
+
+  /** Closes the socket at once. */
+  discard(client: Client): void {
+    const at = this.#idle.indexOf(client);
+    if (at !== -1) this.#idle.splice(at, 1);
+    this.#all.delete(client);
+    void client.destroy();
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((client) => client.close()));
+  }
+}

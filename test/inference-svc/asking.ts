@@ -1,0 +1,164 @@
+/** Turns as tests ask for them: what is not said is what a plain request has. */
+import { create } from "@bufbuild/protobuf";
+import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
+import { buildTurn } from "@sluice/inference-svc/stack.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
+import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
+import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
+
+export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): TurnRequest => {
+  const { text = "Hi", ...fields } = request;
+  return {
+    models: ["acme/large-2"],
+    input: [{ type: "message", role: "user", content: text }],
+    stream: true,
+    tools: [],
+    include: [],
+    outputModalities: [],
+    echoUpstreamBody: false,
+    serviceMetadata: false,
+    ...fields,
+  };
+};
+
+export interface Asked {
+  readonly scope: Scope;
+  readonly abort: AbortController;
+}
+
+export function newScope(caller: Partial<Caller> = {}): Asked {
+  const abort = new AbortController();
+  const scope: Scope = {
+    signal: abort.signal,
+    caller: create(CallerSchema, caller as object),
+    requestId: "req_test",
+    trace: new Trace(7n),
+  };
+  return { scope, abort };
+}
+
+/** One provider and one model, unless the settings say more. */
+export const house = (settings: {
+  readonly url?: string;
+  readonly dialect?: string;
+  readonly providers?: readonly unknown[];
+  readonly models?: readonly unknown[];
+  readonly provider?: object;
+}): HouseFile =>
+  houseSchema.parse({
+    providers: settings.providers ?? [
+      {
+        id: "acme",
+        name: "Acme",
+        dialect: settings.dialect ?? "chat",
+        base_url: `${settings.url}/v1`,
+        api_keys: ["upstream-key"],
+        ...settings.provider,
+      },
+    ],
+    models: settings.models ?? [
+      {
+        id: "acme/large-2",
+        endpoints: [{ provider: "acme", upstream_model: "large-2" }],
+        input_modalities: ["text", "image", "file"],
+      },
+    ],
+  });
+
+export interface Engine {
+  readonly turn: Turn;
+  readonly upstreams: Upstreams;
+  readonly warnings: object[];
+}
+
+/** The whole stack over a configuration. */
+export function openEngine(file: HouseFile): Engine {
+  const upstreams = openUpstreams(file.providers, "0.0.0");
+  const warnings: object[] = [];
+  const log = { warn: (line: object) => void warnings.push(line) };
+  return { turn: buildTurn({ catalog: new Catalog(file), upstreams, log }), upstreams, warnings };
+}
+
+export interface Ending {
+  readonly events: TurnEvent[];
+  readonly batches: number;
+  /** Absent when the turn ended well. */
+  readonly fault?: Fault;
+  /** The fault came before anything was given out. */
+  readonly rejected: boolean;
+}
+
+/** Runs a turn to its end, as the service does: the scope is aborted afterwards. */
+export async function run(turn: Turn, request: TurnRequest, asked: Asked = newScope()): Promise<Ending> {
+  const events: TurnEvent[] = [];
+  let batches = 0;
+  let opened = false;
+  try {
+    const answer = await turn(request, asked.scope);
+    opened = true;
+    for await (const batch of answer) {
+      events.push(...batch);
+      batches++;
+    }
+    return { events, batches, rejected: false };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { events, batches, fault: error, rejected: !opened };
+  } finally {
+    asked.abort.abort(new Error("turn over"));
+  }
+}
+
+/** Fails unless the events keep the order that clients rely on; gives the items. */
+export function itemsOf(events: readonly TurnEvent[]): Record<string, unknown>[] {
+  const items = new Map<number, { said: Map<string, string>; ended: boolean }>();
+  const whole: Record<string, unknown>[] = [];
+  for (const event of events) {
+    if (!("index" in event)) continue;
+    if (event.type === "item.start") {
+      if (event.index !== items.size) throw new Error(`item ${event.index} begins as number ${items.size}`);
+      items.set(event.index, { said: new Map(), ended: false });
+      continue;
+    }
+    const item = items.get(event.index);
+    if (!item || item.ended) throw new Error(`${event.type} outside of item ${event.index}`);
+    if ("delta" in event) {
+      const key = `${event.type}/${"part" in event ? event.part : 0}`;
+      item.said.set(key, (item.said.get(key) ?? "") + event.delta);
+    }
+    if (event.type !== "item.end") continue;
+    item.ended = true;
+    whole[event.index] = event.item;
+    compare(event.item, item.said);
+  }
+  if ([...items.values()].some((item) => !item.ended)) throw new Error("an item never ends");
+  return whole;
+}
+
+/** What an item says in the end is what its deltas said. */
+function compare(item: Record<string, unknown>, said: ReadonlyMap<string, string>): void {
+  const parts = (list: unknown) => (Array.isArray(list) ? (list as Record<string, unknown>[]) : []);
+  const stated = new Map<string, unknown>();
+  for (const [index, part] of parts(item.content).entries()) {
+    if (part.type === "output_text") stated.set(`text.delta/${index}`, part.text);
+    if (part.type === "refusal") stated.set(`refusal.delta/${index}`, part.refusal);
+    if (part.type === "reasoning_text") stated.set(`reasoning.delta/${index}`, part.text);
+  }
+  for (const [index, part] of parts(item.summary).entries()) stated.set(`summary.delta/${index}`, part.text);
+  if (item.type === "function_call") stated.set("arguments.delta/0", item.arguments);
+  for (const key of new Set([...said.keys(), ...stated.keys()])) {
+    if ((said.get(key) ?? "") !== (stated.get(key) ?? "")) {
+      throw new Error(`${key}: deltas said ${said.get(key)}, the item says ${String(stated.get(key))}`);
+    }
+  }
+}
+
+/** Ids differ from run to run. */
+export const masked = (value: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(value, (name, inner: unknown) => (["id", "call_id", "item_id"].includes(name) ? "masked" : inner)),
+  );

@@ -1,0 +1,360 @@
+/** What OpenAI-compatible servers say, in all the ways they say it, as items of a response. */
+import { describe, expect, test } from "@jest/globals";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { Outcome, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { chatChunk } from "../support/upstream.js";
+import { asking, itemsOf, masked } from "./asking.js";
+
+const target = { upstreamModel: "large-2", tier: "default", original: false };
+
+interface Read {
+  readonly events: TurnEvent[];
+  readonly items: Record<string, unknown>[];
+  readonly outcome: Outcome;
+}
+
+function read(chunks: readonly unknown[], request: Partial<TurnRequest> = {}): Read {
+  const events: TurnEvent[] = [];
+  const translator = new ChatTranslator(asking(request), target, (event) => events.push(event));
+  for (const chunk of chunks) translator.event(undefined, JSON.stringify(chunk));
+  translator.close();
+  const end = events.at(-1);
+  if (end?.type !== "end") throw new Error("no end");
+  return { events, items: itemsOf(events), outcome: end.outcome };
+}
+
+const faultOf = (act: () => unknown): Fault => {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+};
+
+const message = (...content: unknown[]) => ({
+  type: "message",
+  id: "masked",
+  role: "assistant",
+  status: "completed",
+  content,
+});
+const textPart = (text: string) => ({ type: "output_text", text, annotations: [], logprobs: [] });
+const call = (name: string, json: string) => ({
+  type: "function_call",
+  id: "masked",
+  call_id: "masked",
+  name,
+  arguments: json,
+  status: "completed",
+});
+const reasoning = (text: string) => ({
+  type: "reasoning",
+  id: "masked",
+  status: "completed",
+  summary: [],
+  content: [{ type: "reasoning_text", text }],
+  format: "unknown",
+  signature: null,
+});
+const toolCall = (index: number, id?: string, name?: string, json?: unknown) => ({
+  tool_calls: [{ index, ...(id && { id }), type: "function", function: { ...(name && { name }), arguments: json } }],
+});
+const stop = chatChunk({}, "stop");
+
+describe("text", () => {
+  test("deltas, and the same said whole, are the same item", () => {
+    const streamed = read([
+      chatChunk({ role: "assistant", content: "" }),
+      chatChunk({ content: "One, " }),
+      chatChunk({ content: "two." }),
+      stop,
+    ]);
+    const whole = read([
+      { choices: [{ index: 0, message: { role: "assistant", content: "One, two." }, finish_reason: "stop" }] },
+    ]);
+    expect(masked(streamed.items)).toEqual([message(textPart("One, two."))]);
+    expect(masked(whole.items)).toEqual(masked(streamed.items));
+    expect(streamed.events.map((event) => event.type)).toEqual([
+      "item.start",
+      "text.delta",
+      "text.delta",
+      "item.end",
+      "end",
+    ]);
+  });
+
+  test("role-only chunks, null fields and empty contents say nothing", () => {
+    const nulls = { content: null, refusal: null, reasoning_content: null, tool_calls: null, function_call: null };
+    const { items } = read([
+      chatChunk({ role: "assistant", ...nulls }),
+      chatChunk({ content: "" }),
+      chatChunk({ content: "Hi", tool_calls: [] }),
+      chatChunk(nulls, "stop", { error: null, usage: null }),
+    ]);
+    expect(masked(items)).toEqual([message(textPart("Hi"))]);
+  });
+
+  test("a finish reason in the chunk that has content, and one in every chunk", () => {
+    const { items, outcome } = read([chatChunk({ content: "a" }, "stop"), chatChunk({ content: "b" }, "stop")]);
+    expect(masked(items)).toEqual([message(textPart("ab"))]);
+    expect(outcome.status).toBe("completed");
+  });
+
+  test("a content of parts", () => {
+    expect(masked(read([chatChunk({ content: [{ type: "text", text: "Hi" }] }), stop]).items)).toEqual([
+      message(textPart("Hi")),
+    ]);
+  });
+
+  test("citations become annotations of the part", () => {
+    const citation = {
+      type: "url_citation",
+      url_citation: { url: "https://a.example/", title: "A", start_index: 0, end_index: 2 },
+    };
+    const { items, events } = read([chatChunk({ content: "Hi" }), chatChunk({ annotations: [citation] }), stop]);
+    const flat = { type: "url_citation", url: "https://a.example/", title: "A", start_index: 0, end_index: 2 };
+    expect(masked(items)).toEqual([message({ ...textPart("Hi"), annotations: [flat] })]);
+    expect(events).toContainEqual({ type: "annotation", index: 0, part: 0, annotation: flat });
+  });
+
+  test("log probabilities only when they were asked for", () => {
+    const logprobs = { content: [{ token: "Hi", logprob: -0.1, bytes: [72, 105], top_logprobs: [] }] };
+    const chunk = { choices: [{ index: 0, delta: { content: "Hi" }, logprobs, finish_reason: "stop" }] };
+    expect(JSON.stringify(read([chunk]).events)).not.toContain("-0.1");
+    const { events, items } = read([chunk], { topLogprobs: 2 });
+    expect(events).toContainEqual({
+      type: "text.delta",
+      index: 0,
+      part: 0,
+      delta: "Hi",
+      logprobsJson: JSON.stringify(logprobs.content),
+    });
+    expect(masked(items)).toEqual([message({ ...textPart("Hi"), logprobs: logprobs.content })]);
+  });
+
+  test("other choices are not mixed in", () => {
+    const { items } = read([
+      {
+        choices: [
+          { index: 1, delta: { content: "no" } },
+          { index: 0, delta: { content: "yes" }, finish_reason: "stop" },
+        ],
+      },
+    ]);
+    expect(masked(items)).toEqual([message(textPart("yes"))]);
+  });
+});
+
+describe("refusal and reasoning", () => {
+  test("a refusal is a part of its own", () => {
+    const { items } = read([chatChunk({ refusal: "I cannot " }), chatChunk({ refusal: "help." }), stop]);
+    expect(masked(items)).toEqual([message({ type: "refusal", refusal: "I cannot help." })]);
+  });
+
+  test.each(["reasoning_content", "reasoning"])("%s precedes the message as an item", (field) => {
+    const { items, events } = read([
+      chatChunk({ [field]: "Hm, " }),
+      chatChunk({ [field]: "91." }),
+      chatChunk({ content: "No." }),
+      stop,
+    ]);
+    expect(masked(items)).toEqual([reasoning("Hm, 91."), message(textPart("No."))]);
+    expect(events.map((event) => event.type)).toEqual([
+      "item.start",
+      "reasoning.delta",
+      "reasoning.delta",
+      "item.end",
+      "item.start",
+      "text.delta",
+      "item.end",
+      "end",
+    ]);
+  });
+
+  test("both fields with the same text count once", () => {
+    expect(masked(read([chatChunk({ reasoning: "Hm", reasoning_content: "Hm" }), stop]).items)).toEqual([
+      reasoning("Hm"),
+    ]);
+  });
+});
+
+describe("tool calls", () => {
+  test("in pieces, two of them, after text", () => {
+    const { items, events } = read([
+      chatChunk({ content: "Checking." }),
+      chatChunk(toolCall(0, "call_a", "get_weather", "")),
+      chatChunk(toolCall(0, undefined, undefined, '{"town":')),
+      chatChunk(toolCall(0, undefined, undefined, '"Oslo"}')),
+      chatChunk(toolCall(1, "call_b", "get_weather", '{"town":"Rome"}')),
+      chatChunk({}, "tool_calls"),
+    ]);
+    expect(masked(items)).toEqual([
+      message(textPart("Checking.")),
+      call("get_weather", '{"town":"Oslo"}'),
+      call("get_weather", '{"town":"Rome"}'),
+    ]);
+    expect(items.map((item) => item.call_id)).toEqual([undefined, "call_a", "call_b"]);
+    // The first has ended before the second begins.
+    const order = events.flatMap((event) =>
+      event.type.startsWith("item.") ? [`${event.type} ${"index" in event ? event.index : ""}`] : [],
+    );
+    expect(order).toEqual(["item.start 0", "item.end 0", "item.start 1", "item.end 1", "item.start 2", "item.end 2"]);
+  });
+
+  test("interleaved ones stay open beside each other", () => {
+    const { items } = read([
+      chatChunk(toolCall(0, "a", "f", '{"x":')),
+      chatChunk(toolCall(1, "b", "g", '{"y":')),
+      chatChunk(toolCall(0, undefined, undefined, "1}")),
+      chatChunk(toolCall(1, undefined, undefined, "2}")),
+      chatChunk({}, "tool_calls"),
+    ]);
+    expect(masked(items)).toEqual([call("f", '{"x":1}'), call("g", '{"y":2}')]);
+  });
+
+  test("whole ones that are all numbered 0, as some servers do", () => {
+    const { items } = read([
+      chatChunk(toolCall(0, "a", "f", "{}")),
+      chatChunk(toolCall(0, "b", "g", '{"y":2}')),
+      chatChunk({}, "tool_calls"),
+    ]);
+    expect(items.map((item) => [item.call_id, item.name, item.arguments])).toEqual([
+      ["a", "f", "{}"],
+      ["b", "g", '{"y":2}'],
+    ]);
+  });
+
+  test("without an index, id and name repeated in every chunk", () => {
+    const piece = (id: string, json: string) =>
+      chatChunk({ tool_calls: [{ id, function: { name: "f", arguments: json } }] });
+    const { items } = read([piece("a", '{"x":'), piece("a", "1}"), piece("b", "{}"), chatChunk({}, "tool_calls")]);
+    expect(items.map((item) => [item.call_id, item.name, item.arguments])).toEqual([
+      ["a", "f", '{"x":1}'],
+      ["b", "f", "{}"],
+    ]);
+  });
+
+  test("no id, arguments as an object, no arguments at all", () => {
+    const { items } = read([
+      chatChunk(toolCall(0, undefined, "f", { x: 1 })),
+      chatChunk(toolCall(1, undefined, "g", null)),
+      chatChunk({}, "stop"),
+    ]);
+    expect(masked(items)).toEqual([call("f", '{"x":1}'), call("g", "{}")]);
+    expect(items[0]?.call_id).toMatch(/^call_[0-9A-Za-z]{24}$/);
+    expect(items[0]?.call_id).not.toBe(items[1]?.call_id);
+  });
+
+  test("arguments that come before the name", () => {
+    const { items } = read([
+      chatChunk(toolCall(0, "a", undefined, '{"x"')),
+      chatChunk(toolCall(0, undefined, "f", ":1}")),
+      chatChunk({}, "tool_calls"),
+    ]);
+    expect(masked(items)).toEqual([call("f", '{"x":1}')]);
+  });
+
+  test("the old form", () => {
+    const { items } = read([
+      chatChunk({ function_call: { name: "f", arguments: "{" } }),
+      chatChunk({ function_call: { arguments: "}" } }),
+      chatChunk({}, "function_call"),
+    ]);
+    expect(masked(items)).toEqual([call("f", "{}")]);
+  });
+
+  test("one without a name is no answer", () => {
+    expect(
+      faultOf(() => read([chatChunk(toolCall(0, "a", undefined, "{}")), chatChunk({}, "tool_calls")])).reason,
+    ).toBe(FaultReason.PROVIDER_FAILED);
+  });
+
+  test("arguments that are not JSON pass as they are", () => {
+    expect(masked(read([chatChunk(toolCall(0, "a", "f", '{"a":1,"a":2')), chatChunk({}, "tool_calls")]).items)).toEqual(
+      [call("f", '{"a":1,"a":2')],
+    );
+  });
+});
+
+describe("the end", () => {
+  test("length cuts the last item", () => {
+    const { items, outcome } = read([
+      chatChunk({ reasoning: "Hm" }),
+      chatChunk({ content: "Once" }),
+      chatChunk({}, "length"),
+    ]);
+    expect(outcome).toEqual({ status: "incomplete", reason: "max_output_tokens", serviceTier: "default" });
+    expect(items.map((item) => item.status)).toEqual(["completed", "incomplete"]);
+  });
+
+  test("length in the middle of a call", () => {
+    const { items } = read([chatChunk(toolCall(0, "a", "f", '{"x":')), chatChunk({}, "length")]);
+    expect(items.map((item) => [item.status, item.arguments])).toEqual([["incomplete", '{"x":']]);
+  });
+
+  test("content_filter", () => {
+    expect(read([chatChunk({ content: "On" }), chatChunk({}, "content_filter")]).outcome).toMatchObject({
+      status: "incomplete",
+      reason: "content_filter",
+    });
+  });
+
+  test("figures after the finish, in the form of each vendor", () => {
+    const usage = {
+      prompt_tokens: 61,
+      completion_tokens: 38,
+      prompt_tokens_details: { cached_tokens: 5 },
+      completion_tokens_details: { reasoning_tokens: 19 },
+    };
+    const { outcome } = read([chatChunk({ content: "a" }), stop, { choices: [], usage, service_tier: "flex" }]);
+    expect(outcome).toEqual({
+      status: "completed",
+      serviceTier: "flex",
+      usage: { inputTokens: 61, cachedTokens: 5, cacheWriteTokens: 0, outputTokens: 38, reasoningTokens: 19 },
+    });
+  });
+
+  test.each([
+    [{ prompt_tokens: -5, completion_tokens: 1e300 }, 0, 0xffff_ffff],
+    [{ prompt_tokens: "12", completion_tokens: "x" }, 12, 0],
+    [{ prompt_tokens: null, completion_tokens: 2.9 }, 0, 2],
+    [{ prompt_tokens: {}, completion_tokens: Number.NaN }, 0, 0],
+  ])("impossible figures %j are clamped", (usage, inputTokens, outputTokens) => {
+    expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ inputTokens, outputTokens });
+  });
+
+  test("details never exceed their sum", () => {
+    const usage = {
+      prompt_tokens: 3,
+      completion_tokens: 2,
+      prompt_tokens_details: { cached_tokens: 9 },
+      completion_tokens_details: { reasoning_tokens: 9 },
+    };
+    expect(read([stop, { choices: [], usage }]).outcome.usage).toMatchObject({ cachedTokens: 3, reasoningTokens: 2 });
+  });
+
+  test("without a finish reason it is never success", () => {
+    const fault = faultOf(() => read([chatChunk({ content: "Half an ans" })]));
+    expect([fault.reason, fault.message]).toEqual([FaultReason.PROVIDER_FAILED, "Provider connection lost"]);
+  });
+
+  test.each([
+    [{ error: { message: "Overloaded", code: 529 } }, FaultReason.PROVIDER_OVERLOADED],
+    [{ error: { message: "slow down", code: "rate_limit_exceeded" } }, FaultReason.RATE_LIMITED],
+    [{ error: { message: "boom" }, choices: [] }, FaultReason.PROVIDER_FAILED],
+    [{ error: "boom" }, FaultReason.PROVIDER_FAILED],
+    [
+      { choices: [{ index: 0, error: { code: 502, message: "bad" }, finish_reason: "error" }] },
+      FaultReason.PROVIDER_FAILED,
+    ],
+    [chatChunk({}, "error"), FaultReason.PROVIDER_FAILED],
+    ["text", FaultReason.PROVIDER_FAILED],
+    [[], FaultReason.PROVIDER_FAILED],
+  ])("error or nonsense %j", (chunk, reason) => {
+    expect(faultOf(() => read([chunk])).reason).toBe(reason);
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { once } from "node:events";
+import { type Socket, connect } from "node:net";
+import { type House, startHouse } from "../support/house.ts";
+import { rawRequest } from "../support/raw-http.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+const begun = chatChunk({ content: "begun " });
+const open = { chunks: [{ sse: [begun] }], hang: true };
+
+describe("streams and the people who leave them", () => {
+  let upstream: Upstream;
+  let house: House;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+limits: {streams_per_key: 150, status_gate_ms: 300, keep_alive_ms: 100, turn_ms: 2000}
+`,
+    });
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await upstream?.stop();
+  });
+
+  const post = (stream: boolean, signal?: AbortSignal) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large-2", input: "x", stream }),
+      ...(signal && { signal }),
+    });
+
+  /** A stream over a socket of its own, of which only the beginning is read. */
+  async function openSocket(): Promise<Socket> {
+    const headers = [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json"];
+    const socket = connect(house.ports.gateway, "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write(
+      rawRequest("POST", "/api/v1/responses", headers, '{"model":"acme/large-2","input":"x","stream":true}'),
+    );
+    await once(socket, "readable");
+    return socket;
+  }
+
+  async function untilQuiet(): Promise<void> {
+    while (upstream.openSockets > 0) await upstream.nextClose();
+  }
+
+  test.each([true, false])(
+    "a client that leaves stops its provider call within 100 ms (stream: %s)",
+    async (stream) => {
+      upstream.script([open]);
+      const abort = new AbortController();
+      const asked = upstream.nextRequest();
+      const response = post(stream, abort.signal).catch(() => undefined);
+      await asked;
+      if (stream) await response;
+      const closed = upstream.nextClose();
+      const at = performance.now();
+      abort.abort();
+      expect((await closed) - at).toBeLessThan(100);
+      await response;
+    },
+  );
+
+  test("3,000 cancels, a hundred at a time, kill none of the hundred others", async () => {
+    let finish = () => {};
+    const finished = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    upstream.script([{ chunks: [{ sse: [begun] }, { after: finished, sse: [chatChunk({}, "stop"), "[DONE]"] }] }]);
+    const innocent = await Promise.all(Array.from({ length: 100 }, () => post(true)));
+    upstream.script([open]);
+    for (let round = 0; round < 60; round++) {
+      const sockets = await Promise.all(Array.from({ length: 50 }, openSocket));
+      for (const socket of sockets) socket.destroy();
+    }
+    finish();
+    const ends = await Promise.all(
+      innocent.map(async (response) => parseSse(await response.text()).events.at(-1)?.type),
+    );
+    expect(ends).toEqual(Array.from({ length: 100 }, () => "response.completed"));
+    await untilQuiet();
+  }, 60_000);
+
+  test("readers who do not read hold up their own providers, and nobody else", async () => {
+    const words = "word ".repeat(2_000);
+    upstream.script([{ chunks: [{ sse: [begun] }, { sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
+    const before = upstream.bytesWritten;
+    const stuck = await Promise.all(Array.from({ length: 5 }, openSocket));
+    const written = () => upstream.bytesWritten - before;
+    // Settled when a quarter of a second brings nothing new: everything between is full.
+    for (let last = -1; last !== written(); await new Promise((resolve) => setTimeout(resolve, 250))) last = written();
+    // 5 x 100 MB were offered; sockets and windows take some MB each.
+    expect(written()).toBeLessThan(5 * 30_000_000);
+    upstream.script([chatStream("still ", "here")]);
+    const healthy = await post(true);
+    expect(parseSse(await healthy.text()).events.at(-1)?.type).toBe("response.completed");
+    for (const socket of stuck) socket.destroy();
+    await untilQuiet();
+  }, 60_000);
+
+  test("silence is broken by comments, before the first event and between events", async () => {
+    let speak = () => {};
+    const spoken = new Promise<void>((resolve) => {
+      speak = resolve;
+    });
+    upstream.script([{ chunks: [{ after: spoken, sse: [begun, chatChunk({}, "stop"), "[DONE]"] }] }]);
+    const response = await post(true);
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    const readUntil = async (pattern: RegExp) => {
+      while (!pattern.test(text)) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        text += value;
+      }
+    };
+    // The gate has opened without an event of the provider: the stream stands, and says so.
+    await readUntil(/response\.in_progress[^]*: PROCESSING[^]*: PROCESSING/);
+    speak();
+    await readUntil(/\[DONE\]\n\n$/);
+    expect(parseSse(text).events.map((event) => event.sequence_number)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+  });
+
+  test("a key has a limit of open turns, and gets its place back when one ends", async () => {
+    upstream.script([open]);
+    const sockets = await Promise.all(Array.from({ length: 150 }, openSocket));
+    const refused = await post(true);
+    expect([refused.status, refused.headers.get("retry-after"), refused.headers.get("x-should-retry")]).toEqual([
+      429,
+      "1",
+      "true",
+    ]);
+    await refused.text();
+    for (const socket of sockets) socket.destroy();
+    await untilQuiet();
+    upstream.script([chatStream("free")]);
+    const served = await post(true);
+    expect(served.status).toBe(200);
+    await served.text();
+  });
+
+  test("a turn without a stream that takes too long is 408", async () => {
+    upstream.script([{ hang: true }]);
+    const response = await post(false);
+    expect([response.status, response.headers.get("x-should-retry")]).toEqual([408, "false"]);
+    expect(await response.json()).toMatchObject({ error: { code: 408 } });
+    await untilQuiet();
+  });
+});

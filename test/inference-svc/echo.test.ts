@@ -1,0 +1,201 @@
+/** The built-in model: the same to the same, in every form that an answer has. */
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { exampleJson } from "@sluice/inference-svc/upstream/echo/example.js";
+import { asking, house, itemsOf, masked, newScope, openEngine, run } from "./asking.js";
+
+const engine = openEngine(
+  house({
+    providers: [{ id: "sluice", name: "Sluice", dialect: "echo" }],
+    models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
+  }),
+);
+afterAll(() => engine.upstreams.close());
+
+const echo = (request: Parameters<typeof asking>[0] = {}) =>
+  run(engine.turn, asking({ models: ["sluice/echo"], ...request }));
+
+async function items(request: Parameters<typeof asking>[0]): Promise<Record<string, unknown>[]> {
+  const streamed = itemsOf((await echo(request)).events);
+  const whole = (await echo({ ...request, stream: false })).events.flatMap((event) =>
+    event.type === "item.end" ? [event.item] : [],
+  );
+  expect(masked(whole)).toEqual(masked(streamed));
+  return streamed;
+}
+
+const textOf = (item: Record<string, unknown> | undefined) =>
+  (item?.content as { text: string }[] | undefined)?.[0]?.text;
+const tool = (parameters: object) => ({
+  type: "function" as const,
+  name: "get_weather",
+  parametersJson: JSON.stringify(parameters),
+});
+const weather = tool({
+  type: "object",
+  properties: { town: { type: "string" }, days: { type: "integer" } },
+  required: ["town"],
+});
+
+test("repeats the last words of the user and says what it is", async () => {
+  const [item] = await items({ text: "Name the largest  moon." });
+  expect(textOf(item)).toBe("This is sluice/echo, the built-in model. You said: Name the largest  moon.");
+});
+
+test("a stream comes word by word, a whole answer at once", async () => {
+  const { events, batches } = await echo({ text: "one two" });
+  expect(events.filter((event) => event.type === "text.delta")).toHaveLength(10);
+  expect(batches).toBe(11);
+  const started = performance.now();
+  const whole = await echo({ text: "word ".repeat(2_000), stream: false });
+  expect(whole.batches).toBe(1);
+  expect(performance.now() - started).toBeLessThan(2_000);
+});
+
+test("refuses when asked to", async () => {
+  expect(masked(await items({ text: "refuse: anything" }))).toEqual([
+    {
+      type: "message",
+      id: "masked",
+      role: "assistant",
+      status: "completed",
+      content: [{ type: "refusal", refusal: "The built-in model was asked to refuse." }],
+    },
+  ]);
+});
+
+test("thinks when an effort is set", async () => {
+  const [reasoning, message] = await items({ reasoning: { effort: "low", summary: "auto" } });
+  expect([reasoning?.type, message?.type]).toEqual(["reasoning", "message"]);
+  expect(reasoning?.summary).toHaveLength(1);
+  expect((await items({ reasoning: { effort: "none" } })).map((item) => item.type)).toEqual(["message"]);
+});
+
+describe("tools", () => {
+  const outputs = [
+    { type: "message", role: "user", content: "Weather?" },
+    { type: "function_call", call_id: "a", name: "get_weather", arguments: "{}" },
+    { type: "function_call_output", call_id: "a", output: "clear" },
+  ];
+  test.each<[string, Partial<TurnRequest>, string[]]>([
+    ["calls once", { tools: [weather] }, ["function_call"]],
+    ["then talks about it", { tools: [weather], input: outputs }, ["message"]],
+    ["none", { tools: [weather], toolChoice: "none" }, ["message"]],
+    ["required", { tools: [weather], input: outputs, toolChoice: "required" }, ["function_call"]],
+    [
+      "the chosen one",
+      { tools: [{ ...weather, name: "other" }, weather], toolChoice: { type: "function", name: "get_weather" } },
+      ["function_call"],
+    ],
+  ])("%s", async (_, request, types) => {
+    const given = await items(request);
+    expect(given.map((item) => item.type)).toEqual(types);
+    if (types[0] === "function_call")
+      expect(given[0]).toMatchObject({ name: "get_weather", arguments: '{"town":"example"}' });
+    else if (request.input) expect(textOf(given[0])).toContain("The tools said: clear");
+  });
+});
+
+test.each([1, 5, 16])("stops after %i tokens", async (maxOutputTokens) => {
+  for (const request of [
+    { text: "word ".repeat(30) },
+    { reasoning: { effort: "low" } },
+    { tools: [tool({ const: "x".repeat(200) })] },
+  ]) {
+    const { events } = await echo({ ...request, maxOutputTokens });
+    const end = events.at(-1);
+    expect(end).toMatchObject({
+      outcome: { status: "incomplete", reason: "max_output_tokens", usage: { outputTokens: maxOutputTokens } },
+    });
+    expect(itemsOf(events).at(-1)?.status).toBe("incomplete");
+  }
+});
+
+test("says how many words went in and out", async () => {
+  const { events } = await echo({ text: "one two three", instructions: "be brief", reasoning: { effort: "low" } });
+  const deltas = events.filter((event) => "delta" in event);
+  expect(events.at(-1)).toMatchObject({
+    outcome: {
+      usage: {
+        inputTokens: 5,
+        outputTokens: deltas.length,
+        reasoningTokens: deltas.filter((event) => event.type === "reasoning.delta").length,
+      },
+    },
+  });
+});
+
+test("an abort ends it", async () => {
+  const { scope, abort } = newScope();
+  const batches = (await engine.turn(asking({ models: ["sluice/echo"] }), scope))[Symbol.asyncIterator]();
+  await batches.next();
+  abort.abort(new Error("gone"));
+  await expect(batches.next()).rejects.toMatchObject({ name: "Fault" });
+});
+
+describe("JSON", () => {
+  test("as an object", async () => {
+    const [item] = await items({ text: "Hi", textFormat: { type: "json_object" } });
+    expect(JSON.parse(textOf(item) ?? "")).toEqual({ echo: "Hi" });
+  });
+
+  test("by a schema", async () => {
+    const [item] = await items({
+      textFormat: {
+        type: "json_schema",
+        name: "n",
+        schemaJson: '{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]}',
+      },
+    });
+    expect(JSON.parse(textOf(item) ?? "")).toEqual({ a: 1 });
+  });
+
+  test.each<[string, unknown, unknown]>([
+    ["nothing said", null, {}],
+    [
+      "every type",
+      {
+        type: "object",
+        required: ["s", "i", "n", "b", "z", "a", "o"],
+        properties: {
+          s: { type: "string" },
+          i: { type: "integer" },
+          n: { type: "number" },
+          b: { type: "boolean" },
+          z: { type: "null" },
+          a: { type: "array" },
+          o: { type: "object" },
+        },
+      },
+      { s: "example", i: 1, n: 1, b: true, z: null, a: [], o: {} },
+    ],
+    ["nullable", { type: ["string", "null"] }, "example"],
+    ["choices", { enum: ["b", "a"] }, "b"],
+    ["a constant", { const: 0 }, 0],
+    ["lengths", { type: "array", minItems: 2, items: { type: "string", minLength: 10 } }, ["examplexxx", "examplexxx"]],
+    ["short", { type: "string", maxLength: 3 }, "exa"],
+    ["ranges", { type: "array", minItems: 1, items: { type: "integer", minimum: 5, multipleOf: 4 } }, [8]],
+    ["exclusive", { type: "integer", exclusiveMinimum: 7 }, 8],
+    ["below", { type: "number", maximum: -2 }, -2],
+    ["formats", { type: "string", format: "date" }, "2026-01-01"],
+    ["a reference", { $ref: "#/$defs/a", $defs: { a: { const: 1 } } }, 1],
+    ["any of", { anyOf: [{ type: "integer" }, { type: "string" }] }, 1],
+    [
+      "all of",
+      {
+        allOf: [
+          { required: ["a"], properties: { a: { const: 1 } } },
+          { required: ["b"], properties: { b: { const: 2 } } },
+        ],
+      },
+      { a: 1, b: 2 },
+    ],
+  ])("%s", (_, schema, expected) => {
+    expect(JSON.parse(exampleJson(JSON.stringify(schema)))).toEqual(expected);
+  });
+
+  test("a schema that refers to itself ends", () => {
+    expect(() => exampleJson('{"$ref":"#"}')).not.toThrow();
+    expect(() => exampleJson('{"type":"object","required":["a"],"properties":{"a":{"$ref":"#"}}}')).not.toThrow();
+  });
+});

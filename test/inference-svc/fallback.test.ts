@@ -1,0 +1,295 @@
+/** Who is asked after whom, what the caller sees of it, and what the receipt says. */
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { serviceMetadata } from "@sluice/inference-svc/routing/service-metadata.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.js";
+import { type Engine, asking, house, newScope, openEngine, run } from "./asking.js";
+
+let first: Upstream;
+let second: Upstream;
+let third: Upstream;
+let engine: Engine;
+
+beforeEach(async () => {
+  [first, second, third] = await Promise.all([
+    startUpstream([chatStream("first")]),
+    startUpstream([chatStream("second")]),
+    startUpstream([chatStream("third")]),
+  ]);
+  const provider = (id: string, name: string, upstream: Upstream) => ({
+    id,
+    name,
+    dialect: "chat",
+    base_url: `${upstream.url}/v1`,
+  });
+  const acme = (more: object = {}) => ({ provider: "acme", ...more });
+  engine = openEngine(
+    house({
+      providers: [
+        provider("acme", "Acme", first),
+        provider("borealis", "Borealis", second),
+        provider("corona", "Corona", third),
+      ],
+      models: [
+        { id: "acme/large-2", endpoints: [acme(), { provider: "borealis" }] },
+        { id: "corona/small", endpoints: [{ provider: "corona" }] },
+        {
+          id: "limited",
+          endpoints: [
+            acme({ supported_parameters: ["temperature"] }),
+            { provider: "borealis", supported_parameters: ["tools", "structured_outputs"] },
+          ],
+        },
+        { id: "no-tools", endpoints: [acme({ supported_parameters: [] })] },
+        {
+          id: "painter",
+          output_modalities: ["text", "image"],
+          input_modalities: ["text", "image"],
+          endpoints: [acme()],
+        },
+        {
+          id: "tiers",
+          endpoints: [
+            acme({ upstream_model: "default" }),
+            acme({ upstream_model: "priority", tier: "priority" }),
+            acme({ upstream_model: "flex", tier: "flex" }),
+            acme({ upstream_model: "ultrafast", tier: "ultrafast" }),
+          ],
+        },
+      ],
+    }),
+  );
+});
+afterEach(async () => {
+  await engine.upstreams.close();
+  await Promise.all([first.stop(), second.stop(), third.stop()]);
+});
+
+const error = (
+  status: number,
+  body: object = { error: { message: "no" } },
+  headers: Record<string, string> = {},
+): Reply => ({ status, headers, chunks: [{ json: body }] });
+const textOf = (events: readonly object[]) =>
+  events.map((event) => ("delta" in event ? String(event.delta) : "")).join("");
+
+describe("moving on", () => {
+  test.each<[string, Reply]>([
+    ["408", error(408)],
+    ["409", error(409)],
+    ["425", error(425)],
+    ["429", error(429)],
+    ["401", error(401)],
+    ["404", error(404)],
+    ["500", error(500)],
+    ["503", error(503)],
+    ["529", error(529)],
+    ["broken connection", { cut: true }],
+    ["garbage", { chunks: [{ bytes: "data: {\n\n" }] }],
+    ["no finish", { chunks: [{ sse: [chatChunk({ role: "assistant" })] }] }],
+    ["an error in a 200", { chunks: [{ sse: [{ error: { message: "quota" } }] }] }],
+  ])("%s moves to the next endpoint, unseen", async (_, reply) => {
+    first.script([reply]);
+    const asked = newScope();
+    const { events, fault } = await run(engine.turn, asking(), asked);
+    expect([fault, textOf(events), events[0]]).toEqual([undefined, "second", { type: "start", model: "acme/large-2" }]);
+    expect(events.filter((event) => event.type === "start")).toHaveLength(1);
+    expect(asked.scope.trace.attempts.map((attempt) => attempt.provider)).toEqual(["Acme", "Borealis"]);
+    expect(asked.scope.trace.selected).toBe(1);
+    expect(engine.warnings).toHaveLength(1);
+  });
+
+  test.each([400, 413, 422])("the caller's own %i moves to another model only", async (status) => {
+    first.script([error(status)]);
+    const alone = await run(engine.turn, asking());
+    expect([alone.fault?.status, second.requests.length]).toEqual([status, 0]);
+    const { events } = await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }));
+    expect([textOf(events), events[0], second.requests.length]).toEqual([
+      "third",
+      { type: "start", model: "corona/small" },
+      0,
+    ]);
+  });
+
+  test("without a stream half an answer is moved on, too", async () => {
+    first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true }]);
+    const { events, batches } = await run(engine.turn, asking({ stream: false }));
+    expect([events.map((event) => event.type), batches]).toEqual([["start", "item.end", "end"], 1]);
+    expect(events[1]).toMatchObject({ item: { content: [{ text: "second" }] } });
+  });
+
+  test("after the first words never", async () => {
+    first.script([{ chunks: [{ sse: [chatChunk({ content: "half" })] }], hang: true }]);
+    const { scope, abort } = newScope();
+    const batches = (await engine.turn(asking(), scope))[Symbol.asyncIterator]();
+    await batches.next();
+    await first.stop();
+    await expect(batches.next()).rejects.toMatchObject({ message: "Provider connection lost" });
+    expect(second.requests).toHaveLength(0);
+    abort.abort();
+  });
+
+  test("an abort between attempts ends it", async () => {
+    const asked = newScope();
+    first.script([{ hang: true }]);
+    const ending = run(engine.turn, asking(), asked);
+    await first.nextRequest();
+    asked.abort.abort(new Error("gone"));
+    expect((await ending).rejected).toBe(true);
+    expect(second.requests).toHaveLength(0);
+  });
+});
+
+describe("when all fail", () => {
+  test("the last word, with those before it in short", async () => {
+    first.script([error(503, { error: { message: "x", code: "busy" } })]);
+    second.script([error(529)]);
+    const { fault } = await run(engine.turn, asking());
+    expect([fault?.reason, fault?.metadata]).toEqual([
+      FaultReason.PROVIDER_OVERLOADED,
+      {
+        error_type: "provider_overloaded",
+        previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 502 }],
+      },
+    ]);
+  });
+
+  test("all rate limited: the smallest hint", async () => {
+    first.script([error(429, {}, { "retry-after": "3" })]);
+    second.script([error(429, {}, { "retry-after": "9" })]);
+    const { fault } = await run(engine.turn, asking());
+    expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 3_000]);
+  });
+
+  test("one attempt has no previous errors", async () => {
+    third.script([error(500)]);
+    expect((await run(engine.turn, asking({ models: ["corona/small"] }))).fault?.metadata).toEqual({
+      error_type: "provider_unavailable",
+    });
+  });
+});
+
+describe("who can serve at all", () => {
+  test("an unknown slug is the caller's mistake, anywhere in the list", async () => {
+    for (const models of [["nobody/x"], ["acme/large-2", "nobody/x"]]) {
+      const { fault } = await run(engine.turn, asking({ models }));
+      expect([fault?.status, fault?.reason, fault?.message]).toEqual([
+        400,
+        FaultReason.INVALID_REQUEST,
+        "model: nobody/x is not in the catalogue",
+      ]);
+    }
+    expect(first.requests).toHaveLength(0);
+  });
+
+  const tools = [{ type: "function" as const, name: "f", parametersJson: "null" }];
+  test.each<[string, Parameters<typeof asking>[0], string]>([
+    ["image output", { outputModalities: ["text", "image"] }, "acme/large-2 gives no image output"],
+    [
+      "image input",
+      { input: [{ type: "message", role: "user", content: [{ type: "input_image", image_url: "data:," }] }] },
+      "acme/large-2 takes no image input",
+    ],
+    ["tools", { models: ["no-tools"], tools }, "no-tools takes no tools"],
+    [
+      "schema",
+      { models: ["no-tools"], textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } },
+      "no-tools gives no structured outputs",
+    ],
+  ])("%s", async (_, request, message) => {
+    const { fault } = await run(engine.turn, asking(request));
+    expect([fault?.status, fault?.reason, fault?.message]).toEqual([
+      404,
+      FaultReason.NO_ENDPOINTS,
+      `No endpoint can serve this request: ${message}`,
+    ]);
+    expect(first.requests).toHaveLength(0);
+  });
+
+  test("a model that cannot is passed over for one that can", async () => {
+    const { events } = await run(engine.turn, asking({ models: ["no-tools", "corona/small"], tools }));
+    expect(textOf(events)).toBe("third");
+  });
+
+  test("of two endpoints the one that takes tools", async () => {
+    expect(textOf((await run(engine.turn, asking({ models: ["limited"], tools }))).events)).toBe("second");
+  });
+
+  test("settings that an endpoint does not know are not sent to it", async () => {
+    await run(
+      engine.turn,
+      asking({ models: ["limited"], temperature: 1, topP: 0.5, reasoning: { effort: "low" }, maxOutputTokens: 5 }),
+    );
+    expect(first.requests[0]?.json).toMatchObject({ temperature: 1, max_tokens: 5 });
+    for (const field of ["top_p", "reasoning_effort"]) expect(first.requests[0]?.json).not.toHaveProperty(field);
+  });
+
+  test("an image goes to the model that takes images", async () => {
+    const input = [
+      { type: "message", role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] },
+    ];
+    expect(
+      (await run(engine.turn, asking({ models: ["painter"], input, outputModalities: ["image"] }))).fault,
+    ).toBeUndefined();
+  });
+
+  test.each([
+    [undefined, ["default"]],
+    ["auto", ["default"]],
+    ["priority", ["priority", "default"]],
+    ["fast", ["priority", "default"]],
+    ["flex", ["flex"]],
+    ["ultrafast", ["ultrafast", "priority", "default"]],
+    ["scale", ["default"]],
+  ])("tier %s asks %j", async (serviceTier, expected) => {
+    first.script([error(500)]);
+    await run(engine.turn, asking({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
+    expect(first.requests.map((request) => request.json.model)).toEqual(expected);
+  });
+});
+
+describe("the receipt", () => {
+  const parts = { requested: "acme/large-2", region: "local" };
+
+  test("of a turn that was served by the second", async () => {
+    first.script([error(503)]);
+    const asked = newScope();
+    await run(engine.turn, asking(), asked);
+    const receipt = serviceMetadata(asked.scope.trace, parts);
+    expect(receipt.generation_time).toEqual(expect.any(Number));
+    expect({ ...receipt, generation_time: 812 }).toEqual({
+      attempt: 2,
+      attempts: [
+        { model: "acme/large-2", provider: "Acme", status: 502 },
+        { model: "acme/large-2", provider: "Borealis", status: 200 },
+      ],
+      endpoints: {
+        available: [
+          { model: "acme/large-2", provider: "Acme", selected: false },
+          { model: "acme/large-2", provider: "Borealis", selected: true },
+        ],
+        total: 2,
+      },
+      generation_time: 812,
+      is_byok: false,
+      params: { policy_generation: 7 },
+      pipeline: [],
+      region: "local",
+      requested: "acme/large-2",
+      strategy: "direct",
+      summary: "available=2, selected=Borealis",
+    });
+  });
+
+  test("of one that failed, over two models", async () => {
+    for (const upstream of [first, second, third]) upstream.script([error(500)]);
+    const asked = newScope();
+    await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
+    expect(serviceMetadata(asked.scope.trace, parts)).toMatchObject({
+      attempt: 3,
+      strategy: "fallback",
+      summary: "available=3",
+    });
+    expect(serviceMetadata(asked.scope.trace, parts)).not.toHaveProperty("generation_time");
+  });
+});

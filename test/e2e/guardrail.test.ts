@@ -14,9 +14,8 @@ describe("a guardrail that blocks", () => {
   beforeAll(async () => {
     house = await startHouse({});
     client = dial(`127.0.0.1:${house.ports.inference}`);
-    const created = await house.admin(
-      ...["guardrails", "create", "--name", "no codes", "--block", "code[- ]?(red|blue)", "--label", "codes", "--json"],
-    );
+    const name = ["--name", "no codes", "--label", "codes"];
+    const created = await house.admin("guardrails", "create", ...name, "--block", "code[- ]?(red|blue)", "--json");
     guardrail = (JSON.parse(created.stdout) as { id: string }).id;
   });
   afterAll(async () => {

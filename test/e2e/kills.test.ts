@@ -64,6 +64,11 @@ describe("kill -9 in the middle of acknowledged writes", () => {
   test(`nothing acknowledged is lost in ${kills} kills of admin-svc and Postgres`, async () => {
     const journals = new Map<string, Journal>(keys.map((key) => [key, { acknowledged: undefined, uncertain: [] }]));
     let acknowledged = 0;
+    const moreAcknowledged = async (count: number) => {
+      const enough = acknowledged + count;
+      const waiting = () => acknowledged < enough;
+      while (waiting()) await new Promise((resolve) => setTimeout(resolve, 5));
+    };
     let over = false;
     const writers = keys.map((key) =>
       writeUntil(
@@ -74,14 +79,12 @@ describe("kill -9 in the middle of acknowledged writes", () => {
       ),
     );
     for (let n = 0; n < kills; n++) {
-      const before = acknowledged;
-      while (acknowledged < before + 20) await new Promise((resolve) => setTimeout(resolve, 5));
+      await moreAcknowledged(20);
       const name = n % 2 === 0 ? "admin-svc" : "postgres";
       process.kill(house.pids()[name] ?? Number.NaN, "SIGKILL");
       // The next round begins when writes are acknowledged again: the house has healed itself.
     }
-    const last = acknowledged;
-    while (acknowledged < last + 20) await new Promise((resolve) => setTimeout(resolve, 5));
+    await moreAcknowledged(20);
     over = true;
     await Promise.all(writers);
 

@@ -1,5 +1,5 @@
 /** The result as one Markdown table, with what is needed to judge it. */
-import { availableParallelism } from "node:os";
+import { cpus } from "node:os";
 import type { Finding, Pace } from "./bench.ts";
 import { streamsPerKey } from "./house.ts";
 import { pinning, processorModel } from "./measure/machine.ts";
@@ -13,7 +13,7 @@ export function report(findings: readonly Finding[], { rounds, warmUpMs, windowM
     ? "pipe and house on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
   return [
-    `Sluice bench, ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, ${availableParallelism()} x ${processorModel()}, ${placement}.`,
+    `Sluice bench, ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, ${cpus().length} x ${processorModel()}, ${placement}.`,
     "",
     `Cost is processor time of gateway + inference-svc per unit, against a pipe of plain node:http in the same run: ${warmUpMs / 1000} s of warm-up each, ` +
       `then ${rounds} rounds of ${windowMs / 1000} s each in turn. Ratios are those of single rounds. ` +

@@ -1,4 +1,5 @@
 /** Closes streams in batches while a steady number is open, and says when each was closed. */
+import { setTimeout as delay } from "node:timers/promises";
 import { sharedNow } from "../measure/machine.ts";
 import { type Script, endless } from "../script.ts";
 import { Connection, prepare } from "./connection.ts";
@@ -12,6 +13,8 @@ export interface CancelOptions {
   readonly gapMs: number;
 }
 
+/** Between closing and opening again, so that the work of opening does not hide how soon the closing is noticed. */
+const pauseMs = 100;
 /** Over all calls, so that no tag is used twice. */
 let opened = 0;
 
@@ -46,6 +49,7 @@ export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap
       closedAtMs.set(tag, sharedNow());
       connection.close();
     }
+    await delay(pauseMs);
     streams.push(...(await more(batch)));
   }
   for (const { connection } of streams) connection.close();

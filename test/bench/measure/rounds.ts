@@ -15,9 +15,10 @@ export interface Round {
 }
 
 export interface Rounds<Measured extends Round> {
-  readonly counted: readonly Measured[];
+  /** Those that count; all of them when the result is inconclusive. */
+  readonly used: readonly Measured[];
   readonly rejected: number;
-  /** Too few rounds count: the figures say nothing. */
+  /** Too few rounds count: the figures decide nothing. */
   readonly inconclusive: boolean;
 }
 
@@ -58,5 +59,6 @@ export async function pairedRounds<Measured extends Round>(
     for (let round = 0; round < missing; round++) all.push(await measure());
   }
   const counted = counting(all);
-  return { counted, rejected: all.length - counted.length, inconclusive: counted.length < wanted };
+  const inconclusive = counted.length < wanted;
+  return { used: inconclusive ? all : counted, rejected: all.length - counted.length, inconclusive };
 }

@@ -1,5 +1,5 @@
 /** One window of measurement: what happened between its beginning and its end. Runs in the process that counts, so nothing is skewed. */
-import { availableParallelism } from "node:os";
+import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { busyNs, cpuNs, familyOf, sharedNow } from "./machine.ts";
 
@@ -45,6 +45,7 @@ export async function measureWindow(options: WindowOptions, boundary: () => void
   return {
     durationMs,
     watchedNs,
-    foreignShare: Math.max(0, foreign / (durationMs * 1e6 * availableParallelism())),
+    // All processors: this process may itself be pinned to one.
+    foreignShare: Math.max(0, foreign / (durationMs * 1e6 * cpus().length)),
   };
 }

@@ -145,12 +145,12 @@ const us = (value: number) => `${value.toFixed(1)} us`;
 const percent = (share: number) => `${Math.round(share * 100)} %`;
 const thousand = (perSecond: number) => `${(perSecond / 1_000).toFixed(1)} k/s`;
 
-function costFinding(scenario: CostScenario, { counted, rejected, inconclusive }: Rounds<CostRound>): Finding {
-  const of = (pick: (round: CostRound) => number) => median(counted.map(pick));
-  const ratios = counted.map(({ subjectUs, referenceUs }) => subjectUs / referenceUs);
+function costFinding(scenario: CostScenario, { used, rejected, inconclusive }: Rounds<CostRound>): Finding {
+  const of = (pick: (round: CostRound) => number) => median(used.map(pick));
+  const ratios = used.map(({ subjectUs, referenceUs }) => subjectUs / referenceUs);
   const ratio = median(ratios);
   const { gate, goal } = scenario;
-  const rounds = `${counted.length} rounds${rejected > 0 ? `, ${rejected} rejected` : ""}`;
+  const rounds = `${used.length} rounds${rejected > 0 ? `, ${rejected} rejected` : ""}`;
   const met = gate !== undefined && ratio <= gate ? "pass" : "MISS";
   return {
     measure: scenario.title,
@@ -166,10 +166,10 @@ function costFinding(scenario: CostScenario, { counted, rejected, inconclusive }
 const firstEventFloorMs = 1;
 const firstEventFactor = 4;
 
-function firstEventFinding({ counted, inconclusive }: Rounds<CostRound>): Finding {
-  const direct = median(counted.flatMap(({ directFirstMs }) => directFirstMs));
-  const house = median(counted.flatMap(({ houseFirstMs }) => houseFirstMs)) - direct;
-  const pipe = median(counted.flatMap(({ pipeFirstMs }) => pipeFirstMs)) - direct;
+function firstEventFinding({ used, inconclusive }: Rounds<CostRound>): Finding {
+  const direct = median(used.flatMap(({ directFirstMs }) => directFirstMs));
+  const house = median(used.flatMap(({ houseFirstMs }) => houseFirstMs)) - direct;
+  const pipe = median(used.flatMap(({ pipeFirstMs }) => pipeFirstMs)) - direct;
   const limit = Math.max(firstEventFloorMs, firstEventFactor * pipe);
   return {
     measure: `time to first event added to ${direct.toFixed(2)} ms without a proxy, p50, at P5`,

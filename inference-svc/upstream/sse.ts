@@ -10,6 +10,9 @@ const carriageReturn = 0x0d;
 const colon = 0x3a;
 const space = 0x20;
 
+const startsWithData = (line: Buffer): boolean =>
+  line[0] === 0x64 && line[1] === 0x61 && line[2] === 0x74 && line[3] === 0x61 && line[4] === colon;
+
 /** Name and data of an event; the name is undefined where the stream gave none. */
 export type OnEvent = (name: string | undefined, data: string) => void;
 
@@ -85,6 +88,8 @@ export class EventScanner {
     if (line.length === 0) return this.#dispatch();
     if (line.length > maxEventBytes) throw providerFailed(`line of more than ${maxEventBytes} bytes`);
     if (!isUtf8(line)) throw providerFailed("invalid UTF-8");
+    // Nearly every line: worth not looking for its colon.
+    if (startsWithData(line)) return this.#append(line, line[5] === space ? 6 : 5);
     const end = line.indexOf(colon);
     if (end === 0) return;
     const name = line.toString("latin1", 0, end === -1 ? line.length : end);

@@ -338,6 +338,10 @@ describe("failures before anything was given out", () => {
   test("without a stream, half an answer is none", async () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], cut: true }]);
     expect(await run(engine.turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
+    // Already the single call says so, without a collector above it.
+    const turn = engine.upstreams.turn({ provider: "acme", upstreamModel: "large-2", tier: "default" });
+    expect(await run(turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
+    expect(await run(turn, asking())).toMatchObject({ rejected: false });
   });
 
   test.each([

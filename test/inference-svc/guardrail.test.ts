@@ -155,7 +155,7 @@ describe("a filter that cannot be applied", () => {
     ["a pattern that does not compile", { pattern: "(" }],
     ["look-around", { pattern: "(?=a)b" }],
     ["a back-reference", { pattern: String.raw`(a)\1` }],
-    ["an action that is not known here", { pattern: "a", action: 99 as FilterAction }],
+    ["an action that is not known here", { pattern: "a", action: JSON.parse("99") as FilterAction }],
     ["no action", { pattern: "a", action: FilterAction.UNSPECIFIED }],
   ])("%s is 503, never skipped", async (_, filter) => {
     const { fault, passed } = await verdict(message("harmless"), filter);

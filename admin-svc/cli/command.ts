@@ -49,7 +49,7 @@ export function required(option: string, value: string | undefined): string {
 }
 
 /** Runs a check of admin-svc's rules; what it refuses is a wrong command line. @throws UsageError */
-export function checked<Result>(check: () => Result): Result {
+export function asUsage<Result>(check: () => Result): Result {
   try {
     return check();
   } catch (error) {

@@ -1,9 +1,10 @@
 /** end-users: create, list. An end user exists only when registered, never by being seen in a request. */
 import { parseArgs } from "node:util";
-import { checkEndUser } from "../rules/end-user.ts";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import { defaultWorkspaceId } from "../store/database.ts";
 import { type EndUserRow, createEndUser, listEndUsers } from "../store/end-users.ts";
-import { CommandError, type Commands, checked, exactly } from "./command.ts";
+import { CommandError, type Commands, asUsage, exactly } from "./command.ts";
 import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
@@ -16,7 +17,7 @@ export const endUsers: Commands = {
     async run(args, { database, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const user = exactly(positionals, "USER").USER;
-      checked(() => checkEndUser(user));
+      asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
       const row = await createEndUser(await database(), defaultWorkspaceId, user);
       if (!row) throw new CommandError("this end user is registered already");
       print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} registered`);

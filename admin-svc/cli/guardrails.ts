@@ -1,6 +1,6 @@
 /** guardrails: create, list, show, assign, unassign. */
 import { parseArgs } from "node:util";
-import { type BlockFilter, checkFilters, checkName, isGuardrailId } from "../rules/guardrail.ts";
+import { type BlockFilter, checkGuardrail, isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { assignKeys, unassignKeys } from "../store/assignments.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
@@ -17,7 +17,7 @@ import {
   type Terminal,
   UsageError,
   checkHash,
-  checked,
+  asUsage,
   exactly,
   required,
 } from "./command.ts";
@@ -102,10 +102,7 @@ function readNewGuardrail(args: string[]) {
   }
   const name = required("--name", values.name);
   if (filters.length === 0) throw new UsageError("missing option: --block");
-  checked(() => {
-    checkName(name);
-    checkFilters(filters satisfies BlockFilter[]);
-  });
+  asUsage(() => checkGuardrail(name, filters satisfies BlockFilter[]));
   return { name, filters, asJson: values.json === true };
 }
 
@@ -134,7 +131,7 @@ async function runBulk(args: string[], terminal: Terminal, done: string, work: t
   const [id, ...hashes] = positionals;
   if (id === undefined) throw new UsageError("missing argument: ID");
   if (hashes.length === 0) throw new UsageError("missing argument: HASH");
-  const keyHashes = checked(() => checkKeyHashes(hashes.map(checkHash)));
+  const keyHashes = asUsage(() => checkKeyHashes(hashes.map(checkHash)));
   if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
   const result = await work(await terminal.database(), {
     workspaceId: defaultWorkspaceId,

@@ -1,10 +1,12 @@
 /** keys: mint, create, list, revoke, rotate. A key is shown when it is made and never again. */
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { parseArgs } from "node:util";
-import { checkName } from "../rules/guardrail.ts";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checkName } from "@sluice/proto/runtime/validation/text.js";
+import { maxNameLength } from "../rules/guardrail.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
 import { type KeyRow, type ListedKey, createKey, listKeys, revokeKey, rotateKey } from "../store/keys.ts";
-import { CommandError, type Commands, UsageError, checkHash, checked, exactly, required } from "./command.ts";
+import { CommandError, type Commands, UsageError, asUsage, checkHash, exactly, required } from "./command.ts";
 import { table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
@@ -34,7 +36,7 @@ export const keys: Commands = {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
       exactly(positionals);
       const name = required("--name", values.name);
-      checked(() => checkName(name));
+      asUsage(() => checked((problems) => checkName("name", name, maxNameLength, problems)));
       const expiresAt = expiry(values["expires-at"]);
       const key = mint(kindOf(values.management));
       const row = await createKey(await database(), { workspaceId: defaultWorkspaceId, name, key, expiresAt });

@@ -1,7 +1,10 @@
 /** What a guardrail may be made of. */
+import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checkName } from "@sluice/proto/runtime/validation/text.js";
 import { RE2JS, RE2JSException } from "re2js";
-import { checkLength, checkStorable, invalid } from "./text.ts";
 
+/** Of a guardrail, and of a key. */
+export const maxNameLength = 200;
 const maxFilters = 100;
 const maxPatternLength = 100_000;
 const maxLabelLength = 100;
@@ -18,21 +21,16 @@ export interface BlockFilter {
   readonly label?: string;
 }
 
-/** @throws Fault INVALID_REQUEST */
-export function checkName(name: string): void {
-  checkLength("name", name, 200);
-  checkStorable("name", name);
-}
-
-/** @throws Fault INVALID_REQUEST */
-export function checkFilters(filters: readonly BlockFilter[]): void {
-  if (filters.length > maxFilters) throw invalid("content_filters", `at most ${maxFilters} elements`);
-  for (const [index, { pattern, label }] of filters.entries()) {
-    checkPattern(`content_filters[${index}].pattern`, pattern);
-    if (label === undefined) continue;
-    checkLength(`content_filters[${index}].label`, label, maxLabelLength);
-    checkStorable(`content_filters[${index}].label`, label);
-  }
+/** @throws Fault INVALID_REQUEST with every problem */
+export function checkGuardrail(name: string, filters: readonly BlockFilter[]): void {
+  checked((problems) => {
+    checkName("name", name, maxNameLength, problems);
+    if (filters.length > maxFilters) return problems.add("content_filters", `at most ${maxFilters} elements`);
+    for (const [index, { pattern, label }] of filters.entries()) {
+      checkPattern(`content_filters.${index}.pattern`, pattern, problems);
+      if (label !== undefined) checkName(`content_filters.${index}.label`, label, maxLabelLength, problems);
+    }
+  });
 }
 
 /** What linear-time engines leave out, in the words of those who miss it. */
@@ -41,22 +39,20 @@ const unsupported: readonly (readonly [RegExp, string])[] = [
   [/\\(?:[1-9]|k[<{'])/, "back-references are not supported: patterns must match in linear time"],
 ];
 
-function checkPattern(field: string, pattern: string): void {
-  checkLength(field, pattern, maxPatternLength);
-  checkStorable(field, pattern);
-  const compiled = compile(field, pattern);
+function checkPattern(path: string, pattern: string, problems: Problems): void {
+  checkName(path, pattern, maxPatternLength, problems);
+  const compiled = compile(path, pattern, problems);
   // Such a pattern is found in every text, and would block every request.
-  if (matchesNothing(compiled)) throw invalid(field, "must not match the empty string");
+  if (compiled && matchesNothing(compiled)) problems.add(path, "must not match the empty string");
 }
 
-function compile(field: string, pattern: string): RE2JS {
+function compile(path: string, pattern: string, problems: Problems): RE2JS | undefined {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
+    if (!(error instanceof RE2JSException)) throw error;
     const known = unsupported.find(([syntax]) => syntax.test(pattern));
-    if (known) throw invalid(field, known[1]);
-    if (error instanceof RE2JSException) throw invalid(field, `not a valid pattern: ${error.message}`);
-    throw error;
+    return problems.add(path, known?.[1] ?? `not a valid pattern: ${error.message}`);
   }
 }
 

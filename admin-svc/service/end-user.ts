@@ -7,8 +7,8 @@ import {
   UpdateEndUserResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { checkEndUser } from "../rules/end-user.ts";
-import { invalid } from "../rules/text.ts";
+import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import { updateEndUser } from "../store/end-users.ts";
 import { requireAdministrator } from "./caller.ts";
 import { orRetryLater } from "./outage.ts";
@@ -19,7 +19,7 @@ export function endUserService({ reads, writes, serviceToken }: Parts): ServiceI
     updateEndUser: ({ user, isActive }, { requestHeader }) =>
       orRetryLater(async () => {
         const { workspaceId } = await requireAdministrator(reads, requestHeader, serviceToken);
-        checkEndUser(user);
+        checked((problems) => checkEndUser("user", user, problems));
         if (isActive === undefined) throw invalid("is_active", "required");
         const row = await updateEndUser(writes, workspaceId, user, isActive);
         if (!row) throw new Fault(FaultReason.NOT_FOUND, "End user not found");

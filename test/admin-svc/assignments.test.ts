@@ -186,10 +186,10 @@ describe("limits of key_hashes", () => {
     ["none", [], "key_hashes: at least 1 element"],
     ["501 elements", many(501), "key_hashes: at most 500 elements"],
     ["501 equal elements", Array<string>(501).fill("x"), "key_hashes: at most 500 elements"],
-    ["an empty element", ["x", ""], "key_hashes[1]: at least 1 character"],
-    ["1 KiB and a byte", ["x".repeat(1_025)], "key_hashes[0]: at most 1024 bytes"],
-    ["1 MiB", ["x".repeat(1_048_576)], "key_hashes[0]: at most 1024 bytes"],
-    ["NUL", ["a\0b"], "key_hashes[0]: must not contain NUL"],
+    ["an empty element", ["x", ""], "key_hashes.1: at least 1 character"],
+    ["1 KiB and a byte", ["x".repeat(1_025)], "key_hashes.0: at most 1024 characters"],
+    ["1 MiB", ["x".repeat(1_048_576)], "key_hashes.0: at most 1024 characters"],
+    ["NUL", ["a\0b"], "key_hashes.0: must not contain NUL"],
   ];
 
   test.each(accepted)("%s is accepted", async (_, keyHashes) => {

@@ -14,8 +14,8 @@ describe("a guardrail that blocks", () => {
   beforeAll(async () => {
     house = await startHouse({});
     client = dial(`127.0.0.1:${house.ports.inference}`);
-    const name = ["--name", "no codes", "--label", "codes"];
-    const created = await house.admin("guardrails", "create", ...name, "--block", "code[- ]?(red|blue)", "--json");
+    const rule = ["--block", "code[- ]?(red|blue)", "--label", "codes"];
+    const created = await house.admin("guardrails", "create", "--name", "no codes", ...rule, "--json");
     guardrail = (JSON.parse(created.stdout) as { id: string }).id;
   });
   afterAll(async () => {

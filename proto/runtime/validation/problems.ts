@@ -37,6 +37,13 @@ export class Problems {
   }
 }
 
+/** Runs checks and throws for all that they found. @throws Fault INVALID_REQUEST */
+export function checked(check: (problems: Problems) => void): void {
+  const problems = new Problems();
+  check(problems);
+  problems.throwIfAny();
+}
+
 /** A message that begins with its path is a sentence already. */
 const sentence = ({ path, message }: Problem): string =>
   message.startsWith(`${path} `) ? message : `${path}: ${message}`;

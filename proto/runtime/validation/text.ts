@@ -37,9 +37,14 @@ export function checkIdentifier(path: string, text: string, limit: number, probl
   if (!isWellFormed(text)) problems.add(path, "must be well-formed Unicode");
 }
 
+/** A name, label or the like: an identifier of at least one character. */
+export function checkName(path: string, text: string, limit: number, problems: Problems): void {
+  if (text === "") problems.add(path, "at least 1 character");
+  checkIdentifier(path, text, limit, problems);
+}
+
 /** A registered end user: what can be stored once and found again. */
 export function checkEndUser(path: string, user: string, problems: Problems): void {
-  if (user === "") problems.add(path, "at least 1 character");
-  checkIdentifier(path, user, 512, problems);
+  checkName(path, user, 512, problems);
   if (hasSurroundingSpace(user)) problems.add(path, "must not begin or end with white space");
 }

@@ -108,15 +108,9 @@ export interface LoadedHouse {
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedHouse {
-  const document = parseDocument(readFileSync(path, "utf8"), { prettyErrors: true });
-  if (document.errors.length > 0)
-    throw new ConfigError(
-      path,
-      document.errors.map((error) => error.message),
-    );
-  const raw = (document.toJS({ maxAliasCount: 100 }) ?? {}) as { providers?: unknown; models?: unknown };
+  const raw = parse(path);
   const leftOut = new Set<string>();
-  const expanded = { ...raw };
+  const expanded: Record<string, unknown> = { ...raw };
   if (Array.isArray(raw.providers)) {
     expanded.providers = raw.providers.filter((entry: unknown) => {
       const { unset, set } = variablesOf(entry, environment);
@@ -125,12 +119,30 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedH
       return !unusable;
     });
   }
+  if (Array.isArray(raw.models)) expanded.models = prune(raw.models, leftOut);
   const problems: string[] = [];
-  const file = readSettings(houseSchema, expand(expanded, environment, "", problems), path);
-  const pruned = { ...file, models: prune(file, leftOut) };
-  problems.push(...dangling(pruned));
+  const complete = expand(expanded, environment, "", problems);
   if (problems.length > 0) throw new ConfigError(path, problems);
-  return { file: pruned, leftOut: [...leftOut] };
+  const file = readSettings(houseSchema, complete, path);
+  problems.push(...dangling(file));
+  if (problems.length > 0) throw new ConfigError(path, problems);
+  return { file, leftOut: [...leftOut] };
+}
+
+/** The limits alone: what a process without providers reads of the file. Other sections are checked by the process that uses them. */
+export function loadLimits(path: string): Limits {
+  const { limits: section } = parse(path);
+  return readSettings(limits.prefault({}), section, `${path} limits`);
+}
+
+function parse(path: string): Record<string, unknown> {
+  const document = parseDocument(readFileSync(path, "utf8"), { prettyErrors: true });
+  if (document.errors.length > 0)
+    throw new ConfigError(
+      path,
+      document.errors.map((error) => error.message),
+    );
+  return (document.toJS({ maxAliasCount: 100 }) ?? {}) as Record<string, unknown>;
 }
 
 const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
@@ -175,10 +187,14 @@ function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, pro
   return value ?? "";
 }
 
-function prune(file: HouseFile, leftOut: ReadonlySet<string>): ModelSettings[] {
-  return file.models
-    .map((entry) => ({ ...entry, endpoints: entry.endpoints.filter((item) => !leftOut.has(item.provider)) }))
-    .filter((entry) => entry.endpoints.length > 0);
+/** Before variables are replaced: what only a provider serves that is left out may name the same unset variables. */
+function prune(models: readonly unknown[], leftOut: ReadonlySet<string>): unknown[] {
+  return models.flatMap((entry) => {
+    const endpoints = (entry as { endpoints?: unknown } | null)?.endpoints;
+    if (!Array.isArray(endpoints)) return [entry];
+    const left = endpoints.filter((item) => !leftOut.has(String((item as { provider?: unknown } | null)?.provider)));
+    return left.length === 0 && endpoints.length > 0 ? [] : [{ ...(entry as object), endpoints: left }];
+  });
 }
 
 function dangling(file: HouseFile): string[] {

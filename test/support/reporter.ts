@@ -1,7 +1,9 @@
 /** Prints each file as it ends, failures in full, and as the very last line the total that scripts read. */
+import { stripVTControlCharacters } from "node:util";
 import type { AggregatedResult, Reporter, Test, TestResult } from "@jest/reporters";
 
-const say = (line: string) => void process.stdout.write(`${line}\n`);
+const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
+const say = (text: string) => void process.stdout.write(`${plain(text)}\n`);
 
 export default class TotalReporter implements Pick<Reporter, "onTestResult" | "onRunComplete"> {
   onTestResult(test: Test, result: TestResult): void {

@@ -89,7 +89,6 @@ describe("user strings", () => {
     ".",
     "..",
     "\u202eabc",
-    "a\u200b",
     "__proto__",
     "'; drop table end_users; --",
   ])("%# is one", async (user) => {
@@ -120,6 +119,7 @@ describe("user strings", () => {
     ["a\u0085", space],
     ["\ufeffa", space],
     ["a\ufeff", space],
+    ["\u200ba", space],
   ];
   test.each(refused)("%j is refused", async (user, message) => {
     await expect(update(user, true)).rejects.toMatchObject({ reason: FaultReason.INVALID_REQUEST, message });

@@ -108,9 +108,12 @@ export async function startUpstream(replies: readonly Reply[] = [{}]): Promise<U
       left = [...next];
     },
     async stop() {
-      server.close();
+      const closed = new Promise<void>((resolve) => {
+        // Also called, with an error, when it was stopped before.
+        server.close(() => resolve());
+      });
       for (const socket of sockets) socket.destroy();
-      if (server.listening) await once(server, "close");
+      await closed;
     },
   };
 }

@@ -64,7 +64,7 @@ function checkConstants(fields: Fields): void {
   if (fields.raw("previous_response_id", "nullable") !== undefined) {
     fields.problem("previous_response_id", "previous_response_id is not supported; send the full history in input");
   }
-  if (fields.boolean("store") === true) fields.problem("store", "must be false: responses are not stored");
+  if (fields.boolean("store", "nullable") === true) fields.problem("store", "must be false: responses are not stored");
   if (fields.boolean("background", "nullable") === true) {
     fields.problem("background", "must be false: responses are not stored");
   }

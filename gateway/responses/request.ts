@@ -106,7 +106,7 @@ function turnOf(body: Buffer, cuts: Cuts, fields: Fields, headers: RequestHeader
     models: fields.strings("models") ?? [],
     inputJson: bytesOf(body, cuts.input),
     instructions: fields.string("instructions", "nullable"),
-    stream: fields.boolean("stream") ?? false,
+    stream: fields.boolean("stream", "nullable") ?? false,
     maxOutputTokens: fields.integer("max_output_tokens", "nullable"),
     temperature: fields.number("temperature", "nullable"),
     topP: fields.number("top_p", "nullable"),

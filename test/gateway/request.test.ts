@@ -114,7 +114,7 @@ describe("a request", () => {
         "safety_identifier",
         "service_tier",
       ])
-      .concat(["temperature", "top_logprobs", "top_p", "truncation"]);
+      .concat(["store", "stream", "temperature", "top_logprobs", "top_p", "truncation"]);
     const { request } = parse({ ...bare, ...Object.fromEntries(nulls.map((name) => [name, null])) });
     expect(request).toEqual(parse(bare).request);
     expect(request).toMatchObject({ stream: false, temperature: undefined, models: [], include: [], metadata: {} });
@@ -183,7 +183,7 @@ describe("is refused:", () => {
     [{ models: "a/b" }, "models: must be an array"],
     [{ models: ["a/b", 5] }, "models.1: must be a string"],
     [{ instructions: 5 }, "instructions: must be a string or null"],
-    [{ stream: "true" }, "stream: must be true or false"],
+    [{ stream: "true" }, "stream: must be true or false or null"],
     [{ temperature: "1" }, "temperature: must be a number or null"],
     [{ temperature: 2.1 }, "temperature: must be between 0 and 2"],
     [{ max_output_tokens: 1.5 }, "max_output_tokens: must be an integer or null"],

@@ -49,4 +49,10 @@ export class Trace {
   constructor(policyGeneration: bigint) {
     this.policyGeneration = policyGeneration;
   }
+
+  /** The attempt that had committed did not come to its end. */
+  lost(status: number): void {
+    const last = this.attempts.at(-1);
+    if (this.selected !== undefined && last) this.attempts[this.attempts.length - 1] = { ...last, status };
+  }
 }

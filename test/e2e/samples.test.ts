@@ -217,6 +217,17 @@ limits: {status_gate_ms: 200, keep_alive_ms: 100}
     const withoutUsage = (events: readonly object[]) =>
       masked(JSON.parse(JSON.stringify(events).replaceAll(usageJson, "")));
     expect(withoutUsage(answer.events)).toEqual(withoutUsage(sampleStream("07-midstream-error.sse").events));
+    const line = () =>
+      house
+        .logs("inference-svc")
+        .split("\n")
+        .find((text) => text.includes(requestId));
+    const requestId = String(response.headers.get("x-request-id"));
+    while (line() === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(JSON.parse(String(line()))).toMatchObject({
+      outcome: "provider_unavailable",
+      attempts: [{ provider: "Acme", model: "acme/large-2", status: 502 }],
+    });
   });
 
   test("08: an answer that its token limit cuts", async () => {

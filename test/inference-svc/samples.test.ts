@@ -7,7 +7,7 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/upstream.js";
 import { asking, house, itemsOf, masked, openEngine, run } from "./asking.js";
 
-const folder = new URL("../../fixtures/samples/", import.meta.url);
+const folder = new URL("../../fixtures/contract/", import.meta.url);
 const sample = (name: string) => readFileSync(new URL(name, folder));
 
 type Data = Record<string, unknown> & { type: string };

@@ -7,9 +7,19 @@ import { setTimeout as delay } from "node:timers/promises";
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+  }
+  return !hasEnded(pid);
+}
+
+/** Ended, but its parent has not asked how: so it stays for ever in containers whose first process asks nobody. */
+function hasEnded(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return stat.slice(stat.lastIndexOf(")") + 2).startsWith("Z");
+  } catch {
+    return false; // no such folder on this system
   }
 }
 

@@ -12,7 +12,7 @@ import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { RequestObserver } from "./http/observe.ts";
-import { listen } from "./http/server.ts";
+import { close, listen } from "./http/server.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { OpenTurns } from "./responses/route.ts";
@@ -57,13 +57,7 @@ await pool.start();
 await access.watch();
 await pool.greeted();
 
-lifecycle.onDrain(
-  () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeIdleConnections();
-    }),
-);
+lifecycle.onDrain(() => close(server));
 lifecycle.onDrain(() => {
   keepAlive.stop();
   pool.stop();

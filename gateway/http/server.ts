@@ -21,3 +21,15 @@ export function listen(server: Server, port: number): Promise<number> {
     });
   });
 }
+
+/** Settles when the last answer is out. A connection whose answer had begun before is idle afterwards, and closed then. */
+export function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = setInterval(() => server.closeIdleConnections(), 50);
+    server.close(() => {
+      clearInterval(idle);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

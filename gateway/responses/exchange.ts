@@ -48,10 +48,13 @@ abstract class Exchange implements TurnListener {
     });
   }
 
-  /** @param open opens the turn for this listener */
+  /** @param open opens the turn for this listener; its throw is the exchange's failure */
   start(open: (listener: TurnListener) => TurnControl): void {
-    this.#control = open(this);
-    if (this.#over) this.#control.cancel();
+    try {
+      this.#control = open(this);
+    } catch (error) {
+      this.failed(Fault.from(error));
+    }
   }
 
   protected pause(): void {

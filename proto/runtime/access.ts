@@ -35,6 +35,8 @@ interface Entry {
   readonly generation: bigint;
   /** performance.now(), so that a clock step cannot revive an entry. */
   readonly filledAt: number;
+  /** When admin-svc was last asked for it, with or without an answer: an outage must not make every request wait for it. */
+  askedAt: number;
 }
 
 /** What a turn stands on. */
@@ -59,6 +61,8 @@ export class Access {
   #applied = 0n;
   #heardAt = Number.NEGATIVE_INFINITY;
   #everHeard = false;
+  /** Whether the last question to admin-svc was answered. */
+  #reachable = true;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
   #backoffMs = 50;
@@ -102,10 +106,11 @@ export class Access {
   resolve(keyHash: string, minGeneration: bigint = this.#seen): Resolved | Promise<Resolved> {
     const entry = this.#entries.get(keyHash);
     if (entry) {
-      const age = performance.now() - entry.filledAt;
+      const now = performance.now();
       const current = entry.generation >= minGeneration || this.#applied >= minGeneration;
-      if (current && age < this.#lifetime(entry)) return this.#live(entry);
-      if (current && entry.caller && age < staleLimitMs) return this.#refresh(keyHash, entry);
+      const usable = current && now - entry.filledAt < (entry.caller ? staleLimitMs : unknownMs);
+      if (usable && now - entry.askedAt < this.#lifetime(entry)) return this.#live(entry);
+      if (usable && entry.caller) return this.#refresh(keyHash, entry);
     }
     return this.#fill(keyHash, minGeneration).then((filled) => this.#live(filled));
   }
@@ -115,13 +120,11 @@ export class Access {
     return performance.now() - this.#heardAt < silenceMs ? freshMs : freshUnwatchedMs;
   }
 
-  /** Answers from a stale entry only when admin-svc cannot. */
+  /** Answers from a stale entry only when admin-svc cannot. Once that is known, nobody waits for it: the question goes on behind the answer. */
   async #refresh(keyHash: string, entry: Entry): Promise<Resolved> {
-    try {
-      return this.#live(await this.#fill(keyHash, 0n));
-    } catch {
-      return this.#live(entry);
-    }
+    entry.askedAt = performance.now();
+    const filling = this.#fill(keyHash, 0n).catch(() => entry);
+    return this.#live(this.#reachable ? await filling : entry);
   }
 
   #fill(keyHash: string, minGeneration: bigint): Promise<Entry> {
@@ -143,9 +146,12 @@ export class Access {
       metadata,
       resolveTimeoutMs,
     ).catch((cause: unknown) => {
+      this.#reachable = false;
       throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
     });
-    const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: performance.now() };
+    this.#reachable = true;
+    const now = performance.now();
+    const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: now, askedAt: now };
     this.note(response.generation);
     const invalidated = this.#invalidated.get(keyHash) ?? 0n;
     if (entry.generation >= this.#flushed && entry.generation >= invalidated) this.#store(keyHash, entry);
@@ -205,7 +211,8 @@ export class Access {
   #apply(message: WatchPolicyResponse): void {
     this.#heardAt = performance.now();
     this.#everHeard = true;
-    if (message.all) {
+    // A reconnect at the generation that is in force has missed nothing: an outage must not empty the cache that outlives it.
+    if (message.all && message.generation !== this.#applied) {
       this.#flushed = message.generation;
       this.#entries.clear();
       this.#invalidated.clear();

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
 import { parseSse } from "../support/sse.ts";
 import { type Upstream, chatChunk, startUpstream } from "../support/upstream.ts";
 
@@ -32,7 +33,7 @@ providers:
 models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
-limits: {streams_per_key: 1000}
+limits: {streams_per_key: 1000, status_gate_ms: 100}
 `.replace("providers:", "providers:\n  - {id: sluice, dialect: echo}"),
     });
   });
@@ -87,6 +88,22 @@ limits: {streams_per_key: 1000}
     const lost = ends.filter((end) => end === "response.failed").length;
     expect(lost).toBe(streamCount / 2);
     expect(ends.filter((end) => end === "response.completed")).toHaveLength(streamCount - lost);
+  });
+
+  test("with all of them gone a stream is refused with 503, and the gateway lives on", async () => {
+    const { gateway } = house.pids();
+    for (const name of ["inference-svc", "inference-svc-1"]) process.kill(house.pids()[name] ?? Number.NaN, "SIGKILL");
+    const statuses = new Set<number>();
+    // Until the first process is back, each refusal outlives the status gate.
+    await eventually(async () => {
+      const response = await post({ model: "sluice/echo", input: "x", stream: true });
+      statuses.add(response.status);
+      await response.text();
+      return response.status === 200 && statuses.has(503);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(house.pids()["gateway"]).toBe(gateway);
+    expect([...statuses].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
   });
 
   test.each(["inference-svc", "gateway"])("SIGTERM to %s cuts no stream and fails no request", async (name) => {

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { type House, startHouse } from "../support/house.ts";
+
+/** After this without a heartbeat a process knows that nobody vouches for its policy any more. */
+const silenceMs = 3_500;
+
+describe("admin-svc that does not answer", () => {
+  let house: House;
+  let stopped: number;
+
+  beforeAll(async () => {
+    house = await startHouse({});
+    await ask(house.apiKey);
+    stopped = house.pids()["admin-svc"] ?? Number.NaN;
+    process.kill(stopped, "SIGSTOP");
+    await new Promise((resolve) => setTimeout(resolve, silenceMs));
+  });
+  afterAll(async () => {
+    process.kill(stopped, "SIGCONT");
+    await house?.stop();
+  });
+
+  async function ask(key: string): Promise<{ status: number; headers: Headers; tookMs: number }> {
+    const at = performance.now();
+    const response = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "x" }),
+    });
+    await response.text();
+    return { status: response.status, headers: response.headers, tookMs: performance.now() - at };
+  }
+
+  test("a known key goes on working, and only the first request waits for the answer that does not come", async () => {
+    const answers = [];
+    for (let n = 0; n < 10; n++) answers.push(await ask(house.apiKey));
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200));
+    // Gateway and inference-svc each wait once, for two seconds; then they know.
+    expect(answers.slice(1).filter(({ tookMs }) => tookMs > 1_500)).toEqual([]);
+  });
+
+  test("an unknown key is 503 and not 401: nobody knows", async () => {
+    const { status, headers } = await ask(mintKey(KeyKind.INFERENCE));
+    expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
+  });
+
+  test("administration is 500 with the word that a retry may help", async () => {
+    const response = await fetch(`${house.baseUrl}/end-users/bob`, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      body: '{"is_active":true}',
+    });
+    expect([response.status, response.headers.get("x-should-retry")]).toEqual([500, "true"]);
+    expect(await response.json()).toMatchObject({ error: { code: 500, message: "Internal Server Error" } });
+  });
+
+  test("when it is back, unknown keys are 401 again", async () => {
+    process.kill(stopped, "SIGCONT");
+    let status = 0;
+    for (const end = performance.now() + 20_000; status !== 401 && performance.now() < end; ) {
+      ({ status } = await ask(mintKey(KeyKind.INFERENCE)));
+    }
+    expect(status).toBe(401);
+    expect((await ask(house.apiKey)).status).toBe(200);
+  });
+});

@@ -53,16 +53,22 @@ export function parseReasoning(value: unknown, problems: Problems): Reasoning | 
   const fields = new Fields(value, "reasoning", problems);
   const effort = effortOf(fields);
   const summary = fields.word("summary", summaries, "nullable");
-  const maxTokens = fields.integer("max_tokens", "nullable");
-  if (maxTokens !== undefined && maxTokens < 1) fields.problem("max_tokens", "must be at least 1");
+  checkBudget(fields, effort);
   const context = fields.word("context", contexts, "nullable");
   if (context !== undefined && context !== "auto") fields.problem("context", `${context} is not available yet`);
   if (fields.word("mode", modes, "nullable") === "pro") fields.problem("mode", "pro is not available yet");
   return {
     ...(effort !== undefined && { effort }),
     ...(summary !== undefined && { summary }),
-    ...(maxTokens !== undefined && { maxTokens }),
   };
+}
+
+/** The alternative to an effort; where both are given, the dialects there are go by the effort. */
+function checkBudget(fields: Fields, effort: string | undefined): void {
+  const maxTokens = fields.integer("max_tokens", "nullable");
+  if (maxTokens === undefined) return;
+  if (maxTokens < 1) fields.problem("max_tokens", "must be at least 1");
+  else if (effort === undefined) fields.problem("max_tokens", "is not available yet without effort");
 }
 
 /** `enabled` is the short form: false is no effort, true is a medium one unless something else says how much. */

@@ -29,8 +29,6 @@ export type TextFormat =
 export interface Reasoning {
   readonly effort?: string;
   readonly summary?: string;
-  /** Thinking budget in tokens. */
-  readonly maxTokens?: number;
 }
 
 /** Absent means unset. */

@@ -285,6 +285,7 @@ describe("settings", () => {
     ],
     [{ reasoning: { summary: "long" } }, "reasoning.summary: must be one of auto, concise, detailed"],
     [{ reasoning: { max_tokens: 0 } }, "reasoning.max_tokens: must be at least 1"],
+    [{ reasoning: { max_tokens: 9 } }, "reasoning.max_tokens: is not available yet without effort"],
     [{ reasoning: { enabled: 1 } }, "reasoning.enabled: must be true or false or null"],
     [{ reasoning: { mode: "pro" } }, "reasoning.mode: pro is not available yet"],
     [{ reasoning: { context: "all_turns" } }, "reasoning.context: all_turns is not available yet"],
@@ -297,10 +298,9 @@ describe("settings", () => {
       { effort: "low", summary: "auto" },
       { effort: "low", summary: "auto" },
     ],
-    [{ max_tokens: 100, effort: null }, { maxTokens: 100 }],
+    [{ max_tokens: 100, effort: "low" }, { effort: "low" }],
     [{ enabled: false, effort: "high" }, { effort: "none" }],
     [{ enabled: true }, { effort: "medium" }],
-    [{ enabled: true, max_tokens: 100 }, { maxTokens: 100 }],
     [{}, {}],
   ])("reasoning %j is %j", (reasoning, expected) => {
     expect(turn({ reasoning }).reasoning).toEqual(expected);

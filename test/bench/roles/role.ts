@@ -42,7 +42,9 @@ export class Role<Served extends Commands> {
     const call: Call = { id, name, argument };
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: (value) => resolve(value as Result<Served[Name]>), reject });
-      this.#child.send(call);
+      this.#child.send(call, (error) => {
+        if (error) reject(error);
+      });
     });
   }
 

@@ -18,6 +18,7 @@ import {
   requestIdHeader,
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
+import { newId } from "@sluice/proto/runtime/id.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/runtime/validation/scalars.js";
 import type { Engine } from "./engine.ts";
@@ -73,7 +74,7 @@ export class InferenceDoors {
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
     const gone = () => abort.abort(context.signal.reason);
     context.signal.addEventListener("abort", gone);
-    const requestId = context.requestHeader.get(requestIdHeader) ?? "";
+    const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
     const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };
     try {
       for await (const { events } of this.#parts.engine.run(request, requester, abort.signal, () => {})) {

@@ -1,8 +1,8 @@
 /** POST /api/v1/responses: who asks, what for, and a turn for it. */
-import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { newId } from "@sluice/proto/runtime/id.js";
 import type { Limits } from "@sluice/proto/runtime/house-file.js";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
@@ -56,8 +56,6 @@ export class OpenTurns {
   }
 }
 
-const identifier = (prefix: string): string => prefix + randomBytes(18).toString("base64url").replaceAll(/[-_]/g, "0");
-
 /** `X-Service-Metadata`, or its legacy spelling; anything but `enabled` is disabled. */
 function wantsServiceMetadata(headers: IncomingMessage["headers"]): boolean {
   const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
@@ -83,9 +81,9 @@ export async function createResponse(
     serviceMetadata: wantsServiceMetadata(request.headers),
     ...(typeof sessionId === "string" && { sessionId }),
   });
-  const headers = { requestId: caller.requestId, generationId: identifier("gen-") };
+  const headers = { requestId: caller.requestId, generationId: newId("gen-") };
   const model = turn.model === "" ? (turn.models[0] ?? "") : turn.model;
-  const object = new ResponseObject({ id: identifier("resp_"), createdAt: seconds(), model, echo });
+  const object = new ResponseObject({ id: newId("resp_"), createdAt: seconds(), model, echo });
   const exchange = turn.stream
     ? new StreamExchange(response, object, headers, settled, { keepAlive, gateMs: limits.status_gate_ms })
     : new ObjectExchange(response, object, headers, settled);

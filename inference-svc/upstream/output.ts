@@ -1,6 +1,6 @@
 /** Writes the items of an answer as turn events. What an item says in the end is by construction what its deltas said. */
 import type { OutputItem, TurnEvent } from "../turn/turn.ts";
-import { newId } from "./id.ts";
+import { newId } from "@sluice/proto/runtime/id.js";
 import type { JsonObject } from "./json.ts";
 
 export type Emit = (event: TurnEvent) => void;
@@ -21,19 +21,19 @@ export class Output {
 
   /** @param extra fields of the provider's item that nobody here reads */
   message(id?: string, extra: JsonObject = {}): MessageWriter {
-    return new MessageWriter(this.#emit, this.#count++, id ?? newId("msg"), extra);
+    return new MessageWriter(this.#emit, this.#count++, id ?? newId("msg_"), extra);
   }
 
   reasoning(id?: string): ReasoningWriter {
-    return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs"));
+    return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"));
   }
 
   call(name: string, callId?: string, id?: string, extra: JsonObject = {}): CallWriter {
     return new CallWriter(this.#emit, this.#count++, {
       ...extra,
       type: "function_call",
-      id: id ?? newId("fc"),
-      call_id: callId ?? newId("call"),
+      id: id ?? newId("fc_"),
+      call_id: callId ?? newId("call_"),
       name,
     });
   }

@@ -1,11 +1,11 @@
 /** The form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, CRC-32 of all that precedes as 6 base62 digits. */
-import { createHash, randomInt } from "node:crypto";
+import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { KeyKind } from "../gen/sluice/admin/v1/access_service_pb.ts";
+import { base62, randomBase62 } from "./id.ts";
 
 export { KeyKind };
 
-const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const randomLength = 43; // 43 x log2(62) = 256 bits
 const form = /^[sm]k-sl-[0-9A-Za-z]{49}$/;
 
@@ -15,7 +15,7 @@ function checksum(text: string): string {
   let rest = crc32(text);
   let digits = "";
   for (let i = 0; i < 6; i++) {
-    digits = alphabet[rest % 62] + digits;
+    digits = base62[rest % 62] + digits;
     rest = Math.floor(rest / 62);
   }
   return digits;
@@ -23,8 +23,7 @@ function checksum(text: string): string {
 
 /** A new key. It is shown once and never stored. */
 export function mintKey(kind: keyof typeof prefixes): string {
-  let body: string = prefixes[kind];
-  for (let i = 0; i < randomLength; i++) body += alphabet[randomInt(62)];
+  const body = prefixes[kind] + randomBase62(randomLength);
   return body + checksum(body);
 }
 

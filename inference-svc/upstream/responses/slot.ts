@@ -1,7 +1,7 @@
 /** One output item of a Responses answer while it is read. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { OutputItem } from "../../turn/turn.ts";
-import { newId } from "../id.ts";
+import { newId } from "@sluice/proto/runtime/id.js";
 import { type JsonObject, objects, text } from "../json.ts";
 import type { CallWriter, ItemStatus, MessageWriter, Output, OtherWriter, ReasoningWriter } from "../output.ts";
 import { wantsLogprobs } from "../served.ts";
@@ -54,7 +54,7 @@ function openReader(output: Output, request: TurnRequest, item: JsonObject): Rea
       return callReader(output.call(text(item.name), text(item.call_id) || undefined, id, extra));
     }
     default:
-      return otherReader(output.other({ ...item, id: id ?? newId("item") } as OutputItem));
+      return otherReader(output.other({ ...item, id: id ?? newId("item_") } as OutputItem));
   }
 }
 

@@ -1,0 +1,53 @@
+import { describe, expect, test } from "@jest/globals";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { FaultSchema } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { toConnectError } from "@sluice/proto/runtime/rpc/status.js";
+
+const reasons = Object.values(FaultReason).filter((value) => typeof value === "number");
+/** The statuses that the contract lists, and no others. */
+const statuses = [400, 401, 402, 403, 404, 408, 413, 422, 429, 500, 502, 503, 524, 529];
+
+describe("faults", () => {
+  test("the table covers every reason, and every status of the contract is some reason's", () => {
+    const used = new Set(reasons.map((reason) => new Fault(reason).status));
+    expect([...used].toSorted((a, b) => a - b)).toEqual(statuses);
+    for (const reason of reasons) {
+      expect(new Fault(reason).message).not.toBe("");
+      expect(Code[new Fault(reason).code]).toBeDefined();
+    }
+  });
+
+  test("a fault arrives as it was sent", () => {
+    const sent = new Fault(FaultReason.RATE_LIMITED, "slow down", {
+      retryAfterMs: 1_234,
+      metadata: { error_type: "rate_limit_exceeded", previous_errors: [] },
+      origin: FaultOrigin.UPSTREAM,
+      serviceMetadataJson: Buffer.from("{}"),
+      shouldRetry: false,
+    });
+    const got = Fault.fromMessage(fromBinary(FaultSchema, toBinary(FaultSchema, sent.toMessage())));
+    const fields = ({ reason, message, retryAfterMs, metadata, origin, shouldRetry }: Fault) =>
+      ({ reason, message, retryAfterMs, metadata, origin, shouldRetry }) as const;
+    expect(fields(got)).toEqual(fields(sent));
+    expect(Buffer.from(got.serviceMetadataJson ?? []).toString()).toBe("{}");
+  });
+
+  test("what nobody meant to show is masked, and kept for the log", () => {
+    const secret = new Error("password of the database is hunter2");
+    const fault = Fault.from(secret);
+    expect([fault.status, fault.message]).toEqual([500, "Internal Server Error"]);
+    expect(fault.cause).toBe(secret);
+    expect(toConnectError(secret).message).not.toContain("hunter2");
+    expect(new Fault(FaultReason.INTERNAL, "select * from api_keys").message).toBe("Internal Server Error");
+  });
+
+  test("a reason of a newer build, or metadata that is not JSON, reads as an internal fault", () => {
+    // Field 1 with a value that this build has no name for, as its bytes.
+    const newer = fromBinary(FaultSchema, Uint8Array.of(0x08, 0xe7, 0x24));
+    expect(Fault.fromMessage(newer).reason).toBe(FaultReason.INTERNAL);
+    const broken = create(FaultSchema, { reason: FaultReason.NOT_FOUND, metadataJson: Buffer.from("{") });
+    expect(Fault.fromMessage(broken).reason).toBe(FaultReason.INTERNAL);
+  });
+});

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "@jest/globals";
+import { createHash } from "node:crypto";
+import { newId } from "@sluice/proto/runtime/id.js";
+import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
+
+const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** CRC-32 (IEEE) by its definition, a bit at a time, as six base62 digits. */
+function checksum(text: string): string {
+  let crc = 0xffffffff;
+  for (const byte of Buffer.from(text)) {
+    crc ^= byte;
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  let value = (crc ^ 0xffffffff) >>> 0;
+  let text62 = "";
+  for (let n = 0; n < 6; n++, value = Math.floor(value / 62)) text62 = digits[value % 62] + text62;
+  return text62;
+}
+
+describe("keys", () => {
+  test.each([
+    [KeyKind.INFERENCE, "sk-sl-"],
+    [KeyKind.MANAGEMENT, "mk-sl-"],
+  ] as const)("kind %s: prefix, 43 random digits, checksum of all that precedes", (kind, prefix) => {
+    const key = mintKey(kind);
+    expect(key).toMatch(new RegExp(`^${prefix}[0-9A-Za-z]{49}$`));
+    expect(key.slice(-6)).toBe(checksum(key.slice(0, -6)));
+    expect(kindOfKey(key)).toBe(kind);
+    expect(hashKey(key)).toBe(createHash("sha256").update(key).digest("hex"));
+  });
+
+  test("every change of one character is seen before anything is looked up", () => {
+    const key = mintKey(KeyKind.INFERENCE);
+    for (let at = 0; at < key.length; at++) {
+      const other = digits[(digits.indexOf(key[at] as string) + 1) % 62] as string;
+      expect(kindOfKey(key.slice(0, at) + other + key.slice(at + 1))).toBeUndefined();
+    }
+    expect(kindOfKey(`mk${key.slice(2)}`)).toBeUndefined();
+    for (const wrong of ["", key.slice(1), `${key}0`, ` ${key}`, key.toUpperCase(), hashKey(key)]) {
+      expect(kindOfKey(wrong)).toBeUndefined();
+    }
+  });
+
+  test("no two are alike, and all digits are equally likely", () => {
+    const counts = new Map<string, number>();
+    const seen = new Set<string>();
+    for (let n = 0; n < 5_000; n++) {
+      const id = newId("");
+      seen.add(id);
+      for (const digit of id) counts.set(digit, (counts.get(digit) ?? 0) + 1);
+    }
+    expect(seen.size).toBe(5_000);
+    const expected = (5_000 * 22) / 62;
+    // Six standard deviations of a fair digit: one in a hundred million runs is further off.
+    const bound = 6 * Math.sqrt(expected);
+    expect(counts.size).toBe(62);
+    for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(bound);
+  });
+});

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { HouseRecord } from "@sluice/local/house-record.js";
+import { tie } from "@sluice/local/processes.js";
 import type { Target } from "./client/target.ts";
 import { familyOf, pin } from "./measure/machine.ts";
 import { type Script, modelOf } from "./script.ts";
@@ -39,6 +40,7 @@ export async function startHouse(options: {
   readonly upstreamPort: number;
   readonly scripts: readonly Script[];
   readonly cpu: number;
+  readonly interruption: AbortSignal;
 }): Promise<House> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
   const dataDir = join(folder, "data");
@@ -50,12 +52,14 @@ export async function startHouse(options: {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const output = new Output(child);
+  const untie = tie(child.pid as number, "KILL");
   const stop = async () => {
     await end(child);
+    await untie();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
-    const { base_url: baseUrl, pids } = await untilReady(join(dataDir, "house.json"), child);
+    const { base_url: baseUrl, pids } = await untilReady(join(dataDir, "house.json"), child, options.interruption);
     const { api_key: key } = readJson(join(dataDir, "keys.json")) as { api_key: string };
     for (const pid of familyOf(child.pid as number)) pin(pid, options.cpu);
     return {
@@ -98,14 +102,14 @@ function readJson(path: string): unknown {
   }
 }
 
-async function untilReady(recordPath: string, child: ChildProcess): Promise<HouseRecord> {
+async function untilReady(recordPath: string, child: ChildProcess, interruption: AbortSignal): Promise<HouseRecord> {
   const limitMs = performance.now() + startLimitMs;
   for (;;) {
     const record = readJson(recordPath) as HouseRecord | undefined;
     if (record?.ready) return record;
     if (child.exitCode !== null) throw new Error(`exit code ${child.exitCode}`);
     if (performance.now() > limitMs) throw new Error(`not ready after ${startLimitMs} ms`);
-    await delay(50);
+    await delay(50, undefined, { signal: interruption });
   }
 }
 

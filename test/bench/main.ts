@@ -1,7 +1,7 @@
 /** The bench: starts the roles and the house, runs the selected scenarios, prints one table, ends everything. */
 import type { Bench, Finding } from "./bench.ts";
 import { startHouse } from "./house.ts";
-import { type CostId, type Options, type ScenarioId, readOptions, usage } from "./options.ts";
+import { type CostId, type Options, type ScenarioId, readOptions } from "./options.ts";
 import { report } from "./report.ts";
 import type { LoadCommands } from "./roles/load.ts";
 import type { MockCommands } from "./roles/mock.ts";
@@ -21,7 +21,7 @@ const say = (line: string) => void process.stderr.write(`${line}\n`);
 /** Last opened, first closed. */
 type Cleanup = (() => Promise<void>)[];
 
-async function prepare(options: Options, cleanup: Cleanup): Promise<Bench> {
+async function prepare(options: Options, cleanup: Cleanup, interruption: AbortSignal): Promise<Bench> {
   const own = <Opened extends { stop(): Promise<void> }>(opened: Opened): Opened => {
     cleanup.unshift(() => opened.stop());
     return opened;
@@ -38,7 +38,7 @@ async function prepare(options: Options, cleanup: Cleanup): Promise<Bench> {
     stormScript,
     ...slowReaderScripts,
   ];
-  const house = own(await startHouse({ upstreamPort, scripts, cpu: subjectCpu }));
+  const house = own(await startHouse({ upstreamPort, scripts, cpu: subjectCpu, interruption }));
   return {
     load,
     mock,
@@ -87,31 +87,38 @@ function errorFinding(problems: ReadonlyMap<string, number>): Finding {
   };
 }
 
+async function closeAll(cleanup: Cleanup): Promise<void> {
+  for (const close of cleanup.splice(0)) await close();
+}
+
 /** @returns whether the house behaved: a cost above its gate is told, but fails nothing, since machines differ */
-async function bench(options: Options): Promise<boolean> {
+async function bench(options: Options, interruption: AbortSignal): Promise<boolean> {
   const cleanup: Cleanup = [];
-  const stop = async () => {
-    for (const close of cleanup.splice(0)) await close();
-  };
-  const interrupted = () => void stop().then(() => process.exit(130));
-  process.once("SIGINT", interrupted);
-  process.once("SIGTERM", interrupted);
+  let closing = Promise.resolve();
+  // What is opened while an interruption closes the rest is closed by the second call.
+  const close = () => (closing = closing.then(() => closeAll(cleanup)));
+  interruption.addEventListener("abort", () => void close());
   try {
-    const findings = await measure(await prepare(options, cleanup), options);
+    const findings = await measure(await prepare(options, cleanup, interruption), options);
     process.stdout.write(report(findings, options.pace));
     return findings.every(({ verdict }) => verdict !== "FAIL");
   } finally {
-    await stop();
+    await close();
   }
 }
 
-try {
-  if (process.platform !== "linux") throw new Error("the bench reads /proc, which only Linux has");
-  process.exitCode = (await bench(readOptions(process.argv.slice(2)))) ? 0 : 1;
-} catch (error) {
-  say(error instanceof Error ? error.message : String(error));
-  say(usage);
-  process.exitCode = 2;
+async function main(args: readonly string[]): Promise<number> {
+  const interruption = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interruption.abort());
+  try {
+    if (process.platform !== "linux") throw new Error("the bench reads /proc, which only Linux has");
+    return (await bench(readOptions(args), interruption.signal)) ? 0 : 1;
+  } catch (error) {
+    if (interruption.signal.aborted) return 130;
+    say(error instanceof Error ? error.message : String(error));
+    return 2;
+  }
 }
-// A stopped role can leave its channel open for a moment.
-process.exit();
+
+// Exits even if the channel to a role that was ended is still open.
+process.exit(await main(process.argv.slice(2)));

@@ -20,17 +20,14 @@ export interface Options {
   readonly pace: Pace;
 }
 
-export const usage = `usage: npm run bench -- [--quick] [--only ${scenarioIds.join(",")}]`;
+const usage = `usage: npm run bench -- [--quick] [--only ${scenarioIds.join(",")}]`;
 
-/** @throws for an unknown option or scenario */
+/** @throws for an unknown option or scenario, with the usage */
 export function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
-  });
+  const values = parse(args);
   const names = values.only?.split(",") ?? scenarioIds;
   for (const name of names) {
-    if (!scenarioIds.includes(name as ScenarioId)) throw new Error(`no scenario is called ${name}`);
+    if (!scenarioIds.includes(name as ScenarioId)) throw new Error(`no scenario is called ${name}\n${usage}`);
   }
   const repeatUntilMs = performance.now() + repeatForMs;
   return {
@@ -40,4 +37,15 @@ export function readOptions(args: readonly string[]): Options {
       ? { rounds: 2, warmUpMs: 1_000, windowMs: 1_000, repeatUntilMs: 0 }
       : { rounds: 5, warmUpMs: 4_000, windowMs: 3_000, repeatUntilMs },
   };
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      options: { quick: { type: "boolean", default: false }, only: { type: "string" } },
+    }).values;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${usage}`, { cause: error });
+  }
 }

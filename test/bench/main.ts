@@ -65,10 +65,20 @@ async function measure(bench: Bench, { selected }: Options): Promise<Finding[]> 
       return result.findings;
     });
   }
-  await run("cancel", async () => [await measureCancel(bench)]);
+  await run("cancel", () => patiently(async () => [await measureCancel(bench)]));
+  // Never repeated: a stream that was killed once is one too many.
   await run("isolation", async () => [await measureIsolation(bench)]);
-  await run("slow-readers", () => measureSlowReaders(bench));
+  await run("slow-readers", () => patiently(() => measureSlowReaders(bench)));
   return [...findings, errorFinding(problems)];
+}
+
+/** What depends on time fails on a machine that is busy with something else, too: then it is looked at again, at most twice. */
+async function patiently(scenario: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  for (let again = 2; ; again--) {
+    const findings = await scenario();
+    if (again === 0 || findings.every(({ verdict }) => verdict !== "FAIL")) return findings;
+    for (const { verdict, measure, house } of findings) if (verdict === "FAIL") say(`  again: ${measure}: ${house}`);
+  }
 }
 
 function errorFinding(problems: ReadonlyMap<string, number>): Finding {

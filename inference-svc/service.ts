@@ -132,7 +132,7 @@ export class InferenceDoors {
   }
 
   async #laneTurn(open: Open, turn: LaneTurn): Promise<void> {
-    const { request, ...requester } = open;
+    const { request, keyHash, requestId, policyGeneration } = open;
     if (!request) return turn.fail(new Fault(FaultReason.INTERNAL).toMessage());
     const limitMs = open.deadlineMs > 0 ? open.deadlineMs : this.#limitMs(request);
     const timer = setTimeout(() => {
@@ -141,16 +141,19 @@ export class InferenceDoors {
       turn.cancel(fault);
     }, limitMs);
     try {
+      const requester = { keyHash, requestId, policyGeneration };
       for await (const batch of this.#parts.engine.run(request, requester, turn.signal, () => turn.accept())) {
         turn.send(batch, batch.events.at(-1)?.event.case === "end");
-        await turn.ready();
+        const ready = turn.ready();
+        if (ready) await ready;
         if (turn.signal.aborted) return;
       }
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
+      // A turn that came to its end has nothing left that hangs on its signal.
+      turn.cancel(over);
     } finally {
       clearTimeout(timer);
-      turn.cancel(over);
     }
   }
 

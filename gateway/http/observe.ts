@@ -20,8 +20,10 @@ export interface RequestNote {
 
 export class RequestObserver {
   readonly #log: Logger;
-  readonly #requests: Counter;
-  readonly #seconds: Histogram;
+  readonly #requests: Counter<"route" | "status">;
+  readonly #seconds: Histogram<"route">;
+  readonly #counts = new Map<string, Counter.Internal>();
+  readonly #times = new Map<string, Histogram.Internal<"route">>();
 
   constructor(log: Logger, registry: Registry) {
     this.#log = log;
@@ -42,8 +44,8 @@ export class RequestObserver {
   }
 
   note(note: RequestNote): void {
-    this.#requests.inc({ route: note.route, status: note.status });
-    this.#seconds.observe({ route: note.route }, note.ms / 1000);
+    this.#count(note.route, note.status).inc();
+    this.#time(note.route).observe(note.ms / 1000);
     const line = {
       request_id: note.requestId,
       client_request_id: note.clientRequestId,
@@ -55,5 +57,19 @@ export class RequestObserver {
     };
     if (note.status === 500) this.#log.error({ ...line, err: note.cause }, "request");
     else this.#log.info(line, "request");
+  }
+
+  /** Bound once: to find a child by its labels costs more than to count. Routes and statuses are few. */
+  #count(route: string, status: number): Counter.Internal {
+    const name = `${status} ${route}`;
+    let child = this.#counts.get(name);
+    if (!child) this.#counts.set(name, (child = this.#requests.labels(route, String(status))));
+    return child;
+  }
+
+  #time(route: string): Histogram.Internal<"route"> {
+    let child = this.#times.get(route);
+    if (!child) this.#times.set(route, (child = this.#seconds.labels(route)));
+    return child;
   }
 }

@@ -2,7 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 
 export interface Scope {
-  /** Aborted when the turn is over, however it ended. Sockets hang on it. */
+  /** Aborted when the turn is cut short: by the client, a deadline, or a failure. Sockets hang on it. */
   readonly signal: AbortSignal;
   /** The key with its policy. */
   readonly caller: Caller;

@@ -184,8 +184,18 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   #limitMs(): number {
     const { headers_ms, first_event_ms, idle_ms } = this.#call.timeouts;
-    const limits = { headers: headers_ms, "first event": first_event_ms, event: idle_ms };
-    return { ...limits, figures: Math.min(figuresMs, idle_ms), close: lingerMs }[this.#phase];
+    switch (this.#phase) {
+      case "headers":
+        return headers_ms;
+      case "first event":
+        return first_event_ms;
+      case "event":
+        return idle_ms;
+      case "figures":
+        return Math.min(figuresMs, idle_ms);
+      case "close":
+        return lingerMs;
+    }
   }
 
   #expire(): void {

@@ -1,5 +1,5 @@
 /** The form of a key: `sk-sl-` or `mk-sl-`, 43 random base62 characters, CRC-32 of all that precedes as 6 base62 digits. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { KeyKind } from "../gen/sluice/admin/v1/access_service_pb.ts";
 import { base62, randomBase62 } from "./id.ts";
@@ -35,5 +35,5 @@ export function kindOfKey(key: string): KeyKind.INFERENCE | KeyKind.MANAGEMENT |
 
 /** SHA-256 of the whole key, lower-case hexadecimal: how a key is stored and addressed. */
 export function hashKey(key: string): string {
-  return createHash("sha256").update(key).digest("hex");
+  return hash("sha256", key, "hex");
 }

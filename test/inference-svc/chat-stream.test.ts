@@ -245,7 +245,7 @@ describe("tool calls", () => {
       chatChunk({}, "stop"),
     ]);
     expect(masked(items)).toEqual([call("f", '{"x":1}'), call("g", "{}")]);
-    expect(items[0]?.call_id).toMatch(/^call_[0-9A-Za-z]{24}$/);
+    expect(items[0]?.call_id).toMatch(/^call_[0-9A-Za-z]{22}$/);
     expect(items[0]?.call_id).not.toBe(items[1]?.call_id);
   });
 

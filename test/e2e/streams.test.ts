@@ -18,7 +18,7 @@ describe("streams and the people who leave them", () => {
     house = await startHouse({
       config: `
 providers:
-  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1", timeouts: {idle_ms: 600000}}
 models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
 limits: {streams_per_key: 150, status_gate_ms: 300, keep_alive_ms: 100, turn_ms: 2000}

@@ -50,6 +50,8 @@ abstract class Exchange implements TurnListener {
 
   /** @param open opens the turn for this listener; its throw is the exchange's failure */
   start(open: (listener: TurnListener) => TurnControl): void {
+    // A client that left while its body was read has closed before anybody listened.
+    if (this.response.closed || this.response.destroyed) return this.settle();
     try {
       this.#control = open(this);
     } catch (error) {

@@ -46,12 +46,13 @@ limits: {streams_per_key: 150, status_gate_ms: 300, keep_alive_ms: 100, turn_ms:
     socket.write(
       rawRequest("POST", "/api/v1/responses", headers, '{"model":"acme/large-2","input":"x","stream":true}'),
     );
-    await once(socket, "readable");
+    await Promise.race([once(socket, "readable"), once(socket, "close")]);
     return socket;
   }
 
   async function untilQuiet(): Promise<void> {
-    while (upstream.openSockets > 0) await upstream.nextClose();
+    for (const end = performance.now() + 15_000; upstream.openSockets > 0 && performance.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 50));
   }
 
   async function cancelOnce(stream: boolean): Promise<number> {

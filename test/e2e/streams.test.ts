@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
 import { type Socket, connect } from "node:net";
 import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
 import { rawRequest } from "../support/raw-http.ts";
 import { parseSse } from "../support/sse.ts";
 import { type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
@@ -51,8 +52,7 @@ limits: {streams_per_key: 150, status_gate_ms: 300, keep_alive_ms: 100, turn_ms:
   }
 
   async function untilQuiet(): Promise<void> {
-    for (const end = performance.now() + 15_000; upstream.openSockets > 0 && performance.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 50));
+    await eventually(() => upstream.openSockets === 0, 15_000);
   }
 
   async function cancelOnce(stream: boolean): Promise<number> {

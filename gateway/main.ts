@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
-import { loadLimits } from "@sluice/proto/runtime/house-file.js";
+import { loadEdge } from "@sluice/proto/runtime/house-file.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -22,7 +22,7 @@ const settings = readEnvironment(environment, process.env);
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
-const limits = loadLimits(settings.SLUICE_CONFIG);
+const { limits } = loadEdge(settings.SLUICE_CONFIG);
 const token = settings.SLUICE_SERVICE_TOKEN;
 
 const access = new Access({

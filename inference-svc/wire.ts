@@ -49,6 +49,8 @@ function sizeOf(event: WireCase): number {
       return event.value.serviceMetadataJson.length;
     case "start":
       return event.value.model.length;
+    case "native":
+      return event.value.payloadJson.length;
   }
 }
 
@@ -106,6 +108,16 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
       return {
         case: "debug",
         value: { $typeName: "sluice.inference.v1.Debug", upstreamBodyJson: Buffer.from(event.bodyJson) },
+      };
+    case "native":
+      return {
+        case: "native",
+        value: {
+          $typeName: "sluice.inference.v1.NativeEvent",
+          type: event.name,
+          payloadJson: Buffer.from(event.payloadJson),
+          ...(event.index !== undefined && { index: event.index }),
+        },
       };
     case "end":
       return { case: "end", value: wireEnd(event.outcome, serviceMetadata()) };

@@ -42,6 +42,10 @@ export class OpenItem {
     this.#address = `"item_id":${JSON.stringify(this.#item.id)},"output_index":${index}`;
   }
 
+  get address(): string {
+    return this.#address;
+  }
+
   added(): void {
     this.#emit("response.output_item.added", `"output_index":${this.#index},"item":${this.#startJson}`);
   }

@@ -4,7 +4,7 @@
  * Every method returns the text to write, whole events only: some clients drop an event that is cut between its data line and the
  * blank line. Deltas are written by template; only their text goes through JSON.stringify.
  */
-import type { TextDelta, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { NativeEvent, TextDelta, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { OpenItem, type Emit } from "./item.ts";
 import type { ResponseObject } from "./object.ts";
@@ -72,6 +72,8 @@ export class Ladder {
         this.#items.get(event.value.index)?.done(event.value.itemJson);
         this.#items.delete(event.value.index);
         return;
+      case "native":
+        return this.#native(event.value);
       case "end":
         return this.#terminal();
     }
@@ -79,6 +81,12 @@ export class Ladder {
 
   #delta(kind: "refusal" | "reasoning_text" | "summary_text", delta: TextDelta): void {
     this.#items.get(delta.index)?.delta(kind, delta.part, delta.delta);
+  }
+
+  #native({ index, type, payloadJson }: NativeEvent): void {
+    const payload = Buffer.from(payloadJson).toString().slice(1, -1);
+    const address = index === undefined ? "" : (this.#items.get(index)?.address ?? "");
+    this.#emit(type, address !== "" && payload !== "" ? `${address},${payload}` : address + payload);
   }
 
   #terminal(): void {
@@ -97,7 +105,7 @@ export class Ladder {
   }
 
   readonly #emit: Emit = (type, payload) => {
-    this.#text += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${payload}}\n\n`;
+    this.#text += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++}${payload === "" ? "" : `,${payload}`}}\n\n`;
   };
 
   #take(): string {

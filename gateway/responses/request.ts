@@ -131,6 +131,11 @@ function turnOf(body: Buffer, cuts: Cuts, fields: Fields, headers: RequestHeader
     serviceTier: fields.word("service_tier", serviceTiers, "nullable") ?? "",
     echoUpstreamBody: debug.boolean("echo_upstream_body") ?? false,
     serviceMetadata: headers.serviceMetadata,
+    truncation: "",
+    imageConfigJson: none,
+    promptCacheOptionsJson: none,
+    traceJson: none,
+    stopServerToolsWhenJson: none,
   };
 }
 

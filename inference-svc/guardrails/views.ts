@@ -39,11 +39,7 @@ function* textsOf(request: TurnRequest): Iterable<string> {
     yield* joined(item.content);
     yield* joined(item.output);
   }
-  for (const tool of request.tools) {
-    yield tool.name;
-    if (tool.description !== undefined) yield tool.description;
-    yield* jsonLeaves(tool.parametersJson);
-  }
+  for (const tool of request.tools) yield* jsonLeaves(tool.json);
   if (request.textFormat?.type !== "json_schema") return;
   yield request.textFormat.name;
   if (request.textFormat.description !== undefined) yield request.textFormat.description;

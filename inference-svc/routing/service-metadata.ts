@@ -28,7 +28,10 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     },
     ...(served && { generation_time: Math.round(performance.now() - trace.startedAt) }),
     is_byok: false,
-    params: { policy_generation: Number(trace.policyGeneration) },
+    params: {
+      policy_generation: Number(trace.policyGeneration),
+      ...(trace.losses.length > 0 && { not_sent: trace.losses }),
+    },
     pipeline: stages,
     region,
     requested,

@@ -26,7 +26,10 @@ export function parseTools(json: Buffer | undefined, problems: Problems): Parsed
   }
   const spans = elementsOf(json);
   const tools = value.map((tool: unknown, index) =>
-    parseTool(tool, `tools.${index}`, names, problems, () => parametersOf(json, spans[index])),
+    parseTool(tool, `tools.${index}`, names, problems, {
+      json: spans[index] ? json.toString("utf8", spans[index].start, spans[index].end) : "",
+      parametersJson: parametersOf(json, spans[index]),
+    }),
   );
   return { tools: tools.filter((tool) => tool !== undefined), names };
 }
@@ -42,7 +45,7 @@ function parseTool(
   path: string,
   names: Set<string>,
   problems: Problems,
-  parametersJson: () => string,
+  text: { readonly json: string; readonly parametersJson: string },
 ): FunctionTool | undefined {
   if (!isObject(value)) return problems.add(path, "must be an object");
   const fields = new Fields(value, path, problems);
@@ -63,7 +66,7 @@ function parseTool(
   return {
     type,
     name,
-    parametersJson: parametersJson(),
+    ...text,
     ...(description !== undefined && { description }),
     ...(strict !== undefined && { strict }),
   };
@@ -110,5 +113,5 @@ function objectChoice(value: JsonObject, names: ReadonlySet<string>, problems: P
   const name = fields.requiredString("name");
   if (name === undefined) return undefined;
   if (!names.has(name)) return fields.problem("name", "is not among the tools");
-  return { type, name };
+  return { type: "tool", tool: { type, name } };
 }

@@ -35,12 +35,21 @@ export interface Stage {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
+/** Something that was asked for and that the endpoint was not told, because its format has no words for it. */
+export interface Loss {
+  /** As in the request: `input.3`, `text.verbosity`. */
+  readonly path: string;
+  readonly reason: string;
+}
+
 /** The account of a turn: append only, read by the log line and by service_metadata. */
 export class Trace {
   readonly startedAt = performance.now();
   readonly policyGeneration: bigint;
   readonly attempts: Attempt[] = [];
   readonly stages: Stage[] = [];
+  /** Of the last attempt. */
+  losses: readonly Loss[] = [];
   /** In the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
   /** Index into `candidates` of the one that committed. */

@@ -21,7 +21,18 @@ export type TurnEvent =
       /** JSON array; only text.delta, only on request. */
       readonly logprobsJson?: string;
     }
+  /** Of the text that a call carries; which one that is follows from the item's type. */
   | { readonly type: "arguments.delta"; readonly index: number; readonly delta: string }
+  /** An event of the provider that passes as it is. */
+  | {
+      readonly type: "native";
+      /** Absent when it belongs to no item. */
+      readonly index?: number;
+      /** The event's type, such as response.web_search_call.searching. */
+      readonly name: string;
+      /** JSON object: the payload without type, sequence_number, item_id and output_index. */
+      readonly payloadJson: string;
+    }
   | { readonly type: "annotation"; readonly index: number; readonly part: number; readonly annotation: unknown }
   /** The whole item; what it says equals the deltas before it. */
   | { readonly type: "item.end"; readonly index: number; readonly item: OutputItem }

@@ -13,11 +13,24 @@ export interface Target {
   readonly original: boolean;
 }
 
+/** Why a request cannot be said in a format at all. */
+export interface Refusal {
+  /** As in the request: `tools.0`. */
+  readonly path: string;
+  /** Completes the path: "tools of type mcp are not run by any provider of this model". */
+  readonly message: string;
+}
+
+/** Notes what is left out of a body. */
+export type Lose = (path: string, reason: string) => void;
+
 export interface Dialect {
   /** Appended to the base URL. */
   readonly path: string;
-  /** @throws Fault when the request cannot be said in this format */
-  body(request: TurnRequest, target: Target): string;
+  /** What makes the request impossible there; undefined when nothing does. Looked at before an endpoint is tried. */
+  refusal(request: TurnRequest, target: Target): Refusal | undefined;
+  /** @param lose called for everything that the body does not say */
+  body(request: TurnRequest, target: Target, lose: Lose): string;
   /** Reads one answer. */
   open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
   /** Out of the JSON body of an error answer; undefined when the body was not JSON. */

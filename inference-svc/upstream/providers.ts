@@ -3,7 +3,7 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Scope } from "../turn/scope.ts";
+import type { Loss, Scope } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { chat } from "./chat/dialect.ts";
@@ -103,7 +103,9 @@ function httpProvider(
   return (destination: Destination): Turn => {
     const target: Target = { upstreamModel: destination.upstreamModel, tier: destination.tier, original };
     return async (request, scope) => {
-      const body = dialect.body(request, target);
+      const losses: Loss[] = [];
+      const body = dialect.body(request, target, (path, reason) => losses.push({ path, reason }));
+      scope.trace.losses = losses;
       const debug = request.echoUpstreamBody && request.stream;
       const first = debug ? [{ type: "debug" as const, bodyJson: redacted(body) }] : [];
       for (let again = true; ; again = false) {

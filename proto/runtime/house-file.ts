@@ -21,6 +21,10 @@ const provider = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe("Sent as bearer tokens in rotation; omit for servers that need none."),
+  native_tools: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Types of tools that the provider runs itself, beyond function tools; the format's own when absent."),
   region: z.string().min(1).default("global"),
   data_policy: z
     .strictObject({ retention: z.enum(["none", "unknown"]).default("unknown"), training: z.boolean().optional() })
@@ -84,10 +88,46 @@ const limits = z.strictObject({
   stream_ms: z.int().min(1).max(3_600_000).default(1_800_000).describe("Time limit of a turn with a stream."),
 });
 
+const compat = z.strictObject({
+  tool_type_aliases: z
+    .array(z.string().regex(/^[a-z][a-z0-9_-]*:$/, 'a prefix such as "vendor:"'))
+    .max(8)
+    .default([])
+    .describe(
+      'Prefixes that mean the same as "service:" in types of tools and items; answers keep the spelling of the request.',
+    ),
+  fill_defaults: z
+    .boolean()
+    .default(false)
+    .describe("Whether unset samplers are echoed as their defaults, for clients that do not take null."),
+  emit_metadata_alias: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]*$/)
+    .nullable()
+    .default(null)
+    .describe("A second name under which service_metadata is given."),
+});
+
+const cors = z.strictObject({
+  allow_origins: z
+    .array(z.union([z.literal("*"), z.url({ protocol: /^https?$/ })]))
+    .default([])
+    .describe("Origins whose pages may call the gateway from a browser; none by default."),
+});
+
 export const houseSchema = z.strictObject({
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
   limits: limits.prefault({}),
+  compat: compat.prefault({}),
+  cors: cors.prefault({}),
+});
+
+/** What the gateway reads of the file. */
+const edgeSchema = z.object({
+  limits: limits.prefault({}),
+  compat: compat.prefault({}),
+  cors: cors.prefault({}),
 });
 
 export type HouseFile = z.infer<typeof houseSchema>;
@@ -95,6 +135,8 @@ export type ProviderSettings = HouseFile["providers"][number];
 export type ModelSettings = HouseFile["models"][number];
 export type EndpointSettings = ModelSettings["endpoints"][number];
 export type Limits = HouseFile["limits"];
+export type Compat = HouseFile["compat"];
+export type EdgeSettings = z.infer<typeof edgeSchema>;
 
 export interface LoadedHouse {
   readonly file: HouseFile;
@@ -129,11 +171,8 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedH
   return { file, leftOut: [...leftOut] };
 }
 
-/** The limits alone: what a process without providers reads of the file. Other sections are checked by the process that uses them. */
-export function loadLimits(path: string): Limits {
-  const { limits: section } = parse(path);
-  return readSettings(limits.prefault({}), section, `${path} limits`);
-}
+/** What a process without providers reads of the file. Other sections are checked by the process that uses them. */
+export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parse(path), path);
 
 function parse(path: string): Record<string, unknown> {
   const document = parseDocument(readFileSync(path, "utf8"), { prettyErrors: true });

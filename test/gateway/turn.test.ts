@@ -202,18 +202,25 @@ describe("input", () => {
 describe("tools", () => {
   test("keep their schemas byte for byte", () => {
     const parameters = '{ "type":"object",\n "maximum": 12345678901234567890, "x": 1.0 }';
-    const { tools } = turn(
-      `{"model":"a/b","input":"x","tools":[{"type":"function","parameters":${parameters},"name":"f","strict":true,"description":"d"},` +
-        '{"type":"function","name":"g","parameters":null,"strict":null}]}',
-    );
+    const first = `{"type":"function","parameters":${parameters},"name":"f","strict":true,"description":"d"}`;
+    const second = '{"type":"function","name":"g","parameters":null,"strict":null}';
+    const { tools } = turn(`{"model":"a/b","input":"x","tools":[${first},${second}]}`);
     expect(tools).toEqual([
-      { type: "function", name: "f", parametersJson: parameters, strict: true, description: "d" },
-      { type: "function", name: "g", parametersJson: "null" },
+      { type: "function", name: "f", parametersJson: parameters, strict: true, description: "d", json: first },
+      { type: "function", name: "g", parametersJson: "null", json: second },
     ]);
   });
 
-  test.each(["auto", "none", "required", { type: "function", name: "f" }])("choice %j", (tool_choice) => {
-    expect(turn({ tools: [tool], tool_choice }).toolChoice).toEqual(tool_choice);
+  test.each([
+    ["auto", "auto"],
+    ["none", "none"],
+    ["required", "required"],
+    [
+      { type: "function", name: "f" },
+      { type: "tool", tool: { type: "function", name: "f" } },
+    ],
+  ])("choice %j", (tool_choice, choice) => {
+    expect(turn({ tools: [tool], tool_choice }).toolChoice).toEqual(choice);
   });
 
   test.each<[object, string]>([

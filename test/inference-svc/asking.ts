@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { buildTurn } from "@sluice/inference-svc/stack.js";
-import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
@@ -24,6 +24,13 @@ export const asking = (request: Partial<TurnRequest> & { text?: string } = {}): 
     ...fields,
   };
 };
+
+/** A function tool as the parser leaves it. */
+export function functionTool(fields: Partial<FunctionTool> = {}): FunctionTool {
+  const { name = "f", description, parametersJson = "null" } = fields;
+  const json = `{"type":"function","name":${JSON.stringify(name)},"description":${JSON.stringify(description ?? null)},"parameters":${parametersJson}}`;
+  return { type: "function", name, parametersJson, json, ...fields };
+}
 
 export interface Asked {
   readonly scope: Scope;

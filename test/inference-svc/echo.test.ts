@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { exampleJson } from "@sluice/inference-svc/upstream/echo/example.js";
-import { asking, house, itemsOf, masked, newScope, openEngine, run } from "./asking.js";
+import { asking, functionTool, house, itemsOf, masked, newScope, openEngine, run } from "./asking.js";
 
 const engine = openEngine(
   house({
@@ -26,11 +26,7 @@ async function items(request: Parameters<typeof asking>[0]): Promise<Record<stri
 
 const textOf = (item: Record<string, unknown> | undefined) =>
   (item?.content as { text: string }[] | undefined)?.[0]?.text;
-const tool = (parameters: object) => ({
-  type: "function" as const,
-  name: "get_weather",
-  parametersJson: JSON.stringify(parameters),
-});
+const tool = (parameters: object) => functionTool({ name: "get_weather", parametersJson: JSON.stringify(parameters) });
 const weather = tool({
   type: "object",
   properties: { town: { type: "string" }, days: { type: "integer" } },
@@ -84,7 +80,10 @@ describe("tools", () => {
     ["required", { tools: [weather], input: outputs, toolChoice: "required" }, ["function_call"]],
     [
       "the chosen one",
-      { tools: [{ ...weather, name: "other" }, weather], toolChoice: { type: "function", name: "get_weather" } },
+      {
+        tools: [{ ...weather, name: "other" }, weather],
+        toolChoice: { type: "tool", tool: { type: "function", name: "get_weather" } },
+      },
       ["function_call"],
     ],
   ])("%s", async (_, request, types) => {

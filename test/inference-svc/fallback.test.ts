@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { serviceMetadata } from "@sluice/inference-svc/routing/service-metadata.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.js";
-import { type Engine, asking, house, newScope, openEngine, run } from "./asking.js";
+import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
 
 let first: Upstream;
 let second: Upstream;
@@ -182,7 +182,7 @@ describe("who can serve at all", () => {
     expect(first.requests).toHaveLength(0);
   });
 
-  const tools = [{ type: "function" as const, name: "f", parametersJson: "null" }];
+  const tools = [functionTool()];
   test.each<[string, Parameters<typeof asking>[0], string]>([
     ["image output", { outputModalities: ["text", "image"] }, "acme/large-2 gives no image output"],
     [

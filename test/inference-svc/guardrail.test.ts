@@ -3,14 +3,14 @@ import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
 import { inputGuardrail } from "@sluice/inference-svc/guardrails/input.js";
 import { serviceMetadata } from "@sluice/inference-svc/routing/service-metadata.js";
-import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
   type ContentFilter,
   FilterAction,
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { asking, house, newScope, openEngine, run } from "./asking.js";
+import { asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
 
 type Filter = { pattern: string; label?: string; action?: FilterAction };
 
@@ -37,9 +37,7 @@ const call = (fields: object) => ({
   input: [{ type: "function_call", call_id: "a", name: "f", arguments: "{}", ...fields }],
 });
 const output = (value: unknown) => ({ input: [{ type: "function_call_output", call_id: "a", output: value }] });
-const tool = (fields: object) => ({
-  tools: [{ type: "function" as const, name: "f", parametersJson: "null", ...fields }],
-});
+const tool = (fields: Partial<FunctionTool>) => ({ tools: [functionTool(fields)] });
 
 describe("where it looks", () => {
   test.each<[string, Partial<TurnRequest>]>([

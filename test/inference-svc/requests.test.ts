@@ -4,7 +4,7 @@ import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.
 import { chatBody } from "@sluice/inference-svc/upstream/chat/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { asking } from "./asking.js";
+import { asking, functionTool } from "./asking.js";
 
 const other = { upstreamModel: "m", tier: "default", original: false };
 const vendor = { ...other, original: true };
@@ -169,11 +169,11 @@ describe("chat settings", () => {
 
   test("tools with their schema as it was written, choices, parallel calls", () => {
     const tools = [
-      { type: "function" as const, name: "f", description: "d", parametersJson: schema, strict: true },
-      { type: "function" as const, name: "g", parametersJson: "null" },
+      functionTool({ description: "d", parametersJson: schema, strict: true }),
+      functionTool({ name: "g" }),
     ];
     const body = chatBody(
-      asking({ tools, toolChoice: { type: "function", name: "f" }, parallelToolCalls: false }),
+      asking({ tools, toolChoice: { type: "tool", tool: { type: "function", name: "f" } }, parallelToolCalls: false }),
       other,
     );
     expect(body).toContain(`"parameters":${schema}`);
@@ -246,7 +246,7 @@ describe("responses", () => {
   });
 
   test("tools and formats as they were written", () => {
-    const tools = [{ type: "function" as const, name: "f", parametersJson: schema }];
+    const tools = [functionTool({ parametersJson: schema })];
     const body = responsesBody(
       asking({
         tools,

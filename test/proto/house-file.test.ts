@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { houseSchema, loadHouse, loadLimits } from "@sluice/proto/runtime/house-file.js";
+import { houseSchema, loadEdge, loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { z } from "zod";
 import { root } from "../support/processes.ts";
 
@@ -76,9 +76,9 @@ limits: {body_bytes: 99999999999, typo: 1}
   });
 
   test("has limits of its own when it names none", () => {
-    expect(loadLimits(fileOf("providers: []"))).toMatchObject({ body_bytes: 33_554_432, streams_per_key: 64 });
-    expect(loadLimits(fileOf("limits: {streams_per_key: 7}"))).toMatchObject({ streams_per_key: 7 });
-    expect(() => loadLimits(fileOf("limits: {streams_per_key: 0}"))).toThrow(/streams_per_key/);
+    expect(loadEdge(fileOf("providers: []")).limits).toMatchObject({ body_bytes: 33_554_432, streams_per_key: 64 });
+    expect(loadEdge(fileOf("limits: {streams_per_key: 7}")).limits).toMatchObject({ streams_per_key: 7 });
+    expect(() => loadEdge(fileOf("limits: {streams_per_key: 0}"))).toThrow(/streams_per_key/);
   });
 
   test("is described by the JSON Schema beside the default file (npm run gen keeps it current)", () => {

@@ -6,6 +6,7 @@ import { ChatTranslator } from "./stream.ts";
 
 export const chat: Dialect = {
   path: "/chat/completions",
+  refusal: () => undefined,
   body: chatBody,
   open: (request, target, emit) => new ChatTranslator(request, target, emit),
   error: chatError,

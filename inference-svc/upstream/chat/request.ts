@@ -32,11 +32,16 @@ function samplers(request: TurnRequest): JsonObject {
 function tools(request: TurnRequest): JsonObject {
   if (request.tools.length === 0) return {};
   return {
-    tools: arrayJson(request.tools.map((tool) => ({ type: "function", function: new Verbatim(functionJson(tool)) }))),
+    tools: arrayJson(
+      functionsOf(request).map((tool) => ({ type: "function", function: new Verbatim(functionJson(tool)) })),
+    ),
     ...(request.toolChoice !== undefined && { tool_choice: toolChoice(request.toolChoice) }),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
+
+const functionsOf = (request: TurnRequest): readonly FunctionTool[] =>
+  request.tools.filter((tool) => tool.type === "function");
 
 const functionJson = (tool: FunctionTool): string =>
   objectJson({
@@ -47,7 +52,9 @@ const functionJson = (tool: FunctionTool): string =>
   });
 
 const toolChoice = (choice: ToolChoice): unknown =>
-  typeof choice === "string" ? choice : { type: "function", function: { name: choice.name } };
+  typeof choice === "string"
+    ? choice
+    : { type: "function", function: { name: choice.type === "tool" ? choice.tool.name : undefined } };
 
 function responseFormat(format: TextFormat): Verbatim | undefined {
   if (format.type === "text") return undefined;

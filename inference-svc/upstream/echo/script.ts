@@ -46,9 +46,12 @@ function textFor(request: TurnRequest, said: string): string {
 function toolFor(request: TurnRequest): FunctionTool | undefined {
   const choice = request.toolChoice ?? "auto";
   if (choice === "none") return undefined;
-  if (typeof choice === "object") return request.tools.find((tool) => tool.name === choice.name);
+  const functions = request.tools.filter((tool) => tool.type === "function");
+  if (typeof choice === "object") {
+    return choice.type === "tool" ? functions.find((tool) => tool.name === choice.tool.name) : functions[0];
+  }
   const answered = request.input.some((item) => item.type === "function_call_output");
-  return choice === "auto" && answered ? undefined : request.tools[0];
+  return choice === "auto" && answered ? undefined : functions[0];
 }
 
 function lastUserText(input: readonly InputItem[]): string {

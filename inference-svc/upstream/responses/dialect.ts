@@ -6,6 +6,7 @@ import { ResponsesTranslator } from "./stream.ts";
 
 export const responses: Dialect = {
   path: "/responses",
+  refusal: () => undefined,
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),
   error: responsesError,

@@ -1,5 +1,5 @@
 /** A turn as the body of POST /responses. */
-import type { FunctionTool, InputItem, TextFormat, TurnRequest } from "../../turn/request.ts";
+import type { FunctionTool, InputItem, TextFormat, ToolChoice, TurnRequest } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, Verbatim, arrayJson, objectJson } from "../json.ts";
 
@@ -46,11 +46,14 @@ function inputItem(item: InputItem): readonly JsonObject[] {
 function tools(request: TurnRequest): JsonObject {
   if (request.tools.length === 0) return {};
   return {
-    tools: arrayJson(request.tools.map(functionTool)),
-    tool_choice: request.toolChoice,
+    tools: arrayJson(request.tools.filter((tool) => tool.type === "function").map(functionTool)),
+    tool_choice: toolChoice(request.toolChoice),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
+
+const toolChoice = (choice: ToolChoice | undefined): unknown =>
+  typeof choice === "object" && choice.type === "tool" ? choice.tool : choice;
 
 const functionTool = (tool: FunctionTool): JsonObject => ({
   type: tool.type,

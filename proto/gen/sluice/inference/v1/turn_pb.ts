@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiqAgKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleSKBAQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDSLhBAoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIAEIHCgVldmVudCIaCglUdXJuU3RhcnQSDQoFbW9kZWwYASABKAkiLQoJSXRlbVN0YXJ0Eg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCJOCglUZXh0RGVsdGESDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRINCgVkZWx0YRgDIAEoCRIVCg1sb2dwcm9ic19qc29uGAQgASgMIi4KDkFyZ3VtZW50c0RlbHRhEg0KBWluZGV4GAEgASgNEg0KBWRlbHRhGAIgASgJIkIKCkFubm90YXRpb24SDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRIXCg9hbm5vdGF0aW9uX2pzb24YAyABKAwiKwoHSXRlbUVuZBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiIwoFRGVidWcSGgoSdXBzdHJlYW1fYm9keV9qc29uGAEgASgMIsQBCgdUdXJuRW5kEi8KBnN0YXR1cxgBIAEoDjIfLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXR1cxIZChFpbmNvbXBsZXRlX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2VIAIgBARIUCgxzZXJ2aWNlX3RpZXIYBCABKAkSHQoVc2VydmljZV9tZXRhZGF0YV9qc29uGAUgASgMQggKBl91c2FnZSpgCgpUdXJuU3RhdHVzEhsKF1RVUk5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVFVSTl9TVEFUVVNfQ09NUExFVEVEEAESGgoWVFVSTl9TVEFUVVNfSU5DT01QTEVURRACYgZwcm90bzM");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEihAoKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2wiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSKBAQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDSKVBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -223,6 +223,48 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
    * @generated from field: bool service_metadata = 29;
    */
   serviceMetadata: boolean;
+
+  /**
+   * auto or disabled; empty when unset.
+   *
+   * @generated from field: string truncation = 30;
+   */
+  truncation: string;
+
+  /**
+   * JSON: object of settings for image output, by the names of the provider; empty when unset.
+   *
+   * @generated from field: bytes image_config_json = 31;
+   */
+  imageConfigJson: Uint8Array;
+
+  /**
+   * Marks the last cacheable block as a place up to which the provider may cache.
+   *
+   * @generated from field: optional sluice.inference.v1.CacheControl cache_control = 32;
+   */
+  cacheControl?: CacheControl | undefined;
+
+  /**
+   * JSON: object; empty when unset.
+   *
+   * @generated from field: bytes prompt_cache_options_json = 33;
+   */
+  promptCacheOptionsJson: Uint8Array;
+
+  /**
+   * JSON: object for telemetry, never sent upstream; empty when unset.
+   *
+   * @generated from field: bytes trace_json = 34;
+   */
+  traceJson: Uint8Array;
+
+  /**
+   * JSON: array of stop conditions for server tools; empty when unset.
+   *
+   * @generated from field: bytes stop_server_tools_when_json = 35;
+   */
+  stopServerToolsWhenJson: Uint8Array;
 };
 
 /**
@@ -231,6 +273,27 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 0);
+
+/**
+ * A caching mark of type ephemeral.
+ *
+ * @generated from message sluice.inference.v1.CacheControl
+ */
+export type CacheControl = Message<"sluice.inference.v1.CacheControl"> & {
+  /**
+   * 5m or 1h; empty means 5m.
+   *
+   * @generated from field: string ttl = 1;
+   */
+  ttl: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CacheControl.
+ * Use `create(CacheControlSchema)` to create a new message.
+ */
+export const CacheControlSchema: GenMessage<CacheControl> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 1);
 
 /**
  * Tokens of one turn, summed over its attempts.
@@ -279,7 +342,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 1);
+  messageDesc(file_sluice_inference_v1_turn, 2);
 
 /**
  * One step of a turn.
@@ -342,7 +405,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
     case: "summaryDelta";
   } | {
     /**
-     * A piece of a function call's arguments.
+     * A piece of the text that a call carries.
      *
      * @generated from field: sluice.inference.v1.ArgumentsDelta arguments_delta = 7;
      */
@@ -380,6 +443,14 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
      */
     value: TurnEnd;
     case: "end";
+  } | {
+    /**
+     * An event of the provider that is passed on as it is.
+     *
+     * @generated from field: sluice.inference.v1.NativeEvent native = 12;
+     */
+    value: NativeEvent;
+    case: "native";
   } | { case: undefined; value?: undefined };
 };
 
@@ -388,7 +459,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 2);
+  messageDesc(file_sluice_inference_v1_turn, 3);
 
 /**
  * Who answers.
@@ -409,7 +480,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 3);
+  messageDesc(file_sluice_inference_v1_turn, 4);
 
 /**
  * The beginning of an output item.
@@ -437,7 +508,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 4);
+  messageDesc(file_sluice_inference_v1_turn, 5);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -479,10 +550,11 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 5);
+  messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
- * A piece of a JSON text.
+ * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
+ * input of a custom_tool_call, diff of an apply_patch_call, code of a code_interpreter_call.
  *
  * @generated from message sluice.inference.v1.ArgumentsDelta
  */
@@ -507,7 +579,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 7);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -542,7 +614,42 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 8);
+
+/**
+ * An event of a kind that only its provider knows: progress of a tool that the provider runs.
+ *
+ * @generated from message sluice.inference.v1.NativeEvent
+ */
+export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
+  /**
+   * Output index of the item that it belongs to; absent when it belongs to none.
+   *
+   * @generated from field: optional uint32 index = 1;
+   */
+  index?: number | undefined;
+
+  /**
+   * The event's type, such as response.web_search_call.searching.
+   *
+   * @generated from field: string type = 2;
+   */
+  type: string;
+
+  /**
+   * JSON: object of the payload without type, sequence_number, item_id and output_index.
+   *
+   * @generated from field: bytes payload_json = 3;
+   */
+  payloadJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.NativeEvent.
+ * Use `create(NativeEventSchema)` to create a new message.
+ */
+export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 9);
 
 /**
  * The end of an output item.
@@ -570,7 +677,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 10);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -591,7 +698,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
  * The end of a turn.
@@ -640,7 +747,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 12);
 
 /**
  * How a turn ended that did not fail.

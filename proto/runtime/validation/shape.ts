@@ -1,0 +1,268 @@
+/**
+ * Shapes of JSON values: one description that checks a value by hand-written code and prints itself as JSON Schema, so that the published
+ * document cannot say anything else than what is enforced.
+ */
+import { type JsonObject, isObject } from "./fields.ts";
+import type { Problems } from "./problems.ts";
+import { hasNul, isLongerThan, isWellFormed } from "./text.ts";
+
+/** JSON Schema, draft 2020-12. */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** Definitions by name, filled while a schema is printed. */
+export type Components = Map<string, JsonSchema>;
+
+export interface Shape {
+  /** Adds a problem for everything that is wrong; `path` is where the value stands in the request. */
+  check(value: unknown, path: string, problems: Problems): void;
+  schema(components: Components): JsonSchema;
+}
+
+export const child = (path: string, name: string | number): string => (path === "" ? `${name}` : `${path}.${name}`);
+
+/** Any JSON value. */
+export const anything: Shape = { check() {}, schema: () => ({}) };
+
+export interface StringLimits {
+  /** Unicode code points. */
+  readonly min?: number;
+  readonly max?: number;
+  /** What the text must match, and how a person says that. */
+  readonly pattern?: { readonly form: RegExp; readonly says: string };
+  /** By this text something is stored, found or compared: no NUL, no half of a surrogate pair. */
+  readonly identifier?: boolean;
+}
+
+export function string({ min = 0, max, pattern, identifier = false }: StringLimits = {}): Shape {
+  return {
+    check(value, path, problems) {
+      if (typeof value !== "string") return problems.add(path, "must be a string");
+      if (min > 0 && value.length < min) problems.add(path, `at least ${min} character${min === 1 ? "" : "s"}`);
+      if (max !== undefined && isLongerThan(value, max)) problems.add(path, `at most ${max} characters`);
+      if (pattern && !pattern.form.test(value)) problems.add(path, pattern.says);
+      if (!identifier) return;
+      if (hasNul(value)) problems.add(path, "must not contain NUL");
+      if (!isWellFormed(value)) problems.add(path, "must be well-formed Unicode");
+    },
+    schema: () => ({
+      type: "string",
+      ...(min > 0 && { minLength: min }),
+      ...(max !== undefined && { maxLength: max }),
+      ...(pattern && { pattern: pattern.form.source }),
+    }),
+  };
+}
+
+/** One of a few words. */
+export function word(...words: readonly string[]): Shape {
+  const allowed = new Set(words);
+  return {
+    check(value, path, problems) {
+      if (typeof value !== "string") problems.add(path, "must be a string");
+      else if (!allowed.has(value)) problems.add(path, `must be one of ${words.join(", ")}`);
+    },
+    schema: () => (words.length === 1 ? { type: "string", const: words[0] } : { type: "string", enum: words }),
+  };
+}
+
+export const boolean: Shape = {
+  check(value, path, problems) {
+    if (typeof value !== "boolean") problems.add(path, "must be true or false");
+  },
+  schema: () => ({ type: "boolean" }),
+};
+
+interface Range {
+  readonly min?: number;
+  readonly max?: number;
+  /** The limits themselves are outside. */
+  readonly above?: number;
+}
+
+const maxInt32 = 2_147_483_647;
+
+const rangeSchema = ({ min, max, above }: Range): JsonSchema => ({
+  ...(min !== undefined && { minimum: min }),
+  ...(max !== undefined && { maximum: max }),
+  ...(above !== undefined && { exclusiveMinimum: above }),
+});
+
+function checkRange(value: number, { min, max, above }: Range, path: string, problems: Problems): void {
+  if (above !== undefined && !(value > above)) problems.add(path, `must be above ${above}`);
+  if ((min === undefined || value >= min) && (max === undefined || value <= max)) return;
+  if (min === undefined) problems.add(path, `must be at most ${max}`);
+  else problems.add(path, max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`);
+}
+
+export const number = (range: Range = {}): Shape => ({
+  check(value, path, problems) {
+    if (typeof value !== "number") problems.add(path, "must be a number");
+    else checkRange(value, range, path, problems);
+  },
+  schema: () => ({ type: "number", ...rangeSchema(range) }),
+});
+
+/** Any spelling of a whole number that fits into 32 bits: 1, 1.0 and 1e0 are the same. */
+export const integer = (range: Range = {}): Shape => ({
+  check(value, path, problems) {
+    if (typeof value !== "number" || !Number.isInteger(value)) return problems.add(path, "must be an integer");
+    if (Math.abs(value) > maxInt32) return problems.add(path, `must be at most ${maxInt32}`);
+    checkRange(value, range, path, problems);
+  },
+  schema: () => ({ type: "integer", maximum: maxInt32, ...rangeSchema(range) }),
+});
+
+/** Null counts as unset. */
+export const nullable = (shape: Shape): Shape => ({
+  check(value, path, problems) {
+    if (value !== null) shape.check(value, path, problems);
+  },
+  schema: (components) => ({ anyOf: [shape.schema(components), { type: "null" }] }),
+});
+
+export interface ArrayLimits {
+  readonly min?: number;
+  readonly max?: number;
+  /** What one entry is called. */
+  readonly entry?: string;
+}
+
+export function array(of: Shape, { min = 0, max, entry = "entry" }: ArrayLimits = {}): Shape {
+  const plural = entry.endsWith("y") ? `${entry.slice(0, -1)}ies` : `${entry}s`;
+  return {
+    check(value, path, problems) {
+      if (!Array.isArray(value)) return problems.add(path, "must be an array");
+      if (value.length < min) problems.add(path, `at least ${min} ${min === 1 ? entry : plural}`);
+      if (max !== undefined && value.length > max) return problems.add(path, `at most ${max} ${plural}`);
+      for (let index = 0; index < value.length; index++) of.check(value[index], child(path, index), problems);
+    },
+    schema: (components) => ({
+      type: "array",
+      items: of.schema(components),
+      ...(min > 0 && { minItems: min }),
+      ...(max !== undefined && { maxItems: max }),
+    }),
+  };
+}
+
+/** String keys to values of one shape. */
+export const map = (of: Shape): Shape => ({
+  check(value, path, problems) {
+    if (!isObject(value)) return problems.add(path, "must be an object");
+    for (const key of Object.keys(value)) of.check(value[key], child(path, key.slice(0, 64)), problems);
+  },
+  schema: (components) => ({ type: "object", additionalProperties: of.schema(components) }),
+});
+
+export interface ObjectRules {
+  readonly required?: readonly string[];
+  /** Fields that nobody knows are problems; otherwise they are ignored. */
+  readonly strict?: boolean;
+  /** What several fields together must fulfil; JSON Schema does not show it, so a description should. */
+  readonly also?: (object: JsonObject, path: string, problems: Problems) => void;
+  readonly description?: string;
+}
+
+export interface ObjectShape extends Shape {
+  readonly fields: Readonly<Record<string, Shape>>;
+}
+
+export function object(fields: Readonly<Record<string, Shape>>, rules: ObjectRules = {}): ObjectShape {
+  const { required = [], strict = false, also, description } = rules;
+  const entries = Object.entries(fields);
+  const needed = new Set(required);
+  return {
+    fields,
+    check(value, path, problems) {
+      if (!isObject(value)) return problems.add(path, "must be an object");
+      for (const [name, shape] of entries) {
+        const field = value[name];
+        if (field !== undefined) shape.check(field, child(path, name), problems);
+        else if (needed.has(name)) problems.add(child(path, name), "required");
+      }
+      if (strict) checkUnknown(value, fields, path, problems);
+      also?.(value, path, problems);
+    },
+    schema: (components) => ({
+      type: "object",
+      ...(description !== undefined && { description }),
+      properties: Object.fromEntries(entries.map(([name, shape]) => [name, shape.schema(components)])),
+      ...(required.length > 0 && { required }),
+      ...(strict && { additionalProperties: false }),
+    }),
+  };
+}
+
+function checkUnknown(value: JsonObject, fields: Readonly<Record<string, Shape>>, path: string, problems: Problems) {
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(fields, name)) problems.add(child(path, name.slice(0, 64)), "unknown field");
+  }
+}
+
+export interface Tagged extends Shape {
+  readonly kinds: ReadonlyMap<string, Shape>;
+}
+
+/**
+ * Objects whose field `tag` says which of the kinds they are.
+ * @param untagged the kind of an object without the field, when there may be one
+ */
+export function tagged(
+  tag: string,
+  kinds: Readonly<Record<string, Shape>>,
+  untagged?: (object: JsonObject) => Shape | undefined,
+): Tagged {
+  const byKind = new Map(Object.entries(kinds));
+  return {
+    kinds: byKind,
+    check(value, path, problems) {
+      if (!isObject(value)) return problems.add(path, "must be an object");
+      const kind = value[tag];
+      if (kind === undefined) {
+        const shape = untagged?.(value);
+        return shape ? shape.check(value, path, problems) : problems.add(child(path, tag), "required");
+      }
+      if (typeof kind !== "string") return problems.add(child(path, tag), "must be a string");
+      const shape = byKind.get(kind);
+      if (shape) shape.check(value, path, problems);
+      else problems.add(child(path, tag), `unknown ${tag} ${kind.slice(0, 64)}`);
+    },
+    schema: (components) => ({ anyOf: [...new Set(byKind.values())].map((shape) => shape.schema(components)) }),
+  };
+}
+
+/** A string or something else: what the client most likely meant is told by the type of what it sent. */
+export const stringOr = (text: Shape, other: Shape, says: string): Shape => ({
+  check(value, path, problems) {
+    if (typeof value === "string") text.check(value, path, problems);
+    else if (typeof value === "object" && value !== null) other.check(value, path, problems);
+    else problems.add(path, says);
+  },
+  schema: (components) => ({ anyOf: [text.schema(components), other.schema(components)] }),
+});
+
+/** A definition of its own in the document. */
+export function named(name: string, shape: Shape): Shape {
+  return {
+    check: (value, path, problems) => shape.check(value, path, problems),
+    schema(components) {
+      if (!components.has(name)) {
+        // Held first, so that a shape may contain itself.
+        components.set(name, {});
+        components.set(name, shape.schema(components));
+      }
+      return { $ref: `#/components/schemas/${name}` };
+    },
+  };
+}
+
+/** A shape that refers to itself. */
+export const lazy = (shape: () => Shape): Shape => ({
+  check: (value, path, problems) => shape().check(value, path, problems),
+  schema: (components) => shape().schema(components),
+});
+
+export const described = (shape: Shape, description: string): Shape => ({
+  check: (value, path, problems) => shape.check(value, path, problems),
+  schema: (components) => ({ ...shape.schema(components), description }),
+});

@@ -1,7 +1,7 @@
 /** THE order of layers, outermost first, with the reason for each place. */
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
-import { noteCandidates } from "./routing/candidates.ts";
+import { type RefusalOf, noteCandidates } from "./routing/candidates.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import { fallback } from "./routing/fallback.ts";
 import { type Turn, compose } from "./turn/turn.ts";
@@ -14,14 +14,16 @@ export interface Parts {
   readonly log: Pick<Logger, "warn">;
 }
 
-export const buildTurn = ({ catalog, upstreams, log }: Parts): Turn =>
-  compose(
+export const buildTurn = ({ catalog, upstreams, log }: Parts): Turn => {
+  const refusalOf: RefusalOf = (endpoint, request) => upstreams.refusal(endpoint, request);
+  return compose(
     [
       // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
-      noteCandidates(catalog),
+      noteCandidates(catalog, refusalOf),
       // Refuses before anything leaves the house or costs money.
       inputGuardrail,
     ],
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-    fallback(catalog, (endpoint) => upstreams.turn(endpoint), log),
+    fallback(catalog, refusalOf, (endpoint) => upstreams.turn(endpoint), log),
   );
+};

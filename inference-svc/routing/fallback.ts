@@ -8,7 +8,7 @@ import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Batch, Turn } from "../turn/turn.ts";
-import { candidatesOf } from "./candidates.ts";
+import { type RefusalOf, candidatesOf } from "./candidates.ts";
 import type { Catalog, Endpoint } from "./catalog.ts";
 import { collected, withStart } from "./collect.ts";
 import { fitted } from "./needs.ts";
@@ -30,11 +30,11 @@ interface Failure {
 
 /** @param turnOf asks one endpoint, once */
 export const fallback =
-  (catalog: Catalog, turnOf: (endpoint: Endpoint) => Turn, log: Pick<Logger, "warn">): Turn =>
+  (catalog: Catalog, refusalOf: RefusalOf, turnOf: (endpoint: Endpoint) => Turn, log: Pick<Logger, "warn">): Turn =>
   async (request, scope) => {
     const failures: Failure[] = [];
     const refusedBy = new Set<string>();
-    for (const [index, endpoint] of candidatesOf(catalog, request).entries()) {
+    for (const [index, endpoint] of candidatesOf(catalog, request, refusalOf).entries()) {
       if (refusedBy.has(endpoint.model)) continue;
       throwIfAborted(scope.signal);
       try {
@@ -69,8 +69,9 @@ async function attempt(
 ): Promise<AsyncIterable<Batch>> {
   const note = (status: number) =>
     scope.trace.attempts.push({ provider: endpoint.providerName, model: endpoint.model, status });
+  scope.trace.losses = [];
   try {
-    const batches = await turn(fitted(request, endpoint), scope);
+    const batches = await turn(fitted(request, endpoint, scope.trace.losses), scope);
     const answer = request.stream ? withStart(endpoint.model, batches) : await collected(endpoint.model, batches);
     note(200);
     return answer;

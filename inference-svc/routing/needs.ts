@@ -1,6 +1,7 @@
 /** What a request demands of the model and of the endpoint; and what it merely wishes, which an endpoint that lacks it is not sent. */
 import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
 import type { TurnRequest } from "../turn/request.ts";
+import type { Loss } from "../turn/scope.ts";
 import type { Endpoint } from "./catalog.ts";
 
 export interface Need {
@@ -51,9 +52,8 @@ function inputModalities(request: TurnRequest): ReadonlySet<string> {
   return new Set(kinds.filter((kind) => kind !== undefined));
 }
 
-type Wish = "temperature" | "topP" | "topK" | "frequencyPenalty" | "presencePenalty" | "topLogprobs" | "reasoning";
-
-const wishes: readonly (readonly [parameter: string, field: Wish])[] = [
+/** By the name in supported_parameters, which is also the path in the request. */
+const wishes: readonly (readonly [parameter: string, field: keyof TurnRequest])[] = [
   ["temperature", "temperature"],
   ["top_p", "topP"],
   ["top_k", "topK"],
@@ -63,14 +63,18 @@ const wishes: readonly (readonly [parameter: string, field: Wish])[] = [
   ["reasoning", "reasoning"],
 ];
 
-/** Without the settings that the endpoint is declared not to know: it would answer 400 to them. */
-export function fitted(request: TurnRequest, endpoint: Endpoint): TurnRequest {
+/**
+ * Without the settings that the endpoint is declared not to know: it would answer 400 to them.
+ * @param losses gets what is left out
+ */
+export function fitted(request: TurnRequest, endpoint: Endpoint, losses: Loss[]): TurnRequest {
   const { supportedParameters } = endpoint;
   if (supportedParameters === undefined) return request;
   const lacking = wishes.filter(
     ([parameter, field]) => request[field] !== undefined && !has(supportedParameters, parameter),
   );
   if (lacking.length === 0) return request;
+  for (const [path] of lacking) losses.push({ path, reason: "the endpoint does not support it" });
   const fields = new Set<string>(lacking.map(([, field]) => field));
   return Object.fromEntries(Object.entries(request).filter(([field]) => !fields.has(field))) as unknown as TurnRequest;
 }

@@ -49,7 +49,7 @@ export class Trace {
   readonly attempts: Attempt[] = [];
   readonly stages: Stage[] = [];
   /** Of the last attempt. */
-  losses: readonly Loss[] = [];
+  losses: Loss[] = [];
   /** In the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
   /** Index into `candidates` of the one that committed. */

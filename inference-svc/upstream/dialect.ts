@@ -11,6 +11,8 @@ export interface Target {
   readonly tier: string;
   /** The vendor of the format itself serves: newer names of parameters, and 400 for unknown ones. */
   readonly original: boolean;
+  /** Absent when the operator does not say. */
+  readonly supportedParameters?: readonly string[];
 }
 
 /** Why a request cannot be said in a format at all. */

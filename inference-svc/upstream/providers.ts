@@ -3,13 +3,13 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Loss, Scope } from "../turn/scope.ts";
+import type { Scope } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { chat } from "./chat/dialect.ts";
 import { Connections } from "./connections.ts";
-import type { Dialect, Target } from "./dialect.ts";
-import { echo } from "./echo/turn.ts";
+import type { Dialect, Refusal, Target } from "./dialect.ts";
+import { echo, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { KeyRing } from "./keys.ts";
@@ -23,14 +23,21 @@ export interface Destination {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly tier: string;
+  readonly supportedParameters?: readonly string[];
 }
 
 export interface Upstreams {
+  /** Why the request cannot be said there at all. */
+  refusal(destination: Destination, request: TurnRequest): Refusal | undefined;
   /** The turn that asks exactly there, once. */
   turn(destination: Destination): Turn;
   /** Waits for running exchanges. */
   close(): Promise<void>;
 }
+
+type Provider = Omit<Upstreams, "close">;
+
+const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request) };
 
 const dialects: Readonly<Record<string, Dialect>> = { chat, responses };
 
@@ -40,11 +47,11 @@ const originalHost = "api.openai.com";
 /** @param version of the house, for the user agent */
 export function openUpstreams(providers: readonly ProviderSettings[], version: string): Upstreams {
   const opened: Connections[] = [];
-  const byId = new Map<string, (destination: Destination) => Turn>();
+  const byId = new Map<string, Provider>();
   for (const provider of providers) {
     const dialect = dialects[provider.dialect];
     if (dialect === undefined || provider.base_url === undefined) {
-      byId.set(provider.id, () => echo);
+      byId.set(provider.id, builtIn);
       continue;
     }
     const url = new URL(provider.base_url);
@@ -53,7 +60,8 @@ export function openUpstreams(providers: readonly ProviderSettings[], version: s
     byId.set(provider.id, httpProvider(provider, url, dialect, connections, `sluice/${version}`));
   }
   return {
-    turn: (destination) => byId.get(destination.provider)?.(destination) ?? unknownProvider(destination),
+    turn: (destination) => byId.get(destination.provider)?.turn(destination) ?? unknownProvider(destination),
+    refusal: (destination, request) => byId.get(destination.provider)?.refusal(destination, request),
     close: async () => void (await Promise.all(opened.map((connections) => connections.close()))),
   };
 }
@@ -68,7 +76,7 @@ function httpProvider(
   dialect: Dialect,
   connections: Connections,
   userAgent: string,
-) {
+): Provider {
   const keys = new KeyRing(provider.api_keys ?? []);
   const path = `${url.pathname.replace(/\/$/, "")}${dialect.path}${url.search}`;
   const original = url.hostname === originalHost;
@@ -100,12 +108,17 @@ function httpProvider(
     });
   }
 
-  return (destination: Destination): Turn => {
-    const target: Target = { upstreamModel: destination.upstreamModel, tier: destination.tier, original };
+  const targetOf = ({ upstreamModel, tier, supportedParameters }: Destination): Target => ({
+    upstreamModel,
+    tier,
+    original,
+    ...(supportedParameters && { supportedParameters }),
+  });
+
+  function turn(destination: Destination): Turn {
+    const target = targetOf(destination);
     return async (request, scope) => {
-      const losses: Loss[] = [];
-      const body = dialect.body(request, target, (path, reason) => losses.push({ path, reason }));
-      scope.trace.losses = losses;
+      const body = dialect.body(request, target, (path, reason) => scope.trace.losses.push({ path, reason }));
       const debug = request.echoUpstreamBody && request.stream;
       const first = debug ? [{ type: "debug" as const, bodyJson: redacted(body) }] : [];
       for (let again = true; ; again = false) {
@@ -125,7 +138,9 @@ function httpProvider(
         }
       }
     };
-  };
+  }
+
+  return { turn, refusal: (destination, request) => dialect.refusal(request, targetOf(destination)) };
 }
 
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);

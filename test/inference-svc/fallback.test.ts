@@ -16,10 +16,10 @@ beforeEach(async () => {
     startUpstream([chatStream("second")]),
     startUpstream([chatStream("third")]),
   ]);
-  const provider = (id: string, name: string, upstream: Upstream) => ({
+  const provider = (id: string, name: string, upstream: Upstream, dialect = "chat") => ({
     id,
     name,
-    dialect: "chat",
+    dialect,
     base_url: `${upstream.url}/v1`,
   });
   const acme = (more: object = {}) => ({ provider: "acme", ...more });
@@ -29,6 +29,7 @@ beforeEach(async () => {
         provider("acme", "Acme", first),
         provider("borealis", "Borealis", second),
         provider("corona", "Corona", third),
+        provider("delphi", "Delphi", third, "responses"),
       ],
       models: [
         { id: "acme/large-2", endpoints: [acme(), { provider: "borealis" }] },
@@ -40,6 +41,7 @@ beforeEach(async () => {
             { provider: "borealis", supported_parameters: ["tools", "structured_outputs"] },
           ],
         },
+        { id: "mixed", endpoints: [acme(), { provider: "delphi" }] },
         { id: "no-tools", endpoints: [acme({ supported_parameters: [] })] },
         {
           id: "painter",
@@ -206,6 +208,35 @@ describe("who can serve at all", () => {
     expect(first.requests).toHaveLength(0);
   });
 
+  const search = { type: "hosted", kind: "web_search", spelling: "web_search", json: '{"type":"web_search"}' } as const;
+  const refusal = "no provider of this model runs tools of type web_search";
+
+  test("what no endpoint can be told is the caller's: the path and the reason", async () => {
+    const { fault } = await run(
+      engine.turn,
+      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), search] }),
+    );
+    expect([fault?.status, fault?.reason, fault?.message, fault?.metadata]).toEqual([
+      400,
+      FaultReason.INVALID_REQUEST,
+      `tools.1: ${refusal}`,
+      { error_type: "invalid_request", param: "tools.1", issues: [{ path: "tools.1", message: refusal }] },
+    ]);
+    expect(first.requests).toHaveLength(0);
+  });
+
+  test("an endpoint that cannot be told is no candidate", async () => {
+    const asked = newScope();
+    await run(engine.turn, asking({ models: ["mixed"], tools: [search] }), asked);
+    expect(asked.scope.trace.candidates).toEqual([{ provider: "Delphi", model: "mixed" }]);
+    expect([first.requests.length, third.requests.length]).toEqual([0, 1]);
+  });
+
+  test("a filter that knows nothing of the format stays 404", async () => {
+    const { fault } = await run(engine.turn, asking({ models: ["no-tools"], tools: [search] }));
+    expect([fault?.status, fault?.reason]).toEqual([404, FaultReason.NO_ENDPOINTS]);
+  });
+
   test("a model that cannot is passed over for one that can", async () => {
     const { events } = await run(engine.turn, asking({ models: ["no-tools", "corona/small"], tools }));
     expect(textOf(events)).toBe("third");
@@ -215,11 +246,20 @@ describe("who can serve at all", () => {
     expect(textOf((await run(engine.turn, asking({ models: ["limited"], tools }))).events)).toBe("second");
   });
 
-  test("settings that an endpoint does not know are not sent to it", async () => {
+  test("settings that an endpoint does not know are not sent to it, and the receipt says so", async () => {
+    const asked = newScope();
     await run(
       engine.turn,
       asking({ models: ["limited"], temperature: 1, topP: 0.5, reasoning: { effort: "low" }, maxOutputTokens: 5 }),
+      asked,
     );
+    expect(serviceMetadata(asked.scope.trace, { requested: "limited", region: "local" }).params).toEqual({
+      policy_generation: 7,
+      not_sent: [
+        { path: "top_p", reason: "the endpoint does not support it" },
+        { path: "reasoning", reason: "the endpoint does not support it" },
+      ],
+    });
     expect(first.requests[0]?.json).toMatchObject({ temperature: 1, max_tokens: 5 });
     for (const field of ["top_p", "reasoning_effort"]) expect(first.requests[0]?.json).not.toHaveProperty(field);
   });
@@ -278,6 +318,15 @@ describe("the receipt", () => {
       requested: "acme/large-2",
       strategy: "direct",
       summary: "available=2, selected=Borealis",
+    });
+  });
+
+  test("names what the endpoint that served was not told, not one before it", async () => {
+    first.script([error(503)]);
+    const asked = newScope();
+    await run(engine.turn, asking({ models: ["limited"], temperature: 1, topP: 0.5 }), asked);
+    expect(serviceMetadata(asked.scope.trace, parts).params).toMatchObject({
+      not_sent: [{ path: "temperature" }, { path: "top_p" }],
     });
   });
 

@@ -3,11 +3,20 @@ import { setTimeout as wait } from "node:timers/promises";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
+import type { Refusal } from "../dialect.ts";
 import { type ItemStatus, Output } from "../output.ts";
 import { type Line, inputTokens, scriptOf } from "./script.ts";
 
 /** About the pace of a hosted model. */
 const wordMs = 15;
+
+/** Runs nothing: a tool of a provider would be promised in vain. */
+export function echoRefusal(request: TurnRequest): Refusal | undefined {
+  const index = request.tools.findIndex((tool) => tool.type === "hosted");
+  const tool = request.tools[index];
+  if (tool?.type !== "hosted") return undefined;
+  return { path: `tools.${index}`, message: `the built-in model runs no tools of type ${tool.spelling}` };
+}
 
 export const echo: Turn = (request, scope) => {
   throwIfAborted(scope.signal);

@@ -10,7 +10,7 @@ import { root, run } from "./support/processes.ts";
  * lines before its own, never of its own line.
  */
 const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  proto: [["gen"], ["runtime"]],
+  proto: [["gen"], ["runtime"], ["contract"]],
   gateway: [["config", "http", "lane", "sse"], ["responses", "guardrails", "end-users", "models"], ["app"], ["main"]],
   "inference-svc": [
     ["config", "turn"],

@@ -231,6 +231,23 @@ export function tagged(
   };
 }
 
+/** The same where further kinds may come, of which nothing is known but that they have a tag. */
+export function openTagged(tag: string, kinds: Readonly<Record<string, Shape>>): Tagged {
+  const known = tagged(tag, kinds);
+  return {
+    kinds: known.kinds,
+    check(value, path, problems) {
+      const kind = isObject(value) ? value[tag] : undefined;
+      if (typeof kind !== "string" || known.kinds.has(kind)) known.check(value, path, problems);
+    },
+    schema(components) {
+      const other = { type: "string", not: { enum: [...known.kinds.keys()] } };
+      const rest = { type: "object", title: "Other kinds", properties: { [tag]: other }, required: [tag] };
+      return { anyOf: [...(known.schema(components)["anyOf"] as JsonSchema[]), rest] };
+    },
+  };
+}
+
 /** A string or something else: what the client most likely meant is told by the type of what it sent. */
 export const stringOr = (text: Shape, other: Shape, says: string): Shape => ({
   check(value, path, problems) {

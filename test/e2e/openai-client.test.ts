@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
+import { zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
+import { z } from "zod";
 import { type House, startHouse } from "../support/house.ts";
 
 const weather = {
@@ -14,6 +16,28 @@ const weather = {
   },
   strict: true,
 };
+
+const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]), radius_km: z.number() });
+
+/** Asks until the model has no more calls, as an application does. */
+async function converse(client: OpenAI, question: string, streamed: boolean): Promise<OpenAI.Responses.Response[]> {
+  const input: OpenAI.Responses.ResponseInput = [{ role: "user", content: question }];
+  const answers: OpenAI.Responses.Response[] = [];
+  for (;;) {
+    const request = { model: "sluice/echo", input, tools: [weather] };
+    const answer = streamed
+      ? await client.responses.stream(request).finalResponse()
+      : await client.responses.create(request);
+    answers.push(answer);
+    const outputs = answer.output.flatMap((item) =>
+      item.type === "function_call"
+        ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "clear sky" }]
+        : [],
+    );
+    if (outputs.length === 0) return answers;
+    input.push(...(answer.output as OpenAI.Responses.ResponseInputItem[]), ...outputs);
+  }
+}
 
 describe("the openai client with only its base URL and key changed", () => {
   let house: House;
@@ -64,36 +88,51 @@ describe("the openai client with only its base URL and key changed", () => {
     expect(final.output).toMatchObject(terminal as object);
   });
 
-  test("a tool round trip: the call's items go back unchanged with its output", async () => {
-    const question = { role: "user" as const, content: "Weather in Oslo?" };
-    const first = await client.responses.create({ model: "sluice/echo", input: [question], tools: [weather] });
-    const call = first.output.find((item) => item.type === "function_call");
-    if (call?.type !== "function_call") throw new Error(`no call in ${JSON.stringify(first.output)}`);
-    expect(Object.keys(JSON.parse(call.arguments) as object)).toEqual(["town"]);
-    const second = await client.responses.create({
-      model: "sluice/echo",
-      input: [
-        question,
-        ...first.output,
-        { type: "function_call_output", call_id: call.call_id, output: '{"sky":"clear"}' },
-      ] as OpenAI.Responses.ResponseInput,
-      tools: [weather],
-    });
-    expect(second.output.at(-1)?.type).toBe("message");
+  test.each([false, true])(
+    "a tool loop: items go back unchanged with the call's output (stream: %s)",
+    async (streamed) => {
+      const [first, second, ...more] = await converse(client, "Weather in Oslo?", streamed);
+      expect(more).toEqual([]);
+      expect(first?.output.map((item) => item.type)).toEqual(["function_call"]);
+      expect(second?.output_text).toContain("clear sky");
+    },
+  );
+
+  test("parse() of a structured answer, whole and streamed", async () => {
+    const request = { model: "sluice/echo", input: "A moon?", text: { format: zodTextFormat(Moon, "moon") } };
+    const whole = await client.responses.parse(request);
+    expect(Moon.parse(whole.output_parsed)).toMatchObject({ planet: "Mars" });
+    const streamed = await client.responses.stream(request).finalResponse();
+    expect(streamed.output_parsed).toEqual(whole.output_parsed);
   });
 
-  test("errors arrive as the client's own classes, with a message that names the field", async () => {
-    await expect(client.responses.create({ model: "sluice/echo", input: "x", temperature: 3 })).rejects.toMatchObject({
-      status: 400,
-      message: expect.stringContaining("temperature"),
+  test("parse() of a function's arguments", async () => {
+    const landing = zodResponsesFunction({ name: "land", parameters: Moon });
+    const response = await client.responses.parse({ model: "sluice/echo", input: "Land.", tools: [landing] });
+    const [call] = response.output;
+    expect(call).toMatchObject({ type: "function_call", name: "land", status: "completed" });
+    expect(Moon.parse(call?.type === "function_call" ? call.parsed_arguments : null)).toMatchObject({ planet: "Mars" });
+  });
+
+  test("a refusal is a part of its own kind", async () => {
+    const { output } = await client.responses.stream({ model: "sluice/echo", input: "refuse: this" }).finalResponse();
+    expect(output).toMatchObject([{ type: "message", content: [{ type: "refusal", refusal: expect.any(String) }] }]);
+  });
+
+  test("an answer that is cut by max_output_tokens is incomplete and says why", async () => {
+    const stream = client.responses.stream({ model: "sluice/echo", input: "Count.", max_output_tokens: 3 });
+    expect(await stream.finalResponse()).toMatchObject({
+      status: "incomplete",
+      incomplete_details: { reason: "max_output_tokens" },
+      usage: { output_tokens: 3 },
     });
-    const stranger = new OpenAI({ baseURL: house.baseUrl, apiKey: "sk-unknown", maxRetries: 0 });
-    await expect(stranger.responses.create({ model: "sluice/echo", input: "x" })).rejects.toBeInstanceOf(
-      OpenAI.AuthenticationError,
-    );
-    await expect(client.responses.create({ model: "nobody/nothing", input: "x" })).rejects.toBeInstanceOf(
-      OpenAI.BadRequestError,
-    );
+  });
+
+  test("a wrong field is a BadRequestError that names it, and so is an unknown model", async () => {
+    const hot = client.responses.create({ model: "sluice/echo", input: "x", temperature: 3 });
+    await expect(hot).rejects.toMatchObject({ status: 400, message: expect.stringContaining("temperature") });
+    const unknown = client.responses.create({ model: "nobody/nothing", input: "x" });
+    await expect(unknown).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
   test("models.list() shows the catalogue", async () => {

@@ -38,6 +38,18 @@ export class Output {
     });
   }
 
+  /** A call of a tool whose input is text. */
+  customCall(name: string, callId?: string, id?: string, extra: JsonObject = {}): CallWriter {
+    const head: OutputItem = {
+      ...extra,
+      type: "custom_tool_call",
+      id: id ?? newId("ctc_"),
+      call_id: callId ?? newId("call_"),
+      name,
+    };
+    return new CallWriter(this.#emit, this.#count++, head, "input");
+  }
+
   /** An item that passes whole. */
   other(item: OutputItem): OtherWriter {
     return new OtherWriter(this.#emit, this.#count++, item);
@@ -148,23 +160,27 @@ export class CallWriter {
   readonly #emit: Emit;
   readonly #index: number;
   readonly #head: OutputItem;
-  argumentsJson = "";
+  readonly #field: string;
+  /** What the call carries so far: JSON arguments, or the input of a custom tool. */
+  carried = "";
 
-  constructor(emit: Emit, index: number, head: OutputItem) {
+  /** @param field of the item that holds what the call carries */
+  constructor(emit: Emit, index: number, head: OutputItem, field = "arguments") {
     this.#emit = emit;
     this.#index = index;
     this.#head = head;
-    emit({ type: "item.start", index, item: { ...head, arguments: "", status: "in_progress" } });
+    this.#field = field;
+    emit({ type: "item.start", index, item: { ...head, [field]: "", status: "in_progress" } });
   }
 
   arguments(delta: string): void {
     if (delta === "") return;
-    this.argumentsJson += delta;
+    this.carried += delta;
     this.#emit({ type: "arguments.delta", index: this.#index, delta });
   }
 
   end(status: ItemStatus, extra: JsonObject = {}): void {
-    const item = { ...extra, ...this.#head, arguments: this.argumentsJson, status };
+    const item = { ...extra, ...this.#head, [this.#field]: this.carried, status };
     this.#emit({ type: "item.end", index: this.#index, item });
   }
 }

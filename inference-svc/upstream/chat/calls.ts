@@ -50,13 +50,13 @@ export function chatCalls(output: Output) {
   /** Ends the calls that say all they can; those whose arguments are not whole yet stay open beside the next item. */
   function endWhole(): void {
     for (const call of calls)
-      if (!call.ended && call.writer && isJson(call.writer.argumentsJson)) finish(call, "completed");
+      if (!call.ended && call.writer && isJson(call.writer.carried)) finish(call, "completed");
   }
 
   function finish(call: Call, status: ItemStatus): void {
     if (!call.writer) throw providerFailed("a tool call without a name");
     // Clients parse the arguments: for a call without any, some vendors send nothing where others send {}.
-    if (status === "completed" && call.writer.argumentsJson === "") call.writer.arguments("{}");
+    if (status === "completed" && call.writer.carried === "") call.writer.arguments("{}");
     call.writer.end(status);
     call.ended = true;
   }

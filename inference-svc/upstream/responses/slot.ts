@@ -145,7 +145,7 @@ function callReader(call: CallWriter): Reader {
       if (type === "response.function_call_arguments.delta") call.arguments(text(event.delta));
     },
     end(item, status) {
-      call.arguments(rest(call.argumentsJson, item.arguments));
+      call.arguments(rest(call.carried, item.arguments));
       call.end(status, item);
     },
   };

@@ -49,8 +49,7 @@ export function chatCalls(output: Output) {
 
   /** Ends the calls that say all they can; those whose arguments are not whole yet stay open beside the next item. */
   function endWhole(): void {
-    for (const call of calls)
-      if (!call.ended && call.writer && isJson(call.writer.carried)) finish(call, "completed");
+    for (const call of calls) if (!call.ended && call.writer && isJson(call.writer.carried)) finish(call, "completed");
   }
 
   function finish(call: Call, status: ItemStatus): void {

@@ -1,27 +1,14 @@
-/** One output item while it streams: its parts open, grow and close, and what was delivered is kept for the case of a failure. */
+/**
+ * One output item while it streams: its parts open, grow and close, and what was delivered is kept for the case of a failure.
+ *
+ * What comes too late, for a part or a text that is closed, is not shown: the item says it in the end.
+ */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
+import { type Part, type PartKind, openPart, partStem, partValue, textDone, textStem } from "./part.ts";
 
 /** Writes one event: its type, and the payload members without braces. */
 export type Emit = (type: string, payload: string) => void;
-
-type PartKind = "output_text" | "refusal" | "reasoning_text" | "summary_text";
-
-interface Part {
-  readonly kind: PartKind;
-  readonly index: number;
-  text: string;
-  readonly annotations: unknown[];
-  readonly logprobs: unknown[];
-}
-
-interface ItemJson {
-  readonly type: string;
-  readonly id: string;
-  readonly name?: string;
-  readonly arguments?: string;
-  readonly content?: readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[];
-  readonly summary?: readonly { readonly type: string; readonly text?: string }[];
-}
 
 export class OpenItem {
   readonly #index: number;
@@ -32,7 +19,10 @@ export class OpenItem {
   readonly #address: string;
   readonly #parts: Part[] = [];
   #open: Part | undefined;
-  #arguments = "";
+  /** The text that a call of this type carries. */
+  readonly #call: CallText | undefined;
+  #callText = "";
+  #callDone = false;
 
   constructor(index: number, itemJson: Uint8Array, emit: Emit) {
     this.#index = index;
@@ -40,10 +30,7 @@ export class OpenItem {
     this.#item = JSON.parse(this.#startJson) as ItemJson;
     this.#emit = emit;
     this.#address = `"item_id":${JSON.stringify(this.#item.id)},"output_index":${index}`;
-  }
-
-  get address(): string {
-    return this.#address;
+    this.#call = callTexts.get(this.#item.type);
   }
 
   added(): void {
@@ -53,34 +40,50 @@ export class OpenItem {
   /** A delta of an output_text part. */
   text({ part: index, delta, logprobsJson }: TextDelta): void {
     const part = this.#part("output_text", index);
+    if (!part) return;
     part.text += delta;
-    const logprobs = logprobsJson.length > 0 ? Buffer.from(logprobsJson).toString() : "[]";
-    if (logprobsJson.length > 0) part.logprobs.push(...(JSON.parse(logprobs) as unknown[]));
+    let logprobs = "[]";
+    if (logprobsJson.length > 0) {
+      logprobs = Buffer.from(logprobsJson).toString();
+      part.logprobs.push(...(JSON.parse(logprobs) as unknown[]));
+    }
     this.#emit(
       "response.output_text.delta",
-      `${this.#address},"content_index":${index},"delta":${JSON.stringify(delta)},"logprobs":${logprobs}`,
+      `${part.position},"delta":${JSON.stringify(delta)},"logprobs":${logprobs}`,
     );
   }
 
   /** A delta of any other kind of part. */
-  delta(kind: Exclude<PartKind, "output_text">, index: number, delta: string): void {
-    this.#part(kind, index).text += delta;
-    this.#emit(`response.${eventStem[kind]}.delta`, `${this.#position(kind, index)},"delta":${JSON.stringify(delta)}`);
+  delta(kind: PartKind, index: number, delta: string): void {
+    const part = this.#part(kind, index);
+    if (!part) return;
+    part.text += delta;
+    this.#emit(`${textStem[kind]}.delta`, `${part.position},"delta":${JSON.stringify(delta)}`);
   }
 
-  arguments(delta: string): void {
-    this.#arguments += delta;
-    this.#emit("response.function_call_arguments.delta", `${this.#address},"delta":${JSON.stringify(delta)}`);
+  /** A delta of the text that a call carries. */
+  callDelta(delta: string): void {
+    if (!this.#call || this.#callDone || delta === "") return;
+    this.#callText += delta;
+    this.#emit(this.#call.delta, `${this.#address},"delta":${JSON.stringify(delta)}`);
   }
 
   annotation({ part: index, annotationJson }: Annotation): void {
-    const json = Buffer.from(annotationJson).toString();
     const part = this.#part("output_text", index);
+    if (!part) return;
+    const json = Buffer.from(annotationJson).toString();
     const position = part.annotations.push(JSON.parse(json)) - 1;
     this.#emit(
       "response.output_text.annotation.added",
-      `${this.#address},"content_index":${index},"annotation_index":${position},"annotation":${json}`,
+      `${part.position},"annotation_index":${position},"annotation":${json}`,
     );
+  }
+
+  /** @param members of the payload beyond the address, without braces */
+  native(type: string, members: string): void {
+    // A call that is being run has said all that it carries.
+    if (this.#callText !== "" && !type.endsWith(".in_progress")) this.#closeCall();
+    this.#emit(type, members === "" ? this.#address : `${this.#address},${members}`);
   }
 
   /** The item is whole: whatever of it has not been shown yet is shown now. */
@@ -92,98 +95,76 @@ export class OpenItem {
       this.#complete(part.type as PartKind, index, part.refusal ?? part.text ?? "");
     }
     this.#close();
-    if (item.type === "function_call") this.#completeArguments(item);
+    if (this.#call) this.#completeCall(this.#call, item);
     this.#emit("response.output_item.done", `"output_index":${this.#index},"item":${json}`);
   }
 
   /** What was delivered of an item that will never be whole. */
   partialJson(): string {
-    const parts = (kinds: readonly PartKind[]) =>
-      this.#parts.filter((part) => kinds.includes(part.kind)).map((part) => partValue(part));
+    const parts = (summaries: boolean) =>
+      this.#parts.filter(({ kind }) => (kind === "summary_text") === summaries).map(partValue);
     const { type } = this.#item;
     return JSON.stringify({
       ...this.#item,
-      status: "incomplete",
-      ...(type === "reasoning" && { summary: parts(["summary_text"]) }),
-      ...((type === "message" || type === "reasoning") && {
-        content: parts(["output_text", "refusal", "reasoning_text"]),
-      }),
-      ...(type === "function_call" && { arguments: this.#arguments }),
+      status: unfinishedStatus[type] ?? "incomplete",
+      ...(type === "reasoning" && { summary: parts(true) }),
+      ...((type === "message" || type === "reasoning") && { content: parts(false) }),
+      ...(this.#callText !== "" && this.#call?.write(this.#item, this.#callText)),
     });
   }
 
-  #completeArguments(item: ItemJson): void {
-    const whole = item.arguments ?? "";
-    if (whole.length > this.#arguments.length && whole.startsWith(this.#arguments)) {
-      this.arguments(whole.slice(this.#arguments.length));
-    }
-    const name = JSON.stringify(item.name ?? "");
-    this.#emit(
-      "response.function_call_arguments.done",
-      `${this.#address},"name":${name},"arguments":${JSON.stringify(whole)}`,
-    );
+  #completeCall(call: CallText, item: ItemJson): void {
+    const whole = call.read(item);
+    if (this.#callText === "" && (whole === undefined || call.onlyStreamed)) return;
+    this.callDelta(rest(this.#callText, whole ?? ""));
+    this.#closeCall();
+  }
+
+  #closeCall(): void {
+    if (!this.#call || this.#callDone) return;
+    this.#callDone = true;
+    const { type, name = "" } = this.#item;
+    const named = type === "function_call" ? `,"name":${JSON.stringify(name)}` : "";
+    const { done, member } = this.#call;
+    this.#emit(done, `${this.#address}${named},"${member}":${JSON.stringify(this.#callText)}`);
   }
 
   #complete(kind: PartKind, index: number, whole: string): void {
-    const shown = this.#parts.find((part) => part.kind === kind && part.index === index);
-    if (shown && shown !== this.#open) return;
-    const text = this.#part(kind, index).text;
-    if (whole.length <= text.length || !whole.startsWith(text)) return;
-    const delta = whole.slice(text.length);
-    if (kind === "output_text") {
-      this.text({
-        $typeName: "sluice.inference.v1.TextDelta",
-        index: this.#index,
-        part: index,
-        delta,
-        logprobsJson: new Uint8Array(),
-      });
-    } else this.delta(kind, index, delta);
+    if (textStem[kind] === undefined) return;
+    const part = this.#part(kind, index);
+    const delta = part ? rest(part.text, whole) : "";
+    if (delta === "") return;
+    if (kind !== "output_text") return this.delta(kind, index, delta);
+    const $typeName = "sluice.inference.v1.TextDelta";
+    this.text({ $typeName, index: this.#index, part: index, delta, logprobsJson: new Uint8Array() });
   }
 
-  /** The part that takes the delta; another one that was open is closed first. */
-  #part(kind: PartKind, index: number): Part {
+  /** The part that takes the delta; another one that was open is closed first. Undefined when it is closed itself. */
+  #part(kind: PartKind, index: number): Part | undefined {
     const open = this.#open;
     if (open && open.kind === kind && open.index === index) return open;
+    const siblings = this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
+    if (index < siblings) return undefined;
+    // Clients append a part at "added" and find it by its number afterwards: an empty one that was left out has to be there.
+    for (let number = siblings; number <= index; number++) this.#begin(openPart(kind, number, this.#address));
+    return this.#open;
+  }
+
+  #begin(part: Part): void {
     this.#close();
-    const part: Part = { kind, index, text: "", annotations: [], logprobs: [] };
     this.#parts.push(part);
     this.#open = part;
-    const stem = kind === "summary_text" ? "response.reasoning_summary_part" : "response.content_part";
-    this.#emit(`${stem}.added`, `${this.#position(kind, index)},"part":${JSON.stringify(partValue(part))}`);
-    return part;
+    this.#emit(`${partStem(part.kind)}.added`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 
   #close(): void {
     const part = this.#open;
     if (!part) return;
     this.#open = undefined;
-    const position = this.#position(part.kind, part.index);
-    const text = JSON.stringify(part.text);
-    if (part.kind === "output_text") {
-      this.#emit("response.output_text.done", `${position},"text":${text},"logprobs":${JSON.stringify(part.logprobs)}`);
-    } else {
-      const member = part.kind === "refusal" ? "refusal" : "text";
-      this.#emit(`response.${eventStem[part.kind]}.done`, `${position},"${member}":${text}`);
-    }
-    const stem = part.kind === "summary_text" ? "response.reasoning_summary_part" : "response.content_part";
-    this.#emit(`${stem}.done`, `${position},"part":${JSON.stringify(partValue(part))}`);
-  }
-
-  #position(kind: PartKind, index: number): string {
-    return `${this.#address},"${kind === "summary_text" ? "summary_index" : "content_index"}":${index}`;
+    this.#emit(`${textStem[part.kind]}.done`, textDone(part));
+    this.#emit(`${partStem(part.kind)}.done`, `${part.position},"part":${JSON.stringify(partValue(part))}`);
   }
 }
 
-const eventStem = {
-  output_text: "output_text",
-  refusal: "refusal",
-  reasoning_text: "reasoning_text",
-  summary_text: "reasoning_summary_text",
-} as const;
-
-function partValue(part: Part): Record<string, unknown> {
-  if (part.kind === "refusal") return { type: "refusal", refusal: part.text };
-  if (part.kind !== "output_text") return { type: part.kind, text: part.text };
-  return { type: "output_text", text: part.text, annotations: part.annotations, logprobs: part.logprobs };
-}
+/** What the whole says beyond what was shown; nothing when it says something else. */
+const rest = (shown: string, whole: string): string => (whole.startsWith(shown) ? whole.slice(shown.length) : "");

@@ -4,18 +4,33 @@
  * Every method returns the text to write, whole events only: some clients drop an event that is cut between its data line and the
  * blank line. Deltas are written by template; only their text goes through JSON.stringify.
  */
-import type { NativeEvent, TextDelta, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type {
+  ItemEnd,
+  ItemStart,
+  NativeEvent,
+  TextDelta,
+  TurnEvent,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { OpenItem, type Emit } from "./item.ts";
 import type { ResponseObject } from "./object.ts";
 
 export const doneSentinel = "data: [DONE]\n\n";
 
+/** What a provider's own progress events are called; those of the ladder are not among them. */
+const nativeType = /^response\.(?!output_item\.|content_part\.)[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;
+
+const disorder = (what: string): Fault =>
+  new Fault(FaultReason.INTERNAL, "", { origin: FaultOrigin.INFERENCE, cause: new Error(what) });
+
 export class Ladder {
   readonly #response: ResponseObject;
+  /** By output index; those that have begun and not ended. */
   readonly #items = new Map<number, OpenItem>();
+  #begun = 0;
   #sequence = 0;
   #opened = false;
+  #over = false;
   #text = "";
 
   constructor(response: ResponseObject) {
@@ -28,6 +43,7 @@ export class Ladder {
     return this.#take();
   }
 
+  /** @throws Fault INTERNAL when the events cannot be a stream that clients can follow */
   events(events: readonly TurnEvent[]): string {
     for (const { event } of events) this.#step(event);
     return this.#take();
@@ -35,6 +51,8 @@ export class Ladder {
 
   /** response.failed, with what was begun as it stands. Everything after it is [DONE]. */
   failed(fault: Fault): string {
+    if (this.#over) return "";
+    this.#over = true;
     this.#open();
     const partial = new Map<number, string>();
     for (const [index, item] of this.#items) partial.set(index, item.partialJson());
@@ -43,6 +61,7 @@ export class Ladder {
   }
 
   #step(event: TurnEvent["event"]): void {
+    if (this.#over) return;
     this.#response.apply(event);
     if (event.case === "debug") {
       const body = Buffer.from(event.value.upstreamBodyJson).toString();
@@ -51,11 +70,8 @@ export class Ladder {
     if (event.case === "start" || event.case === undefined) return;
     this.#open();
     switch (event.case) {
-      case "itemStart": {
-        const item = new OpenItem(event.value.index, event.value.itemJson, this.#emit);
-        this.#items.set(event.value.index, item);
-        return item.added();
-      }
+      case "itemStart":
+        return this.#begin(event.value);
       case "textDelta":
         return this.#items.get(event.value.index)?.text(event.value);
       case "refusalDelta":
@@ -65,13 +81,11 @@ export class Ladder {
       case "summaryDelta":
         return this.#delta("summary_text", event.value);
       case "argumentsDelta":
-        return this.#items.get(event.value.index)?.arguments(event.value.delta);
+        return this.#items.get(event.value.index)?.callDelta(event.value.delta);
       case "annotation":
         return this.#items.get(event.value.index)?.annotation(event.value);
       case "itemEnd":
-        this.#items.get(event.value.index)?.done(event.value.itemJson);
-        this.#items.delete(event.value.index);
-        return;
+        return this.#finish(event.value);
       case "native":
         return this.#native(event.value);
       case "end":
@@ -79,19 +93,38 @@ export class Ladder {
     }
   }
 
+  /** Clients append an item at "added" and find it by its number afterwards: a gap would make them write into the wrong one. */
+  #begin({ index, itemJson }: ItemStart): void {
+    if (index !== this.#begun) throw disorder(`item ${index} begins after ${this.#begun} items`);
+    this.#begun++;
+    const item = new OpenItem(index, itemJson, this.#emit);
+    this.#items.set(index, item);
+    item.added();
+  }
+
+  #finish({ index, itemJson }: ItemEnd): void {
+    const item = this.#items.get(index);
+    if (!item) throw disorder(`item ${index} ends without being open`);
+    item.done(itemJson);
+    this.#items.delete(index);
+  }
+
   #delta(kind: "refusal" | "reasoning_text" | "summary_text", delta: TextDelta): void {
     this.#items.get(delta.index)?.delta(kind, delta.part, delta.delta);
   }
 
   #native({ index, type, payloadJson }: NativeEvent): void {
-    const payload = Buffer.from(payloadJson).toString().slice(1, -1);
-    const address = index === undefined ? "" : (this.#items.get(index)?.address ?? "");
-    this.#emit(type, address !== "" && payload !== "" ? `${address},${payload}` : address + payload);
+    if (!nativeType.test(type)) return;
+    const members = Buffer.from(payloadJson).toString().slice(1, -1);
+    if (index === undefined) this.#emit(type, members);
+    else this.#items.get(index)?.native(type, members);
   }
 
   #terminal(): void {
+    if (this.#items.size > 0) throw disorder(`the turn ends while ${this.#items.size} items are open`);
     const terminal = this.#response.terminal();
     if (!terminal) return;
+    this.#over = true;
     this.#emit(`response.${terminal.status}`, `"response":${terminal.json}`);
     this.#text += doneSentinel;
   }

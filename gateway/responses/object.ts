@@ -21,7 +21,7 @@ export class ResponseObject {
   /** Slug that serves. */
   #model: string;
   /** Finished items as JSON, by output index. */
-  readonly #output: string[] = [];
+  readonly #output: (string | undefined)[] = [];
   #end: TurnEnd | undefined;
 
   constructor(identity: ResponseIdentity) {
@@ -49,6 +49,7 @@ export class ResponseObject {
    */
   terminal(): { readonly status: "completed" | "incomplete"; readonly json: string } | undefined {
     if (!this.#end) return undefined;
+    if (this.#output.includes(undefined)) throw new Error("the turn ended without one of its items");
     const status = this.#end.status === TurnStatus.COMPLETED ? "completed" : "incomplete";
     return { status, json: this.#write({ status, output: this.#output, end: this.#end }) };
   }
@@ -60,7 +61,7 @@ export class ResponseObject {
     return this.#write({ status: "failed", output: output.filter((item) => item !== undefined), fault });
   }
 
-  #write(state: { status: string; output: readonly string[]; end?: TurnEnd; fault?: Fault }): string {
+  #write(state: { status: string; output: readonly (string | undefined)[]; end?: TurnEnd; fault?: Fault }): string {
     const { id, createdAt, echo } = this.#identity;
     const { end, fault } = state;
     const error = fault ? `{"code":"${fault.responseCode}","message":${JSON.stringify(fault.message)}}` : "null";

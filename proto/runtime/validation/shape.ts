@@ -48,9 +48,16 @@ export function string({ min = 0, max, pattern, identifier = false }: StringLimi
       type: "string",
       ...(min > 0 && { minLength: min }),
       ...(max !== undefined && { maxLength: max }),
-      ...(pattern && { pattern: pattern.form.source }),
+      ...patternSchema(pattern?.form.source, identifier),
     }),
   };
+}
+
+/** Halves of surrogate pairs need no pattern: no body with one is read. */
+function patternSchema(form: string | undefined, identifier: boolean): JsonSchema {
+  const withoutNul = "^[^\\u0000]*$";
+  if (!identifier) return form === undefined ? {} : { pattern: form };
+  return { pattern: withoutNul, ...(form !== undefined && { allOf: [{ pattern: form }] }) };
 }
 
 /** One of a few words. */
@@ -102,14 +109,23 @@ export const number = (range: Range = {}): Shape => ({
   schema: () => ({ type: "number", ...rangeSchema(range) }),
 });
 
-/** Any spelling of a whole number that fits into 32 bits: 1, 1.0 and 1e0 are the same. */
+/** Any spelling of a whole number: 1, 1.0 and 1e0 are the same. It fits into 32 bits where its range says nothing else. */
 export const integer = (range: Range = {}): Shape => ({
   check(value, path, problems) {
     if (typeof value !== "number" || !Number.isInteger(value)) return problems.add(path, "must be an integer");
-    if (Math.abs(value) > maxInt32) return problems.add(path, `must be at most ${maxInt32}`);
+    if (range.max === undefined && value > maxInt32) return problems.add(path, `must be at most ${maxInt32}`);
+    if (range.min === undefined && value < -maxInt32) return problems.add(path, `must be at least ${-maxInt32}`);
     checkRange(value, range, path, problems);
   },
-  schema: () => ({ type: "integer", maximum: maxInt32, ...rangeSchema(range) }),
+  schema: () => ({ type: "integer", ...rangeSchema({ min: -maxInt32, max: maxInt32, ...range }) }),
+});
+
+/** Exactly this value. */
+export const constant = (only: number | boolean): Shape => ({
+  check(value, path, problems) {
+    if (value !== only) problems.add(path, `must be ${only}`);
+  },
+  schema: () => ({ type: typeof only === "boolean" ? "boolean" : "number", const: only }),
 });
 
 /** Null counts as unset. */

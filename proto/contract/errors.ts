@@ -1,0 +1,124 @@
+/** Error bodies: one form for every status, and what each status may say in its metadata. */
+import { Fault, FaultReason } from "../runtime/fault.ts";
+import {
+  type Shape,
+  anything,
+  array,
+  boolean,
+  constant,
+  described,
+  integer,
+  named,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../runtime/validation/shape.ts";
+import { outputItem } from "./output.ts";
+import { serviceMetadata } from "./service-metadata.ts";
+
+/** Every failure that has a reason, as a client sees it. */
+const faults = Object.values(FaultReason)
+  .filter((reason): reason is FaultReason => typeof reason === "number" && reason !== FaultReason.UNSPECIFIED)
+  .map((reason) => new Fault(reason));
+
+const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(values)];
+
+export const errorStatuses: readonly number[] = distinct(faults.map(({ status }) => status)).sort((a, b) => a - b);
+
+export const errorType = named(
+  "ErrorType",
+  described(word(...distinct(faults.map((fault) => fault.errorType)).sort()), "What kind of failure it is."),
+);
+
+const issue = object(
+  {
+    path: described(string(), "Field of the request, such as `input.0.content.1.image_url`."),
+    message: described(string(), "What is wrong with it, naming the limit."),
+  },
+  { required: ["path", "message"] },
+);
+
+const previousError = object(
+  {
+    provider: described(string(), "Name of the provider."),
+    code: described(string(), "Kind of failure."),
+    status: described(integer(), "HTTP status that it would have been answered with."),
+  },
+  { required: ["provider", "code", "status"] },
+);
+
+const ruleVerdict = object(
+  {
+    probability: described(number({ min: 0, max: 1 }), "How likely it is that the rule is broken."),
+    broken: described(boolean, "Whether that reaches the threshold."),
+  },
+  { required: ["probability", "broken"] },
+);
+
+const judgedCall = object(
+  {
+    call: described(integer({ min: 1 }), "Number of the provider call, counted from 1."),
+    outcome: described(word("allowed", "blocked", "unavailable"), "What came of the evaluation."),
+    rules: described(array(ruleVerdict), "One verdict for each rule, in the order of the request."),
+    reason: described(string(), "Why there is no verdict."),
+  },
+  { required: ["call", "outcome"] },
+);
+
+export const alignment = named(
+  "Alignment",
+  object(
+    {
+      calls: described(array(judgedCall), "Every provider call whose answer was evaluated."),
+      rejected: described(array(outputItem), "The answer that was withheld."),
+    },
+    { required: ["calls"], description: "What the alignment plugin decided." },
+  ),
+);
+
+const errorMetadata = object(
+  {
+    error_type: errorType,
+    param: described(string(), "The first field that is wrong."),
+    issues: described(array(issue), "All fields that are wrong, at most 20."),
+    patterns: described(array(string()), "Rules of the guardrail that matched."),
+    provider_code: described(string(), "The provider's own name for the failure."),
+    previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),
+    alignment,
+  },
+  { description: "What is known beyond the message." },
+);
+
+/** @param status the code that the body must repeat */
+const errorBody = (status: Shape): Shape =>
+  object(
+    {
+      error: object(
+        {
+          code: described(status, "The HTTP status."),
+          message: described(string({ min: 1 }), "What went wrong, for a person."),
+          metadata: nullable(errorMetadata),
+        },
+        { required: ["code", "message"] },
+      ),
+      service_metadata: described(
+        nullable(serviceMetadata),
+        "How the request was routed until it failed, when `X-Service-Metadata: enabled` asked for it.",
+      ),
+      usage: described(anything, "Tokens of answers that were withheld."),
+      user_id: described(nullable(string()), "The account that asked."),
+    },
+    { required: ["error"] },
+  );
+
+/** The body of a status. */
+export const errorOf = (status: number): Shape => named(`Error${status}`, errorBody(constant(status)));
+
+/** The text that a status has by default. */
+export const messageOf = (status: number): string => (faults.find((fault) => fault.status === status) as Fault).message;
+
+/** The value of `error_type` that belongs to a status first of all. */
+export const errorTypeOf = (status: number): string =>
+  (faults.find((fault) => fault.status === status) as Fault).errorType;

@@ -1,25 +1,22 @@
 /** PATCH /end-users/{user}: the registration state of an end user. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
+import { endUserChange, endUserName } from "@sluice/proto/contract/administration.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
-import { z } from "zod";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { administration, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
 
 const bodyLimitBytes = 4_096;
 const timeoutMs = 5_000;
 
-const change = z.strictObject({ is_active: z.boolean("required, true or false") });
-
 export const updateEndUser = administration(async ({ admin, token }, caller, request) => {
   const user = userOf(rawPath(request));
-  const { is_active: isActive } = await readObject(request, bodyLimitBytes, change);
+  const body = (await readObject(request, bodyLimitBytes, endUserChange)) as { is_active: boolean };
   const method = EndUserService.method.updateEndUser;
-  const input = create(method.input, { user, isActive });
+  const input = create(method.input, { user, isActive: body.is_active });
   const { endUser } = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
   if (!endUser?.createdAt || !endUser.updatedAt) throw new Fault(FaultReason.INTERNAL);
   return {
@@ -42,9 +39,7 @@ function userOf(raw: string): string {
   if (user === "." || user === "..") {
     throw notFound("The end users . and .. cannot be addressed by path; use the filter of the end-user list");
   }
-  const problems = new Problems();
-  checkEndUser("user", user, problems);
-  problems.throwIfAny();
+  checked((problems) => endUserName.check(user, "user", problems));
   return user;
 }
 

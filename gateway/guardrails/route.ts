@@ -1,11 +1,10 @@
 /** POST /guardrails/{id}/assignments/keys and …/remove: which keys a guardrail holds for. */
 import { create } from "@bufbuild/protobuf";
 import type { IncomingMessage } from "node:http";
+import { keyHashes } from "@sluice/proto/contract/administration.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { hasNul } from "@sluice/proto/runtime/validation/text.js";
-import { z } from "zod";
 import { administration, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
 
@@ -13,14 +12,6 @@ import { decodeSegment, rawPath } from "../http/path.ts";
 const bodyLimitBytes = 262_144;
 /** A bulk operation answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
 const timeoutMs = 10_000;
-
-const hash = z
-  .string("must be a string")
-  .min(1, "at least 1 character")
-  .refine((text) => !hasNul(text), "must not contain NUL");
-const keyHashes = z.strictObject({
-  key_hashes: z.array(hash, "must be an array").min(1, "at least 1 element").max(500, "at most 500 elements"),
-});
 
 export const assignKeys = administration(async ({ admin, token, access }, caller, request) => {
   const method = GuardrailService.method.assignKeys;
@@ -40,8 +31,8 @@ export const unassignKeys = administration(async ({ admin, token, access }, call
 
 async function listed(request: IncomingMessage): Promise<{ guardrailId: string; keyHashes: string[] }> {
   const guardrailId = guardrailOf(rawPath(request));
-  const body = await readObject(request, bodyLimitBytes, keyHashes);
-  return { guardrailId, keyHashes: body.key_hashes };
+  const { key_hashes } = (await readObject(request, bodyLimitBytes, keyHashes)) as { key_hashes: string[] };
+  return { guardrailId, keyHashes: key_hashes };
 }
 
 const path = /^\/api\/v1\/guardrails\/([^/]+)\/assignments\/keys(?:\/remove)?$/;

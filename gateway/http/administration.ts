@@ -5,8 +5,8 @@ import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { z } from "zod";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { readBody } from "./body.ts";
 
 export interface AdministrationParts {
@@ -64,18 +64,11 @@ export function administrationFault(fault: Fault): Fault {
   }
 }
 
-/** Reads a body and checks it by its schema. @throws Fault INVALID_REQUEST with every problem and its path */
-export async function readObject<Schema extends z.ZodType>(
-  request: IncomingMessage,
-  limitBytes: number,
-  schema: Schema,
-): Promise<z.infer<Schema>> {
+/** Reads a body and checks it by the shape that is published. @throws Fault INVALID_REQUEST with every problem and its path */
+export async function readObject(request: IncomingMessage, limitBytes: number, shape: Shape): Promise<unknown> {
   const body = await readBody(request, limitBytes);
   scanObject(body, "body");
-  const result = schema.safeParse(JSON.parse(body.toString("utf8")));
-  if (result.success) return result.data;
-  const problems = new Problems();
-  for (const { path, message } of result.error.issues) problems.add(path.join(".") || "body", message);
-  problems.throwIfAny();
-  throw new Fault(FaultReason.INTERNAL);
+  const value: unknown = JSON.parse(body.toString("utf8"));
+  checked((problems) => shape.check(value, "", problems));
+  return value;
 }

@@ -1,5 +1,6 @@
 /** Bodies and answers of the administration operations. */
-import { array, boolean, described, integer, named, object, string } from "../runtime/validation/shape.ts";
+import { type Shape, array, boolean, described, integer, named, object, string } from "../runtime/validation/shape.ts";
+import { checkEndUser } from "../runtime/validation/text.ts";
 
 /** Hashes have 64 digits; anything up to this is looked up and not found. */
 const keyHash = string({ min: 1, max: 1_024, identifier: true });
@@ -43,21 +44,32 @@ export const endUserChange = named(
   ),
 );
 
-const instant = (description: string) =>
-  described(
-    string({ pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, says: "must be an ISO 8601 time in UTC" } }),
-    description,
-  );
+/** A registered end user by its string: what can be stored once and found again. */
+export const endUserName: Shape = {
+  check(value, path, problems) {
+    if (typeof value === "string") checkEndUser(path, value, problems);
+    else problems.add(path, "must be a string");
+  },
+  schema: () => ({
+    type: "string",
+    minLength: 1,
+    maxLength: 512,
+    pattern: "^[^\\u0000]*$",
+    description:
+      "The string that requests carry as `user`: case-sensitive, without white space at its ends, never changed.",
+  }),
+};
+
+const time = string({
+  pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, says: "must be an ISO 8601 time in UTC" },
+});
 
 const endUser = object(
   {
-    user: described(
-      string({ min: 1, max: 512, identifier: true }),
-      "The string that requests carry as `user`. Case-sensitive, never changed.",
-    ),
+    user: endUserName,
     is_active: described(boolean, "Registration state."),
-    created_at: instant("When it was registered: ISO 8601, UTC."),
-    updated_at: instant("When it was last written: ISO 8601, UTC."),
+    created_at: described(time, "When it was registered: ISO 8601, UTC."),
+    updated_at: described(time, "When it was last written: ISO 8601, UTC."),
   },
   { required: ["user", "is_active", "created_at", "updated_at"], description: "A registered end user." },
 );

@@ -150,14 +150,14 @@ describe("bulk assignment", () => {
   });
 
   test.each<[unknown, string]>([
-    [{}, "key_hashes: must be an array"],
+    [{}, "key_hashes: required"],
     [{ key_hashes: "a" }, "key_hashes: must be an array"],
     [{ key_hashes: [] }, "key_hashes: at least 1 element"],
     [{ key_hashes: [""] }, "key_hashes.0: at least 1 character"],
     [{ key_hashes: ["a", 5] }, "key_hashes.1: must be a string"],
     [{ key_hashes: ["a\0"] }, "key_hashes.0: must not contain NUL"],
     [{ key_hashes: Array<string>(501).fill("a") }, "key_hashes: at most 500 elements"],
-    [{ key_hashes: ["a"], also: 1 }, /^body: Unrecognized key: "also"/ as never],
+    [{ key_hashes: ["a"], also: 1 }, "also: unknown field"],
     ['{"key_hashes":["a"],"key_hashes":["b"]}', 'body: duplicate key "key_hashes" at byte 20'],
     ['{"key_hashes":["\\ud800"]}', "body: lone surrogate at byte 16"],
     ["", "body: must not be empty"],
@@ -166,7 +166,7 @@ describe("bulk assignment", () => {
   ])("%.60j is 400", async (body, message) => {
     const answer = await assign(body);
     expect([answer.status, errorOf(answer).code]).toEqual([400, 400]);
-    expect(errorOf(answer).message).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
+    expect(errorOf(answer).message).toBe(message);
     expect(asked).toBeUndefined();
   });
 
@@ -248,10 +248,10 @@ describe("an end user", () => {
   });
 
   test.each([
-    ["{}", "is_active: required, true or false"],
-    ['{"is_active":null}', "is_active: required, true or false"],
-    ['{"is_active":"false"}', "is_active: required, true or false"],
-    ['{"is_active":true,"user":"x"}', 'body: Unrecognized key: "user"'],
+    ["{}", "is_active: required"],
+    ['{"is_active":null}', "is_active: must be true or false"],
+    ['{"is_active":"false"}', "is_active: must be true or false"],
+    ['{"is_active":true,"user":"x"}', "user: unknown field"],
     ['{"is_active":true,"is_active":false}', 'body: duplicate key "is_active" at byte 18'],
     [`{"is_active":true${" ".repeat(4_096)}}`, "Request payload too large: at most 4096 bytes"],
   ])("body %.40s is 400", async (body, message) => {

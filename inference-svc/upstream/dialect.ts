@@ -13,6 +13,10 @@ export interface Target {
   readonly original: boolean;
   /** Absent when the operator does not say. */
   readonly supportedParameters?: readonly string[];
+  /** Types of tools that the provider runs itself; absent when the operator does not say: then those of the format. */
+  readonly nativeTools?: ReadonlySet<string>;
+  /** The `format` of reasoning that the provider seals, such as openai-responses-v1; absent when nobody knows. */
+  readonly reasoningFormat?: string;
 }
 
 /** Why a request cannot be said in a format at all. */

@@ -13,6 +13,7 @@ import { echo, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { KeyRing } from "./keys.ts";
+import { reasoningFormatOf } from "./reasoning-format.ts";
 import { redacted } from "./redacted.ts";
 import { responses } from "./responses/dialect.ts";
 import { retryAfterMs } from "./retry-after.ts";
@@ -80,6 +81,8 @@ function httpProvider(
   const keys = new KeyRing(provider.api_keys ?? []);
   const path = `${url.pathname.replace(/\/$/, "")}${dialect.path}${url.search}`;
   const original = url.hostname === originalHost;
+  const nativeTools = provider.native_tools && new Set(provider.native_tools);
+  const reasoningFormat = reasoningFormatOf(url.hostname);
 
   function fault(head: AnswerHead, body: unknown): Fault {
     const hint = retryAfterMs(head.headers);
@@ -113,6 +116,8 @@ function httpProvider(
     tier,
     original,
     ...(supportedParameters && { supportedParameters }),
+    ...(nativeTools && { nativeTools }),
+    ...(reasoningFormat && { reasoningFormat: reasoningFormat(upstreamModel) }),
   });
 
   function turn(destination: Destination): Turn {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { chatBody } from "@sluice/inference-svc/upstream/chat/request.js";
-import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { asking, functionTool } from "./asking.js";
 
@@ -13,8 +12,6 @@ const chatOf = (request: Partial<TurnRequest>, target = other) =>
   JSON.parse(chatBody(asking(request), target)) as Record<string, unknown>;
 const messagesOf = (input: readonly InputItem[], target = other, more: Partial<TurnRequest> = {}) =>
   chatOf({ ...more, input }, target).messages;
-const responsesOf = (request: Partial<TurnRequest>, target = other) =>
-  JSON.parse(responsesBody(asking(request), target)) as Record<string, unknown>;
 
 const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
 const calls = (call_id: string, json: string): InputItem => ({
@@ -198,88 +195,5 @@ describe("chat settings", () => {
     expect(body).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":${schema}}}`,
     );
-  });
-});
-
-describe("responses", () => {
-  test("nothing that was not asked for, and nothing is stored", () => {
-    expect(responsesOf({})).toEqual({
-      model: "m",
-      input: [{ type: "message", role: "user", content: "Hi" }],
-      stream: true,
-      store: false,
-    });
-  });
-
-  test("settings", () => {
-    expect(
-      responsesOf(
-        {
-          instructions: "i",
-          maxOutputTokens: 16,
-          temperature: 0,
-          topP: 0.5,
-          topLogprobs: 2,
-          verbosity: "low",
-          promptCacheKey: "k",
-          topK: 3,
-          frequencyPenalty: 1,
-          reasoning: { effort: "low", summary: "auto" },
-          include: ["reasoning.encrypted_content"],
-          textFormat: { type: "json_object" },
-        },
-        { ...vendor, tier: "priority" },
-      ),
-    ).toEqual({
-      ...responsesOf({}),
-      instructions: "i",
-      max_output_tokens: 16,
-      temperature: 0,
-      top_p: 0.5,
-      top_logprobs: 2,
-      prompt_cache_key: "k",
-      reasoning: { effort: "low", summary: "auto" },
-      include: ["reasoning.encrypted_content"],
-      text: { format: { type: "json_object" }, verbosity: "low" },
-      service_tier: "priority",
-    });
-  });
-
-  test("tools and formats as they were written", () => {
-    const tools = [functionTool({ parametersJson: schema })];
-    const body = responsesBody(
-      asking({
-        tools,
-        toolChoice: "auto",
-        parallelToolCalls: true,
-        textFormat: { type: "json_schema", name: "n", schemaJson: schema },
-      }),
-      other,
-    );
-    expect(body).toContain(`"tools":[{"type":"function","name":"f","parameters":${schema},"strict":false}]`);
-    expect(body).toContain(`"text":{"format":{"type":"json_schema","name":"n","schema":${schema}}}`);
-  });
-
-  test("items pass, reasoning only as sealed text", () => {
-    const kept = [
-      say("user", [{ type: "input_image", image_url: "data:image/png;base64,AA", detail: "original" }]),
-      calls("a", "{}"),
-      answers("a", "1"),
-    ];
-    const sealed = {
-      type: "reasoning",
-      id: "r",
-      summary: [],
-      encrypted_content: "b64",
-      format: "unknown",
-      signature: null,
-      status: "completed",
-      content: [],
-    };
-    const open = { type: "reasoning", id: "r2", summary: [], content: [{ type: "reasoning_text", text: "x" }] };
-    expect(responsesOf({ input: [...kept, sealed, open] }).input).toEqual([
-      ...kept,
-      { type: "reasoning", id: "r", summary: [], encrypted_content: "b64" },
-    ]);
   });
 });

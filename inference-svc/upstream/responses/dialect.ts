@@ -1,12 +1,13 @@
 /** Any server that speaks the Responses format itself. */
 import type { Dialect } from "../dialect.ts";
 import { responsesError } from "./error.ts";
+import { responsesRefusal } from "./refusal.ts";
 import { responsesBody } from "./request.ts";
 import { ResponsesTranslator } from "./stream.ts";
 
 export const responses: Dialect = {
   path: "/responses",
-  refusal: () => undefined,
+  refusal: responsesRefusal,
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),
   error: responsesError,

@@ -1,12 +1,15 @@
 /** A turn as the body of POST /responses. */
-import type { FunctionTool, InputItem, TextFormat, ToolChoice, TurnRequest } from "../../turn/request.ts";
-import type { Target } from "../dialect.ts";
-import { type JsonObject, Verbatim, arrayJson, objectJson } from "../json.ts";
+import type { TextFormat, TurnRequest } from "../../turn/request.ts";
+import type { Lose, Target } from "../dialect.ts";
+import { type JsonObject, Verbatim, objectJson } from "../json.ts";
+import { inputItems } from "./items.ts";
+import { tools } from "./tools.ts";
+import { isVendor } from "./vendor.ts";
 
-export function responsesBody(request: TurnRequest, target: Target): string {
+export function responsesBody(request: TurnRequest, target: Target, lose: Lose): string {
   return objectJson({
     model: target.upstreamModel,
-    input: request.input.flatMap(inputItem),
+    input: inputItems(request.input, target, lose),
     instructions: request.instructions,
     stream: request.stream,
     // Nothing of the house's traffic is kept with a provider.
@@ -15,54 +18,50 @@ export function responsesBody(request: TurnRequest, target: Target): string {
     temperature: request.temperature,
     top_p: request.topP,
     top_logprobs: request.topLogprobs,
-    ...(target.original ? {} : ofOthers(request)),
-    ...tools(request),
+    ...tools(request, target, lose),
+    max_tool_calls: request.maxToolCalls,
+    truncation: request.truncation,
     text: textSettings(request),
-    reasoning: reasoning(request),
     ...(request.include.length > 0 && { include: request.include }),
     prompt_cache_key: request.promptCacheKey,
+    prompt_cache_options: verbatim(request.promptCacheOptionsJson),
+    ...(isVendor(target) ? ofVendor(request, lose) : ofOthers(request)),
     ...(target.tier !== "default" && { service_tier: target.tier }),
   });
 }
 
-/** The vendor of the format answers 400 to these. */
+const verbatim = (json: string | undefined): Verbatim | undefined =>
+  json === undefined ? undefined : new Verbatim(json);
+
+/** All that the contract has beyond the vendor's format, for servers that ignore what they do not know. */
 const ofOthers = (request: TurnRequest): JsonObject => ({
   top_k: request.topK,
   frequency_penalty: request.frequencyPenalty,
   presence_penalty: request.presencePenalty,
+  reasoning: reasoning(request, { max_tokens: request.reasoning?.maxTokens }),
+  cache_control: request.cacheControl && { type: "ephemeral", ttl: request.cacheControl.ttl },
+  image_config: verbatim(request.imageConfigJson),
+  ...(request.outputModalities.length > 0 && { modalities: request.outputModalities }),
 });
 
-/**
- * Reasoning goes back only as the provider's own sealed text: an id alone would point to something that is not stored, and readable reasoning
- * is an output. `format` and `signature` are not part of the provider's form.
- */
-function inputItem(item: InputItem): readonly JsonObject[] {
-  if (item.type !== "reasoning") return [item];
-  if (typeof item.encrypted_content !== "string" || item.encrypted_content === "") return [];
-  const { type, id, summary, encrypted_content } = item;
-  return [{ type, id, summary: summary ?? [], encrypted_content }];
-}
-
-function tools(request: TurnRequest): JsonObject {
-  if (request.tools.length === 0) return {};
-  return {
-    tools: arrayJson(request.tools.filter((tool) => tool.type === "function").map(functionTool)),
-    tool_choice: toolChoice(request.toolChoice),
-    parallel_tool_calls: request.parallelToolCalls,
+/** The vendor answers 400 to names that its reference of POST /responses does not list. */
+function ofVendor(request: TurnRequest, lose: Lose): JsonObject {
+  const unknown: Readonly<Record<string, unknown>> = {
+    top_k: request.topK,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+    "reasoning.max_tokens": request.reasoning?.maxTokens,
+    // It caches prefixes by itself; prompt_cache_breakpoint on a part is its mark.
+    cache_control: request.cacheControl,
+    image_config: request.imageConfigJson,
+    // Text is what it gives unasked; images come from a tool.
+    modalities: request.outputModalities.find((modality) => modality !== "text"),
   };
+  for (const [path, value] of Object.entries(unknown)) {
+    if (value !== undefined) lose(path, "the provider does not know it");
+  }
+  return { reasoning: reasoning(request, {}), safety_identifier: request.identityHash };
 }
-
-const toolChoice = (choice: ToolChoice | undefined): unknown =>
-  typeof choice === "object" && choice.type === "tool" ? choice.tool : choice;
-
-const functionTool = (tool: FunctionTool): JsonObject => ({
-  type: tool.type,
-  name: tool.name,
-  description: tool.description,
-  parameters: new Verbatim(tool.parametersJson),
-  // Absent means true with the vendor of the format, and false for everybody else.
-  strict: tool.strict ?? false,
-});
 
 function textSettings(request: TurnRequest): Verbatim | undefined {
   if (request.textFormat === undefined && request.verbosity === undefined) return undefined;
@@ -76,7 +75,9 @@ function formatJson(format: TextFormat): string {
   return objectJson({ type, name, description, strict, schema: new Verbatim(format.schemaJson) });
 }
 
-function reasoning(request: TurnRequest): JsonObject | undefined {
-  const { effort, summary } = request.reasoning ?? {};
-  return effort === undefined && summary === undefined ? undefined : { effort, summary };
+/** @param more what this target takes beside them */
+function reasoning(request: TurnRequest, more: JsonObject): JsonObject | undefined {
+  const { effort, summary, context, mode } = request.reasoning ?? {};
+  const said = { effort, summary, context, mode, ...more };
+  return Object.values(said).every((value) => value === undefined) ? undefined : said;
 }

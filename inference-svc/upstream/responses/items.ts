@@ -1,0 +1,72 @@
+/** The input items, as the client sent them: what only this house reads of them stays here, what the provider cannot read is declared lost. */
+import type { InputItem } from "../../turn/request.ts";
+import type { Lose, Target } from "../dialect.ts";
+import { type JsonObject, isObject, text } from "../json.ts";
+import { runs } from "./refusal.ts";
+import { isVendor } from "./vendor.ts";
+
+export function inputItems(input: readonly InputItem[], target: Target, lose: Lose): readonly JsonObject[] {
+  const vendor = isVendor(target);
+  return input.flatMap((item, index): readonly JsonObject[] => {
+    if (item.type === "reasoning") return reasoning(item, `input.${index}`, target, lose);
+    if (item.type.includes(":")) return ofServerTool(item, `input.${index}`, target, lose);
+    const sent = item.type === "message" && item.model !== undefined ? withoutModel(item) : item;
+    return [vendor ? forVendor(sent, `input.${index}`, lose) : sent];
+  });
+}
+
+/** Which model said it is read by the routers of the house. */
+function withoutModel(item: InputItem): JsonObject {
+  const { model: _, ...message } = item;
+  return message;
+}
+
+/** Sealed reasoning is read by who sealed it, and a 400 for everybody else. */
+function reasoning(item: InputItem, path: string, target: Target, lose: Lose): readonly JsonObject[] {
+  const { reasoningFormat } = target;
+  const { type, id, summary, content, encrypted_content } = item;
+  const format = item.format ?? undefined;
+  if (format !== undefined && format !== (reasoningFormat ?? "unknown")) {
+    lose(path, `the provider reads reasoning of format ${reasoningFormat ?? "unknown"} only`);
+    return [];
+  }
+  const sealed = text(encrypted_content) === "" ? {} : { encrypted_content };
+  // Servers with open models read the text itself; vendors who seal take it as an output only.
+  const open = reasoningFormat === undefined && !target.original && Array.isArray(content) && content.length > 0;
+  if (open || "encrypted_content" in sealed) {
+    return [{ type, id, summary: summary ?? [], ...(open && { content }), ...sealed }];
+  }
+  lose(path, "the provider reads reasoning only with its encrypted_content");
+  return [];
+}
+
+function ofServerTool(item: InputItem, path: string, target: Target, lose: Lose): readonly JsonObject[] {
+  if (runs(target, item.type)) return [item];
+  lose(path, "the provider runs no such tool");
+  return [];
+}
+
+/** Fields of calls that the vendor's format does not have. */
+const ofCalls = ["async", "subagent_id", "subagent_items"];
+
+function forVendor(item: JsonObject, path: string, lose: Lose): JsonObject {
+  if (item.type === "function_call" || item.type === "custom_tool_call") {
+    return without(item, ofCalls, path, lose);
+  }
+  const field = Array.isArray(item.content) ? "content" : "output";
+  const parts = item[field];
+  if (!Array.isArray(parts) || !parts.some((part) => isObject(part) && part.cache_control !== undefined)) return item;
+  return {
+    ...item,
+    [field]: parts.map((part: unknown, index) =>
+      isObject(part) ? without(part, ["cache_control"], `${path}.${field}.${index}`, lose) : part,
+    ),
+  };
+}
+
+function without(object: JsonObject, names: readonly string[], path: string, lose: Lose): JsonObject {
+  const present = names.filter((name) => object[name] !== undefined);
+  if (present.length === 0) return object;
+  for (const name of present) lose(`${path}.${name}`, "the provider does not know it");
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !present.includes(name)));
+}

@@ -1,0 +1,10 @@
+/** The servers that run the format's own implementation, and answer 400 to what it does not know. */
+import type { Target } from "../dialect.ts";
+
+const formats: ReadonlySet<unknown> = new Set([
+  "openai-responses-v1",
+  "azure-openai-responses-v1",
+  "bedrock-openai-responses-v1",
+]);
+
+export const isVendor = (target: Target): boolean => target.original || formats.has(target.reasoningFormat);

@@ -15,6 +15,7 @@ import type {
 import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
+import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import { type WireBatch, faultCost } from "./wire.ts";
 
 /** Runs one opened turn to its end; `turn` takes what becomes known. Must not throw. */
@@ -113,7 +114,7 @@ const message = (frames: ServerFrame[], draining: boolean): SessionResponse => (
 /** One per Session stream. */
 export class ServerLane {
   readonly outbox: Outbox<ServerFrame>;
-  readonly #turns = new Map<number, LaneTurn>();
+  readonly #turns = new TurnTable<LaneTurn>();
   readonly #write: (message: SessionResponse) => boolean;
   readonly #run: Runner;
 
@@ -145,9 +146,9 @@ export class ServerLane {
   }
 
   #open(id: number, open: Open): void {
-    if (this.#turns.has(id)) return;
+    if (this.#turns.get(id)) return;
     const turn = new LaneTurn(this, id, open.credit);
-    this.#turns.set(id, turn);
+    this.#turns.add(id, turn);
     this.#run(open, turn).catch((error: unknown) => turn.fail(Fault.from(error).toMessage()));
   }
 
@@ -166,8 +167,6 @@ export class ServerLane {
 
   /** The session is gone. */
   close(): void {
-    const turns = [...this.#turns.values()];
-    this.#turns.clear();
-    for (const turn of turns) turn.cancel(lost);
+    for (const turn of this.#turns.clear()) turn.cancel(lost);
   }
 }

@@ -7,6 +7,7 @@ import type { Batch, ClientFrame, Open, SessionResponse } from "@sluice/proto/ge
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
+import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import type { Link, Transport } from "./link.ts";
 
 export interface TurnListener {
@@ -74,7 +75,7 @@ const interrupted = () =>
 export class Lane {
   readonly address: string;
   readonly #transport: Transport;
-  readonly #turns = new Map<number, LaneTurn>();
+  readonly #turns = new TurnTable<LaneTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
   #ready = false;
@@ -102,7 +103,7 @@ export class Lane {
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new LaneTurn(this, id, listener);
-    this.#turns.set(id, turn);
+    this.#turns.add(id, turn);
     open.credit = turnCredit;
     const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
     this.#push(id, { case: "open", value: open }, bytes);
@@ -110,7 +111,7 @@ export class Lane {
   }
 
   send(id: number, frame: ClientFrame["frame"]): void {
-    if (this.#turns.has(id)) this.#push(id, frame, 8);
+    if (this.#turns.get(id)) this.#push(id, frame, 8);
   }
 
   forget(id: number, cancel: boolean): void {
@@ -151,9 +152,7 @@ export class Lane {
   #lost(): void {
     this.#ready = false;
     this.#link = undefined;
-    const turns = [...this.#turns.values()];
-    this.#turns.clear();
-    for (const turn of turns) turn.listener.failed(interrupted(), turn.accepted);
+    for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
     if (this.#stopped) return this.#transport.close();
     setTimeout(
       () => {

@@ -1,0 +1,25 @@
+import { describe, expect, test } from "@jest/globals";
+import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
+
+describe("turn table", () => {
+  test("finds what was added until it is deleted, and uses its places again", () => {
+    const table = new TurnTable<string>();
+    for (const id of [1, 2, 3]) table.add(id, `turn ${id}`);
+    expect(table.delete(2)).toBe(true);
+    expect(table.delete(2)).toBe(false);
+    table.add(4_000_000_000, "another");
+    expect([1, 2, 3, 4_000_000_000].map((id) => table.get(id))).toEqual(["turn 1", undefined, "turn 3", "another"]);
+    expect(table.size).toBe(3);
+  });
+
+  test("gives out everything when it is cleared, and can be filled again", () => {
+    const table = new TurnTable<string>();
+    for (const id of [1, 2, 3]) table.add(id, `turn ${id}`);
+    table.delete(1);
+    table.add(4, "turn 4");
+    expect(table.clear()).toEqual(["turn 2", "turn 3", "turn 4"]);
+    expect([table.size, table.get(2)]).toEqual([0, undefined]);
+    table.add(5, "turn 5");
+    expect(table.clear()).toEqual(["turn 5"]);
+  });
+});

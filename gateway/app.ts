@@ -3,7 +3,7 @@ import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Limits } from "@sluice/proto/runtime/house-file.js";
+import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
@@ -12,6 +12,7 @@ import { updateEndUser } from "./end-users/route.ts";
 import { assignKeys, unassignKeys } from "./guardrails/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
+import type { Cors } from "./http/cors.ts";
 import { writeFault, writeJson } from "./http/errors.ts";
 import type { RequestObserver } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
@@ -27,6 +28,8 @@ export interface AppParts {
   readonly keepAlive: KeepAlive;
   readonly openTurns: OpenTurns;
   readonly limits: Limits;
+  readonly compat: Compat;
+  readonly cors: Cors | undefined;
   readonly lifecycle: Lifecycle;
   readonly observer: RequestObserver;
   /** To admin-svc. */
@@ -70,6 +73,8 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     }
     observe(parts, context);
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
+    // Before the key is asked for: a browser sends none with a preflight.
+    if (parts.cors?.(request, response)) return;
     try {
       await authenticate(parts, context);
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);

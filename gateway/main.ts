@@ -10,6 +10,7 @@ import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
+import { corsFor } from "./http/cors.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { close, listen } from "./http/server.ts";
@@ -22,7 +23,7 @@ const settings = readEnvironment(environment, process.env);
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
-const { limits } = loadEdge(settings.SLUICE_CONFIG);
+const { limits, compat, cors } = loadEdge(settings.SLUICE_CONFIG);
 const token = settings.SLUICE_SERVICE_TOKEN;
 
 const access = new Access({
@@ -43,6 +44,8 @@ const app = createApp({
   keepAlive,
   openTurns,
   limits,
+  compat,
+  cors: corsFor(cors.allow_origins),
   lifecycle,
   observer: new RequestObserver(log, registry),
   admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),

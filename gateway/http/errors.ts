@@ -3,10 +3,13 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hasUnreadBody } from "./body.ts";
+import { serviceMetadataMembers } from "./service-metadata.ts";
 
 export interface AnswerIds {
   readonly requestId?: string;
   readonly generationId?: string;
+  /** A second name for service_metadata. */
+  readonly metadataAlias?: string | undefined;
 }
 
 type Headers = Record<string, string | number>;
@@ -16,7 +19,7 @@ export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerId
   const unread = hasUnreadBody(response.req);
   const gone = unread && response.req.destroyed;
   if (response.headersSent || gone) return void response.destroy();
-  const body = faultBody(fault);
+  const body = faultBody(fault, ids.metadataAlias);
   response.writeHead(fault.status, {
     ...headersOf(body, ids),
     ...retryHeaders(fault),
@@ -43,12 +46,10 @@ function headersOf(body: Buffer, { requestId, generationId }: AnswerIds): Header
 }
 
 /** `error`, and the receipt verbatim when there is one. */
-function faultBody(fault: Fault): Buffer {
+function faultBody(fault: Fault, metadataAlias?: string): Buffer {
   const metadata = fault.metadata ?? (fault.status === 401 ? undefined : { error_type: fault.errorType });
   const error = JSON.stringify({ code: fault.status, message: fault.message, metadata });
-  const receipt = fault.serviceMetadataJson;
-  if (!receipt || receipt.length === 0) return Buffer.from(`{"error":${error}}`);
-  return Buffer.concat([Buffer.from(`{"error":${error},"service_metadata":`), receipt, Buffer.from("}")]);
+  return Buffer.from(`{"error":${error}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }
 
 /** Clients differ in which of the three they read. */

@@ -1,7 +1,7 @@
 /** The settings of a request as its response object repeats them: JSON fragments, made once and written many times. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { oneLine } from "@sluice/proto/runtime/validation/json-span.js";
+import { elementsOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
 
 export interface Echo {
   /** The value of `instructions`. */
@@ -12,22 +12,39 @@ export interface Echo {
   readonly afterTier: string;
 }
 
-/** @param reasoning as the client sent it, checked or not: only known members are repeated */
-export function echoOf(request: RunTurnRequest, reasoning: JsonObject | undefined): Echo {
+interface Samplers {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly penalty?: number;
+}
+
+/** What an unset sampler is shown as to clients that do not take null. */
+const filledSamplers: Samplers = { temperature: 1, topP: 1, penalty: 0 };
+const unsetSamplers: Samplers = {};
+
+/**
+ * @param reasoning as the client sent it, checked or not: only known members are repeated
+ * @param fillDefaults whether what is unset shows its default in the place of null
+ */
+export function echoOf(request: RunTurnRequest, reasoning: JsonObject | undefined, fillDefaults: boolean): Echo {
+  const unset = fillDefaults ? filledSamplers : unsetSamplers;
+  const tools = verbatim(request.toolsJson, "[]");
   return {
     instructionsJson: text(request.instructions),
     beforeTier:
       `"parallel_tool_calls":${request.parallelToolCalls ?? true}` +
-      `,"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')},"tools":${verbatim(request.toolsJson, "[]")}` +
+      `,"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')},"tools":${fillDefaults ? filledTools(tools) : tools}` +
       `,"max_output_tokens":${number(request.maxOutputTokens)},"max_tool_calls":${number(request.maxToolCalls)}` +
       `,"metadata":${metadataJson(request.metadata)}` +
-      `,"temperature":${number(request.temperature)},"top_p":${number(request.topP)}` +
-      `,"frequency_penalty":${number(request.frequencyPenalty)},"presence_penalty":${number(request.presencePenalty)}` +
-      `,"top_logprobs":${request.topLogprobs ?? 0},"truncation":"disabled"` +
+      `,"temperature":${number(request.temperature ?? unset.temperature)},"top_p":${number(request.topP ?? unset.topP)}` +
+      `,"frequency_penalty":${number(request.frequencyPenalty ?? unset.penalty)}` +
+      `,"presence_penalty":${number(request.presencePenalty ?? unset.penalty)}` +
+      `,"top_logprobs":${request.topLogprobs ?? 0},"truncation":"${request.truncation || "disabled"}"` +
       `,"text":${textJson(request)},"reasoning":${reasoningJson(reasoning)}`,
     afterTier:
       `"store":false,"background":false,"user":${text(request.user)},"previous_response_id":null` +
-      `,"prompt_cache_key":${text(request.promptCacheKey)},"safety_identifier":${text(request.safetyIdentifier)}`,
+      `,"prompt_cache_key":${text(request.promptCacheKey)},"safety_identifier":${text(request.safetyIdentifier)}` +
+      cacheOptions(request.promptCacheOptionsJson),
   };
 }
 
@@ -38,6 +55,27 @@ const number = (value: number | undefined): string => (value === undefined ? "nu
 function verbatim(json: Uint8Array, otherwise: string): string {
   if (json.length === 0) return otherwise;
   return oneLine(Buffer.from(json.buffer, json.byteOffset, json.byteLength));
+}
+
+const cacheOptions = (json: Uint8Array): string =>
+  json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
+
+/** Function tools with the members that such clients require. */
+function filledTools(json: string): string {
+  const bytes = Buffer.from(json);
+  const tools = elementsOf(bytes).map(({ start, end }) => filledTool(bytes.subarray(start, end)));
+  return `[${tools.join(",")}]`;
+}
+
+function filledTool(bytes: Buffer): string {
+  const tool = bytes.toString();
+  const members = tool.startsWith("{") ? membersOf(bytes) : [];
+  const isFunction = members.some(
+    ({ key, start, end }) => key === "type" && bytes.toString("utf8", start, end) === '"function"',
+  );
+  if (!isFunction) return tool;
+  const missing = ["description", "strict"].filter((name) => members.every(({ key }) => key !== name));
+  return `${tool.slice(0, -1)}${missing.map((name) => `,"${name}":null`).join("")}}`;
 }
 
 const metadataJson = (metadata: RunTurnRequest["metadata"]): string =>

@@ -15,6 +15,8 @@ import type { ResponseObject } from "./object.ts";
 export interface ExchangeHeaders {
   readonly requestId: string;
   readonly generationId: string;
+  /** A second name for service_metadata, in the body of a failure. */
+  readonly metadataAlias?: string | undefined;
 }
 
 /** How the exchange ended: the fault, or undefined after an answer or when the client left. */

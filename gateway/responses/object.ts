@@ -1,6 +1,7 @@
 /** The response object of POST /responses: folded from the events of a turn, written in the field order of the contract. */
 import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { serviceMetadataMembers } from "../http/service-metadata.ts";
 import type { Echo } from "./echo.ts";
 
 export interface ResponseIdentity {
@@ -11,6 +12,8 @@ export interface ResponseIdentity {
   /** The slug that was asked for. */
   readonly model: string;
   readonly echo: Echo;
+  /** A second name for service_metadata. */
+  readonly metadataAlias?: string | undefined;
 }
 
 export const seconds = (): number => Math.floor(Date.now() / 1000);
@@ -62,7 +65,7 @@ export class ResponseObject {
   }
 
   #write(state: { status: string; output: readonly (string | undefined)[]; end?: TurnEnd; fault?: Fault }): string {
-    const { id, createdAt, echo } = this.#identity;
+    const { id, createdAt, echo, metadataAlias } = this.#identity;
     const { end, fault } = state;
     const error = fault ? `{"code":"${fault.responseCode}","message":${JSON.stringify(fault.message)}}` : "null";
     const incomplete = state.status === "incomplete" ? `{"reason":"${end?.incompleteReason}"}` : "null";
@@ -76,9 +79,7 @@ export class ResponseObject {
       `,"service_tier":${JSON.stringify(end?.serviceTier ?? "default")},${echo.afterTier}` +
       `,"usage":${usage(end?.usage)}` +
       (fault ? `,"error_type":"${fault.errorType}"` : "") +
-      (serviceMetadata && serviceMetadata.length > 0
-        ? `,"service_metadata":${Buffer.from(serviceMetadata).toString()}`
-        : "") +
+      serviceMetadataMembers(serviceMetadata, metadataAlias) +
       "}"
     );
   }

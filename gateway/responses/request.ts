@@ -31,8 +31,11 @@ const none = new Uint8Array();
 const quote = 0x22;
 const openBracket = 0x5b;
 
-/** @throws Fault INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt */
-export function parseRequest(body: Buffer, headers: RequestHeaders): ParsedRequest {
+/**
+ * @param fillDefaults whether the echo shows defaults in the place of null
+ * @throws Fault INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt
+ */
+export function parseRequest(body: Buffer, headers: RequestHeaders, fillDefaults = false): ParsedRequest {
   const cuts = cutOut(body, scanObject(body, "body"));
   const problems = new Problems();
   const parsed = JSON.parse(cuts.rest) as JsonObject;
@@ -44,7 +47,7 @@ export function parseRequest(body: Buffer, headers: RequestHeaders): ParsedReque
   const reasoning = fields.object("reasoning", "nullable");
   problems.throwIfAny();
   refusePrompt(fields);
-  return { request, echo: echoOf(request, reasoning) };
+  return { request, echo: echoOf(request, reasoning, fillDefaults) };
 }
 
 interface Cuts {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newId } from "@sluice/proto/runtime/id.js";
-import type { Limits } from "@sluice/proto/runtime/house-file.js";
+import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
@@ -16,6 +16,7 @@ export interface ResponsesParts {
   readonly pool: LanePool;
   readonly keepAlive: KeepAlive;
   readonly limits: Limits;
+  readonly compat: Compat;
 }
 
 /** Turns that each key has open in this process. */
@@ -74,16 +75,21 @@ export async function createResponse(
   response: ServerResponse,
   settled: Settled,
 ): Promise<void> {
-  const { access, pool, keepAlive, limits } = parts;
+  const { access, pool, keepAlive, limits, compat } = parts;
   const sessionId = request.headers["x-session-id"];
   const body = await readBody(request, limits.body_bytes);
-  const { request: turn, echo } = parseRequest(body, {
-    serviceMetadata: wantsServiceMetadata(request.headers),
-    ...(typeof sessionId === "string" && { sessionId }),
-  });
-  const headers = { requestId: caller.requestId, generationId: newId("gen-") };
+  const { request: turn, echo } = parseRequest(
+    body,
+    {
+      serviceMetadata: wantsServiceMetadata(request.headers),
+      ...(typeof sessionId === "string" && { sessionId }),
+    },
+    compat.fill_defaults,
+  );
+  const metadataAlias = compat.emit_metadata_alias ?? undefined;
+  const headers = { requestId: caller.requestId, generationId: newId("gen-"), metadataAlias };
   const model = turn.model === "" ? (turn.models[0] ?? "") : turn.model;
-  const object = new ResponseObject({ id: newId("resp_"), createdAt: seconds(), model, echo });
+  const object = new ResponseObject({ id: newId("resp_"), createdAt: seconds(), model, echo, metadataAlias });
   const exchange = turn.stream
     ? new StreamExchange(response, object, headers, settled, { keepAlive, gateMs: limits.status_gate_ms })
     : new ObjectExchange(response, object, headers, settled);

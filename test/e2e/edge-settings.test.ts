@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { masked, sampleJson } from "../support/contract.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { type SseEvent, parseSse } from "../support/sse.ts";
+import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/upstream.ts";
+
+const page = "https://app.example.org";
+const filled = "21-compat-filled.response.json";
+
+describe("a house with settings for clients of other kinds", () => {
+  let upstream: Upstream;
+  let house: House;
+
+  beforeAll(async () => {
+    upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Filled." })]);
+    house = await startHouse({
+      config: `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+compat: {fill_defaults: true, emit_metadata_alias: vendor_metadata}
+cors: {allow_origins: ["${page}/"]}
+`,
+    });
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await upstream?.stop();
+  });
+
+  const post = (body: object, headers: Readonly<Record<string, string>> = {}) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
+    });
+
+  test("21: unset samplers are shown as their defaults", async () => {
+    const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 };
+    upstream.script([chatAnswer({ role: "assistant", content: "Filled." }, "stop", { usage })]);
+    const response = await post({});
+    expect(masked(await response.json())).toEqual(masked(sampleJson(filled)));
+  });
+
+  test("what was set is shown as it was set, and function tools have every member", async () => {
+    const parameters = { type: "object", properties: {} };
+    const tools = [
+      { type: "function", name: "get_weather", parameters },
+      { type: "function", name: "f", description: "F", strict: true, parameters },
+    ];
+    const set = { temperature: 0.5, top_p: 0, frequency_penalty: -1, presence_penalty: 1.5 };
+    const response = await post({ ...set, tools });
+    expect(await response.json()).toMatchObject({
+      ...set,
+      tools: [{ ...tools[0], description: null, strict: null }, tools[1]],
+    });
+  });
+
+  describe("service_metadata has a second name", () => {
+    const asked = { "x-service-metadata": "enabled" };
+
+    test("in an answer", async () => {
+      const answer = (await (await post({}, asked)).json()) as Record<string, unknown>;
+      expect(answer["service_metadata"]).toMatchObject({ requested: "acme/large-2", attempt: 1 });
+      expect(answer["vendor_metadata"]).toEqual(answer["service_metadata"]);
+    });
+
+    test("in the last event of a stream, and in no other", async () => {
+      upstream.script([chatStream("Hi")]);
+      const { events } = parseSse(await (await post({ stream: true }, asked)).text());
+      const responses = events.flatMap((event) => (event["response"] ? [event["response"] as SseEvent] : []));
+      expect(responses.map((response) => response["vendor_metadata"] !== undefined)).toEqual([false, false, true]);
+      expect(responses.at(-1)?.["vendor_metadata"]).toEqual(responses.at(-1)?.["service_metadata"]);
+    });
+
+    test("beside an error, with a stream and without", async () => {
+      for (const stream of [false, true]) {
+        upstream.script([{ status: 500 }]);
+        const response = await post({ stream }, asked);
+        const body = (await response.json()) as Record<string, unknown>;
+        expect([response.status, body["service_metadata"]]).toMatchObject([502, { attempts: [{ status: 502 }] }]);
+        expect(body["vendor_metadata"]).toEqual(body["service_metadata"]);
+      }
+    });
+
+    test("only where it was asked for", async () => {
+      upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
+      const answer = (await (await post({})).json()) as object;
+      expect(Object.keys(answer).filter((name) => name.endsWith("_metadata"))).toEqual([]);
+    });
+  });
+
+  describe("pages of an allowed origin", () => {
+    const preflight = (path: string, origin: string) =>
+      fetch(`${house.baseUrl}${path}`, {
+        method: "OPTIONS",
+        headers: {
+          origin,
+          "access-control-request-method": "POST",
+          "access-control-request-headers": "authorization,content-type,x-stainless-lang",
+        },
+      });
+
+    test.each(["/responses", "/end-users/ada", "/models"])(
+      "may ask without a key what they may send to %s",
+      async (path) => {
+        const answer = await preflight(path, page);
+        expect([answer.status, await answer.text()]).toEqual([204, ""]);
+        expect(answer.headers.get("access-control-allow-origin")).toBe(page);
+        expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, PATCH");
+        const names = answer.headers.get("access-control-allow-headers")?.split(", ");
+        expect(names).toEqual(
+          expect.arrayContaining([
+            "authorization",
+            "content-type",
+            "x-service-metadata",
+            "x-session-id",
+            "idempotency-key",
+            "*",
+          ]),
+        );
+        expect(answer.headers.get("access-control-max-age")).toBe("7200");
+        expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
+        expect(answer.headers.get("vary")).toBe("origin");
+      },
+    );
+
+    test("read answers, streams and errors", async () => {
+      upstream.script([chatAnswer({ role: "assistant", content: "Hi" }), chatStream("Hi"), { status: 503 }]);
+      const answers = [
+        await post({}, { origin: page }),
+        await post({ stream: true }, { origin: page }),
+        await post({}, { origin: page }),
+        await post({}, { origin: page, authorization: "Bearer wrong" }),
+        await fetch(`${house.baseUrl}/nowhere`, { headers: { origin: page } }),
+      ];
+      expect(answers.map((answer) => answer.status)).toEqual([200, 200, 502, 401, 401]);
+      for (const { headers } of answers) {
+        expect(headers.get("access-control-allow-origin")).toBe(page);
+        expect(headers.get("access-control-expose-headers")).toBe(
+          "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry",
+        );
+        expect(headers.get("access-control-allow-credentials")).toBeNull();
+        expect(headers.get("vary")).toBe("origin");
+      }
+      await Promise.all(answers.map((answer) => answer.text()));
+    });
+
+    test("and no others", async () => {
+      for (const origin of ["https://evil.example.org", "http://app.example.org", "null"]) {
+        const asked = await preflight("/responses", origin);
+        expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([401, null]);
+        expect(asked.headers.get("vary")).toBe("origin");
+      }
+      const plain = await fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${house.apiKey}` } });
+      expect([plain.status, plain.headers.get("access-control-allow-origin")]).toEqual([200, null]);
+      // Without the method it asks about it is no preflight.
+      const bare = await fetch(`${house.baseUrl}/responses`, { method: "OPTIONS", headers: { origin: page } });
+      expect(bare.status).toBe(401);
+    });
+  });
+});

@@ -14,7 +14,7 @@ import {
 } from "ai";
 import { z } from "zod";
 import { type House, startHouse } from "../support/house.ts";
-import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/upstream.ts";
+import { type Upstream, chatChunk, responsesAnswer, startUpstream } from "../support/upstream.ts";
 
 const Moon = z.object({ name: z.string(), planet: z.enum(["Mars", "Jupiter"]), radius_km: z.number() });
 
@@ -48,11 +48,6 @@ const providers = [
     keepsThoughts: false,
   },
 ];
-
-/** A whole response of a provider. */
-const whole = (...output: readonly object[]): Reply => ({
-  chunks: [{ json: { id: "resp_1", object: "response", status: "completed", output } }],
-});
 
 let upstream: Upstream;
 let house: House;
@@ -178,7 +173,7 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     const thought = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "sealed" };
     const call = { type: "function_call", call_id: "call_1", name: "weather", arguments: '{"town":"Oslo"}' };
     const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Fine." }] };
-    upstream.script([whole(thought, { ...call, id: "fc_1" }), whole({ ...message, id: "msg_1" })]);
+    upstream.script([responsesAnswer(thought, { ...call, id: "fc_1" }), responsesAnswer({ ...message, id: "msg_1" })]);
     const { text } = await generateText({
       model: provider(house, "native/thinker"),
       prompt: "Weather in Oslo?",

@@ -4,7 +4,7 @@ import { Agent, OpenAIProvider, Runner, handoff, tool } from "@openai/agents";
 import OpenAI from "openai";
 import { z } from "zod";
 import { type House, startHouse } from "../support/house.ts";
-import { type Reply, type Upstream, startUpstream } from "../support/upstream.ts";
+import { type Upstream, responsesAnswer, startUpstream } from "../support/upstream.ts";
 
 const asked: string[] = [];
 const weather = tool({
@@ -17,10 +17,6 @@ const weather = tool({
   },
 });
 
-/** A whole response of a provider. */
-const whole = (...output: readonly object[]): Reply => ({
-  chunks: [{ json: { id: "resp_1", object: "response", status: "completed", output } }],
-});
 const call = (name: string) => ({ type: "function_call", id: "fc_1", call_id: "call_1", name, arguments: "{}" });
 const message = (text: string) => ({
   type: "message",
@@ -107,7 +103,7 @@ models:
   test("a hand-over to another agent", async () => {
     const painter = new Agent({ name: "Painter", model: "sluice/echo", instructions: "Paint." });
     const greeter = new Agent({ name: "Greeter", model: "native/model", handoffs: [handoff(painter)] });
-    upstream.script([whole(call("transfer_to_Painter"))]);
+    upstream.script([responsesAnswer(call("transfer_to_Painter"))]);
     const result = await runner.run(greeter, "A picture, please.");
     expect(result.lastAgent?.name).toBe("Painter");
     expect(result.finalOutput).toContain("A picture, please.");
@@ -115,7 +111,7 @@ models:
   });
 
   test("settings of the model reach the provider", async () => {
-    upstream.script([whole(message("Hi."))]);
+    upstream.script([responsesAnswer(message("Hi."))]);
     const modelSettings = { temperature: 0.5, maxTokens: 100, reasoning: { effort: "low" as const } };
     const agent = new Agent({ name: "Poet", model: "native/model", instructions: "Rhyme.", modelSettings });
     expect((await runner.run(agent, "Hello")).finalOutput).toBe("Hi.");

@@ -215,3 +215,8 @@ export const chatAnswer = (message: unknown, finishReason = "stop", more: object
     },
   ],
 });
+
+/** A whole response with these items. */
+export const responsesAnswer = (...output: readonly object[]): Reply => ({
+  chunks: [{ json: { id: "resp_1", object: "response", status: "completed", output } }],
+});

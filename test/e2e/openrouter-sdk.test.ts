@@ -1,0 +1,238 @@
+/**
+ * A client generated from the contract that ours is a copy of. It never refuses what it does not know, it marks it: so every answer is
+ * searched to its last member for such a mark.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { OpenRouter } from "@openrouter/sdk";
+import { stepCountIs } from "@openrouter/sdk/lib/stop-conditions.js";
+import { tool } from "@openrouter/sdk/lib/tool.js";
+import type * as models from "@openrouter/sdk/models";
+import * as errors from "@openrouter/sdk/models/errors";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { z } from "zod";
+import { sample, sampleStream } from "../support/contract.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { type Reply, type Upstream, startUpstream } from "../support/upstream.ts";
+
+const parameters = { type: "object", properties: { town: { type: "string" } }, required: ["town"] };
+const weather = { type: "function" as const, name: "get_weather", description: "Weather", strict: null, parameters };
+
+/** Paths of whatever the client could not read as one of the kinds it knows. */
+function unknowns(value: unknown, path = ""): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if ("isUnknown" in value) return [`${path}: ${JSON.stringify(value)}`];
+  return Object.entries(value).flatMap(([key, entry]) => unknowns(entry, `${path}.${key}`));
+}
+
+describe("@openrouter/sdk", () => {
+  let upstream: Upstream;
+  let house: House;
+  let client: OpenRouter;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: sluice, dialect: echo}
+  - {id: chat, dialect: chat, base_url: "${upstream.url}/v1"}
+  - {id: native, dialect: responses, base_url: "${upstream.url}/v1"}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: far/chat, endpoints: [{provider: chat}]}
+  - {id: far/native, endpoints: [{provider: native}]}
+compat: {tool_type_aliases: ["openrouter:"]}
+`,
+    });
+    client = clientOf(house.apiKey);
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await upstream?.stop();
+  });
+
+  // Left to itself it repeats what failed with 5xx for an hour.
+  const clientOf = (apiKey: string) =>
+    new OpenRouter({ apiKey, serverURL: house.baseUrl, retryConfig: { strategy: "none" } });
+
+  // It types every answer as one of the two kinds.
+  async function ask(request: models.ResponsesRequest): Promise<models.OpenResponsesResult> {
+    const answer = await client.responses.send({
+      responsesRequest: { model: "sluice/echo", ...request, stream: false },
+    });
+    if (!("output" in answer)) throw new Error("a stream where none was asked for");
+    return answer;
+  }
+
+  async function stream(
+    request: models.ResponsesRequest,
+    seen: (event: models.StreamEvents) => void = () => {},
+  ): Promise<models.StreamEvents[]> {
+    const answer = await client.responses.send({
+      responsesRequest: { model: "sluice/echo", ...request, stream: true },
+    });
+    if ("output" in answer) throw new Error("no stream where one was asked for");
+    const events = [];
+    for await (const event of answer) {
+      events.push(event);
+      seen(event);
+    }
+    return events;
+  }
+
+  /** The answer of both kinds, without a stream and as the last event of one. */
+  async function bothAnswers(request: models.ResponsesRequest) {
+    const whole = await ask(request);
+    const events = await stream(request);
+    expect([unknowns(whole), unknowns(events)]).toEqual([[], []]);
+    expect(events.map((event) => (event as { sequenceNumber: number }).sequenceNumber)).toEqual([...events.keys()]);
+    const terminal = events.at(-1);
+    if (terminal === undefined || !("response" in terminal)) throw new Error(`ends with ${JSON.stringify(terminal)}`);
+    expect(terminal.type).toBe(`response.${whole.status}`);
+    expect(terminal.response.output.map((item) => item.type)).toEqual(whole.output.map((item) => item.type));
+    return { whole, events, streamed: terminal.response };
+  }
+
+  describe("answers of the built-in model", () => {
+    const requests: Record<string, [models.ResponsesRequest, string[]]> = {
+      text: [{ input: "Name a moon." }, ["message"]],
+      reasoning: [{ input: "Is 91 prime?", reasoning: { effort: "low", summary: "auto" } }, ["reasoning", "message"]],
+      "a function call": [{ input: "Weather in Oslo?", tools: [weather] }, ["function_call"]],
+      "a function by name": [
+        { input: "Oslo?", tools: [weather], toolChoice: { type: "function", name: "get_weather" } },
+        ["function_call"],
+      ],
+      "a refusal": [{ input: "refuse: this" }, ["message"]],
+      "a cut answer": [{ input: "Count.", maxOutputTokens: 3 }, ["message"]],
+      JSON: [
+        {
+          input: "A moon?",
+          text: { format: { type: "json_schema", name: "moon", schema: parameters, strict: true }, verbosity: "low" },
+        },
+        ["message"],
+      ],
+      "many settings": [
+        {
+          input: "Hi",
+          instructions: "Be brief.",
+          temperature: 0.5,
+          topP: 0.9,
+          frequencyPenalty: 0,
+          presencePenalty: 0,
+          metadata: { team: "moon" },
+          user: "employee_123",
+          sessionId: "s1",
+          serviceTier: "auto",
+          promptCacheKey: "k",
+          safetyIdentifier: "h",
+          truncation: "disabled",
+          parallelToolCalls: false,
+          include: ["reasoning.encrypted_content"],
+        },
+        ["message"],
+      ],
+    };
+
+    test.each(Object.entries(requests))(
+      "%s: nothing unknown, with a stream and without",
+      async (_, [request, items]) => {
+        const { whole, streamed } = await bothAnswers(request);
+        expect(whole.output.map((item) => item.type)).toEqual(items);
+        expect(streamed.usage).toEqual(whole.usage);
+      },
+    );
+  });
+
+  describe("answers of a provider of the Responses format", () => {
+    test.each<[string, models.ResponsesRequest]>([
+      ["05-reasoning-stream", { include: ["reasoning.encrypted_content"] }],
+      ["06-refusal-stream", {}],
+      ["08-incomplete", {}],
+    ])("%s: nothing unknown, with a stream and without", async (name, request) => {
+      const terminal = sampleStream(`${name}.sse`).events.at(-1);
+      const whole: Reply = { chunks: [{ json: terminal?.["response"] }] };
+      upstream.script([whole, { chunks: [{ bytes: sample(`${name}.sse`) }] }]);
+      const answers = await bothAnswers({ model: "far/native", input: "Hello", ...request });
+      expect(answers.whole.output).not.toHaveLength(0);
+    });
+  });
+
+  test("callModel runs its tools until the model has no more calls", async () => {
+    const execute = ({ town }: { town: string }) => ({ sky: `clear over ${town}` });
+    const inputSchema = z.object({ town: z.string() });
+    const outputSchema = z.object({ sky: z.string() });
+    const result = client.callModel({
+      model: "sluice/echo",
+      input: "Weather in Oslo?",
+      tools: [tool({ name: "get_weather", description: "Weather", inputSchema, outputSchema, execute })],
+      stopWhen: stepCountIs(5),
+    });
+    expect(await result.getText()).toContain("clear over example");
+  });
+
+  test("the receipt comes under its neutral name, which this client leaves out", async () => {
+    const headers = { "X-Service-Metadata": "enabled" };
+    const request = { responsesRequest: { model: "sluice/echo", input: "Hi", stream: false as const } };
+    const answer = await client.responses.send(request, { fetchOptions: { headers } });
+    expect(unknowns(answer)).toEqual([]);
+  });
+
+  describe("errors are its own classes", () => {
+    const failures: [string, Reply, new (...args: never[]) => Error][] = [
+      ["a provider's 400", { status: 400 }, errors.BadRequestResponseError],
+      ["a provider's 404", { status: 404 }, errors.NotFoundResponseError],
+      ["a provider's 413", { status: 413 }, errors.PayloadTooLargeResponseError],
+      ["a provider's 422", { status: 422 }, errors.UnprocessableEntityResponseError],
+      ["a provider's 429", { status: 429 }, errors.TooManyRequestsResponseError],
+      ["a provider's 500", { status: 500 }, errors.BadGatewayResponseError],
+      ["a provider's 504", { status: 504 }, errors.EdgeNetworkTimeoutResponseError],
+      ["a provider's 529", { status: 529 }, errors.ProviderOverloadedResponseError],
+    ];
+
+    test.each(failures)("%s", async (_, reply, kind) => {
+      upstream.script([reply]);
+      await expect(ask({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
+      await expect(stream({ model: "far/chat", input: "Hi" })).rejects.toBeInstanceOf(kind);
+    });
+
+    test("a wrong key, and a management key where none belongs", async () => {
+      const request = { responsesRequest: { model: "sluice/echo", input: "Hi" } };
+      const stranger = clientOf("sk-unknown").responses.send(request);
+      await expect(stranger).rejects.toBeInstanceOf(errors.UnauthorizedResponseError);
+      const manager = clientOf(house.managementKey).responses.send(request);
+      await expect(manager).rejects.toBeInstanceOf(errors.ForbiddenResponseError);
+    });
+
+    test("a failure in the middle of a stream is its last event", async () => {
+      const [before, failed] = sample("07-midstream-error.sse").split(/(?=event: response\.failed)/);
+      let go = () => {};
+      const after = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      upstream.script([{ chunks: [{ bytes: before ?? "" }, { bytes: failed ?? "", after }] }]);
+      const events = await stream({ model: "far/native", input: "Hi" }, go);
+      expect(unknowns(events)).toEqual([]);
+      expect(events.at(-1)).toMatchObject({ type: "response.failed", response: { status: "failed" } });
+    });
+  });
+
+  test("a guardrail is given to a key, blocks, and is taken away", async () => {
+    const created = await house.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
+    const { id } = JSON.parse(created.stdout) as { id: string };
+    const { guardrails } = clientOf(house.managementKey);
+    const keys = { keyHashes: [hashKey(house.apiKey)] };
+    expect(await guardrails.bulkAssignKeys({ id, bulkAssignKeysRequest: keys })).toEqual({ assignedCount: 1 });
+    const blocked = await ask({ input: "forbidden" }).catch((error: unknown) => error);
+    expect(blocked).toBeInstanceOf(errors.ForbiddenResponseError);
+    expect((blocked as errors.ForbiddenResponseError).error).toMatchObject({
+      code: 403,
+      metadata: { patterns: ["forbidden"] },
+    });
+    expect(await guardrails.bulkUnassignKeys({ id, bulkUnassignKeysRequest: keys })).toEqual({ unassignedCount: 1 });
+    expect((await ask({ input: "forbidden" })).status).toBe("completed");
+    const missing = guardrails.bulkAssignKeys({ id: "nothing", bulkAssignKeysRequest: keys });
+    await expect(missing).rejects.toBeInstanceOf(errors.NotFoundResponseError);
+    const notAllowed = client.guardrails.bulkAssignKeys({ id, bulkAssignKeysRequest: keys });
+    await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
+  });
+});

@@ -57,6 +57,7 @@ describe("the openai client with only its base URL and key changed", () => {
     });
     expect(response.status).toBe("completed");
     expect(response.output_text).toContain("Name a moon.");
+    expect(response._request_id).toMatch(/./);
     expect(response.usage?.total_tokens).toBe(
       (response.usage?.input_tokens ?? 0) + (response.usage?.output_tokens ?? 0),
     );

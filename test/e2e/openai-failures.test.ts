@@ -19,6 +19,7 @@ const scripts: Readonly<Record<string, readonly Reply[]>> = {
   overloaded: [{ status: 529 }],
   silent: [{ hang: true }],
   "busy-once": [{ status: 429, headers: { "retry-after": "1" } }, chatAnswer({ role: "assistant", content: "Now." })],
+  torn: [],
   endless: [{ chunks: [{ sse: [chatChunk({ role: "assistant", content: "One" })] }], hang: true }],
 };
 
@@ -151,6 +152,39 @@ describe("the openai client and failures", () => {
       expect(upstream.requests).toHaveLength(2);
       // Left to itself the client waits half a second at most before its first retry.
       expect(performance.now() - (await first)).toBeGreaterThan(950);
+    });
+  });
+
+  describe("in the middle of a stream", () => {
+    /** Makes the provider break off once the word has been read. */
+    function breakAfterWord(): () => void {
+      let go = () => {};
+      const after = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const word = { sse: [chatChunk({ role: "assistant", content: "One" })] };
+      (upstreams["torn"] as Upstream).script([{ chunks: [word, { bytes: ": \n\n", after }], cut: true }]);
+      return go;
+    }
+    const failed = { status: "failed", error: { code: "server_error" }, output: [{ status: "incomplete" }] };
+
+    test("the loop ends with response.failed", async () => {
+      const go = breakAfterWord();
+      const events = [];
+      for await (const event of await clientOf().responses.create({ model: "far/torn", input: "Hi", stream: true })) {
+        events.push(event);
+        if (event.type === "response.output_text.delta") go();
+      }
+      expect(events.at(-1)).toMatchObject({ type: "response.failed", response: failed });
+    });
+
+    test("finalResponse() is the failed response with what was said", async () => {
+      const go = breakAfterWord();
+      const stream = clientOf().responses.stream({ model: "far/torn", input: "Hi" });
+      stream.on("response.output_text.delta", go);
+      const final = await stream.finalResponse();
+      expect(final).toMatchObject(failed);
+      expect(final.output_text).toBe("One");
     });
   });
 

@@ -8,6 +8,7 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import Koa from "koa";
+import { isDocument, writeDocument } from "./docs/route.ts";
 import { updateEndUser } from "./end-users/route.ts";
 import { assignKeys, unassignKeys } from "./guardrails/route.ts";
 import { administrationFault } from "./http/administration.ts";
@@ -75,6 +76,7 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
     // Before the key is asked for: a browser sends none with a preflight.
     if (parts.cors?.(request, response)) return;
+    if (isDocument(request)) return void (context.route = writeDocument(request, response));
     try {
       await authenticate(parts, context);
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);

@@ -11,7 +11,12 @@ import { root, run } from "./support/processes.ts";
  */
 const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   proto: [["gen"], ["runtime"], ["contract"]],
-  gateway: [["config", "http", "lane", "sse"], ["responses", "guardrails", "end-users", "models"], ["app"], ["main"]],
+  gateway: [
+    ["config", "http", "lane", "sse"],
+    ["responses", "guardrails", "end-users", "models", "docs"],
+    ["app"],
+    ["main"],
+  ],
   "inference-svc": [
     ["config", "turn"],
     ["guardrails", "routing", "upstream", "wire"],

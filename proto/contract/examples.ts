@@ -1,0 +1,121 @@
+/** Worked examples of the published document. A test holds each against its schema. */
+
+const message = {
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "Titan.", annotations: [], logprobs: [] }],
+} as const;
+
+const weather = {
+  type: "function",
+  name: "get_weather",
+  description: "Current weather of a town",
+  parameters: {
+    type: "object",
+    properties: { town: { type: "string" } },
+    required: ["town"],
+    additionalProperties: false,
+  },
+  strict: true,
+} as const;
+
+export const requestExamples = {
+  text: {
+    summary: "A question",
+    value: { model: "acme/large", input: "Name the largest moon of Saturn.", max_output_tokens: 64 },
+  },
+  stream: {
+    summary: "The same as a stream, from the first model that can",
+    value: {
+      models: ["acme/large", "borealis/large"],
+      input: [{ type: "message", role: "user", content: [{ type: "input_text", text: "Count to three." }] }],
+      stream: true,
+    },
+  },
+  function_output: {
+    summary: "The result of a function, with the conversation so far",
+    value: {
+      model: "acme/large",
+      tools: [weather],
+      input: [
+        { type: "message", role: "user", content: "Weather in Oslo?" },
+        {
+          type: "function_call",
+          id: "fc_1",
+          call_id: "call_1",
+          name: "get_weather",
+          arguments: '{"town":"Oslo"}',
+          status: "completed",
+        },
+        { type: "function_call_output", call_id: "call_1", output: '{"celsius":-3,"sky":"clear"}' },
+      ],
+    },
+  },
+} as const;
+
+export const responseExample = {
+  id: "resp_1",
+  object: "response",
+  created_at: 1_790_000_000,
+  completed_at: 1_790_000_002,
+  status: "completed",
+  error: null,
+  incomplete_details: null,
+  instructions: null,
+  model: "acme/large",
+  output: [message],
+  parallel_tool_calls: true,
+  tool_choice: "auto",
+  tools: [],
+  max_output_tokens: 64,
+  max_tool_calls: null,
+  metadata: null,
+  temperature: null,
+  top_p: null,
+  frequency_penalty: null,
+  presence_penalty: null,
+  top_logprobs: 0,
+  truncation: "disabled",
+  text: { format: { type: "text" } },
+  reasoning: { effort: null, summary: null },
+  service_tier: "default",
+  store: false,
+  background: false,
+  user: null,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  safety_identifier: null,
+  usage: {
+    input_tokens: 14,
+    input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+    output_tokens: 3,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 17,
+    is_byok: false,
+  },
+} as const;
+
+export const eventExample = {
+  type: "response.output_text.delta",
+  sequence_number: 4,
+  item_id: "msg_1",
+  output_index: 0,
+  content_index: 0,
+  delta: "One, ",
+  logprobs: [],
+} as const;
+
+export const keyHashesExample = {
+  key_hashes: ["c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93"],
+} as const;
+
+export const endUserExample = {
+  data: {
+    user: "employee_123",
+    is_active: false,
+    created_at: "2026-09-16T12:00:00.000000Z",
+    updated_at: "2026-11-20T19:30:00.001234Z",
+  },
+} as const;

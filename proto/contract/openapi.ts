@@ -1,0 +1,134 @@
+/** The published document: OpenAPI 3.1, printed from the same shapes that check requests and that tests hold answers against. */
+import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
+import { errorOf, errorStatuses, errorTypeOf, messageOf } from "./errors.ts";
+import { type PublishedAnswer, type PublishedPaths, type Reference, pathsOf } from "./operations.ts";
+
+/** Of the interface, not of the program. */
+const version = "1.0.0";
+
+const headers = {
+  RequestId: {
+    description: "Name of the request in the logs of the service.",
+    schema: { type: "string" },
+  },
+  GenerationId: {
+    description: "Name of the generation; given once the request has been read.",
+    schema: { type: "string", pattern: "^gen-" },
+  },
+  RetryAfter: {
+    description: "Seconds to wait before another try, when that is known; on 429 and 503 above all.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  RetryAfterMs: {
+    description: "The same in milliseconds.",
+    schema: { type: "integer", minimum: 1 },
+  },
+  ShouldRetry: {
+    description: "Whether another try may help: the same request, unchanged.",
+    schema: { type: "string", enum: ["true", "false"] },
+  },
+};
+
+const meaning: Readonly<Record<number, string>> = {
+  400: "A parameter is missing, malformed or out of its limits; `previous_response_id` is not null; or the input does not fit the model.",
+  401: "No key, or one that is malformed, unknown, disabled or expired.",
+  402: "Credits or quota are spent.",
+  403: "The key may not do this, or its guardrail blocked the request; then `metadata.patterns` names the rules that matched.",
+  404: "No such resource, or no endpoint is left that may serve the model.",
+  408: "A time limit of the service ended the operation.",
+  413: "The body is larger than the limit.",
+  422: "Well-formed, but it makes no sense.",
+  429: "Too many requests.",
+  500: "Unexpected failure of the service; what happened stays in its logs.",
+  502: "The provider failed or could not be reached.",
+  503: "No capacity at present.",
+  524: "The provider did not answer in time.",
+  529: "The provider says that it is overloaded.",
+};
+
+const description = `A gateway between applications and model providers.
+
+Bodies are JSON in UTF-8, at most 64 arrays and objects deep, without repeated keys in the upper three levels, and without halves of
+surrogate pairs. Lengths count Unicode code points. Fields that are not described are ignored, unless a schema says otherwise.
+
+What an object of an answer holds beyond its description may be skipped: fields and kinds of items are added over time.`;
+
+const reference = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
+
+function failure(status: number, components: Components): PublishedAnswer {
+  const metadata = status === 401 ? undefined : { error_type: errorTypeOf(status) };
+  const value = { error: { code: status, message: messageOf(status), ...(metadata && { metadata }) } };
+  return {
+    description: meaning[status] ?? messageOf(status),
+    headers: {
+      "x-request-id": reference("RequestId"),
+      "X-Generation-Id": reference("GenerationId"),
+      "x-should-retry": reference("ShouldRetry"),
+      "Retry-After": reference("RetryAfter"),
+      "retry-after-ms": reference("RetryAfterMs"),
+    },
+    content: {
+      "application/json": {
+        schema: errorOf(status).schema(components),
+        examples: { example: { summary: "An example", value } },
+      },
+    },
+  };
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly license: JsonSchema;
+  };
+  readonly jsonSchemaDialect: string;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: PublishedPaths;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, PublishedAnswer>>;
+    readonly headers: Readonly<Record<string, { readonly description: string; readonly schema: JsonSchema }>>;
+    readonly securitySchemes: Readonly<
+      Record<string, { readonly type: "http"; readonly scheme: "bearer"; readonly description: string }>
+    >;
+  };
+}
+
+/** The whole document. Built anew by each call, in some milliseconds. */
+export function openApi(): OpenApiDocument {
+  const components: Components = new Map();
+  const paths = pathsOf(components);
+  const responses = Object.fromEntries(errorStatuses.map((status) => [`Error${status}`, failure(status, components)]));
+  return {
+    openapi: "3.1.1",
+    info: {
+      title: "Sluice",
+      version,
+      summary: "Responses from many providers, and the administration of access to them.",
+      description,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    jsonSchemaDialect: "https://json-schema.org/draft/2020-12/schema",
+    servers: [{ url: "/api/v1" }],
+    tags: [
+      { name: "Responses", description: "Answers of models." },
+      { name: "Catalogue", description: "What can be asked for." },
+      { name: "Administration", description: "Which guardrail holds for a key, and who is registered." },
+    ],
+    paths,
+    components: {
+      schemas: Object.fromEntries(components),
+      responses,
+      headers,
+      securitySchemes: {
+        apiKey: { type: "http", scheme: "bearer", description: "An API key. It begins with `sk-sl-`." },
+        managementKey: { type: "http", scheme: "bearer", description: "A management key. It begins with `mk-sl-`." },
+      },
+    },
+  };
+}

@@ -1,0 +1,234 @@
+/** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
+import { type Components, type JsonSchema, type Shape, anything, map, named } from "../runtime/validation/shape.ts";
+import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
+import { errorStatuses } from "./errors.ts";
+import { streamEvent } from "./events.ts";
+import { endUserExample, eventExample, keyHashesExample, requestExamples, responseExample } from "./examples.ts";
+import { modelList } from "./models.ts";
+import { response } from "./response.ts";
+
+const responseRequest = named("ResponseRequest", map(anything));
+
+interface Operation {
+  readonly path: string;
+  readonly method: "get" | "post" | "patch";
+  readonly id: string;
+  readonly tag: "Responses" | "Administration" | "Catalogue";
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly PublishedParameter[];
+  readonly body?: Content;
+  readonly answer: { readonly says: string; readonly content: readonly Content[] };
+  /** Failures. */
+  readonly statuses: readonly number[];
+}
+
+interface Content {
+  readonly type: string;
+  readonly shape: Shape;
+  readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
+}
+
+const json = (shape: Shape, examples: Content["examples"]): Content => ({ type: "application/json", shape, examples });
+const example = (value: unknown, summary = "An example"): Content["examples"] => ({ example: { summary, value } });
+
+const metadataWords = { type: "string", enum: ["disabled", "enabled"], default: "disabled" } as const;
+
+const metadataHeader: PublishedParameter = {
+  name: "X-Service-Metadata",
+  in: "header",
+  description:
+    "`enabled` adds `service_metadata` to the answer, and to the body of a failure. Letters of either case; anything else is `disabled`.",
+  schema: metadataWords,
+};
+
+const legacyMetadataHeader: PublishedParameter = {
+  name: "X-Service-Experimental-Metadata",
+  in: "header",
+  deprecated: true,
+  description: "Older spelling of `X-Service-Metadata`, read when that is absent.",
+  schema: metadataWords,
+};
+
+const sessionHeader: PublishedParameter = {
+  name: "x-session-id",
+  in: "header",
+  description: "Counts as `session_id` when the body has none.",
+  schema: { type: "string", maxLength: 256 },
+};
+
+const guardrailId: PublishedParameter = {
+  name: "id",
+  in: "path",
+  required: true,
+  description: "Identifier of the guardrail, as it was issued. Any other text names none: 404.",
+  schema: { type: "string" },
+};
+
+const userPath: PublishedParameter = {
+  name: "user",
+  in: "path",
+  required: true,
+  description:
+    "The end user, percent-encoded. `.` and `..` cannot be addressed: clients and proxies resolve such segments away.",
+  schema: endUserName.schema(new Map()),
+};
+
+const framing =
+  "Events as they happen. Each is an `event:` line with its type and a `data:` line with one JSON object of this schema; " +
+  "`data: [DONE]` comes last. Lines that begin with a colon only keep the connection open. Exactly one of `response.completed`, " +
+  "`response.incomplete` and `response.failed` ends the response.";
+
+const createResponse: Operation = {
+  path: "/responses",
+  method: "post",
+  id: "createResponse",
+  tag: "Responses",
+  summary: "Create a response",
+  description:
+    "Sends a request to a model and answers with one response object, or with a stream of events when `stream` is true. Until something " +
+    "was given out, a failing endpoint is replaced by the next one; a failure that is left has the status that is listed here, also when a " +
+    "stream was asked for. After that a stream ends in `response.failed`.",
+  parameters: [metadataHeader, legacyMetadataHeader, sessionHeader],
+  body: json(responseRequest, requestExamples),
+  answer: {
+    says: "The response, or its events.",
+    content: [
+      json(response, example(responseExample)),
+      { type: "text/event-stream", shape: streamEvent, examples: example(eventExample, "The data of one event") },
+    ],
+  },
+  statuses: errorStatuses,
+};
+
+const assignKeys: Operation = {
+  path: "/guardrails/{id}/assignments/keys",
+  method: "post",
+  id: "assignKeys",
+  tag: "Administration",
+  summary: "Give keys a guardrail",
+  description:
+    "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
+  parameters: [guardrailId],
+  body: json(keyHashes, example(keyHashesExample)),
+  answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
+  statuses: [400, 401, 403, 404, 500],
+};
+
+const removeKeys: Operation = {
+  ...assignKeys,
+  path: "/guardrails/{id}/assignments/keys/remove",
+  id: "unassignKeys",
+  summary: "Take a guardrail from keys",
+  description: "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
+  answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
+};
+
+const updateEndUser: Operation = {
+  path: "/end-users/{user}",
+  method: "patch",
+  id: "updateEndUser",
+  tag: "Administration",
+  summary: "Change the registration of an end user",
+  description: "Sets whether a registered end user is active. Requests that carry the user are served either way.",
+  parameters: [userPath],
+  body: json(endUserChange, example({ is_active: false })),
+  answer: { says: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },
+  statuses: [400, 401, 403, 404, 500],
+};
+
+const listModels: Operation = {
+  path: "/models",
+  method: "get",
+  id: "listModels",
+  tag: "Catalogue",
+  summary: "List the models",
+  description: "Every model that a request may name.",
+  answer: { says: "The catalogue.", content: [json(modelList, {})] },
+  statuses: [400, 401, 408, 500, 503],
+};
+
+export const operations: readonly Operation[] = [createResponse, listModels, assignKeys, removeKeys, updateEndUser];
+
+/** An operation as the document has it. */
+export interface PublishedOperation {
+  readonly operationId: string;
+  readonly tags: readonly [string];
+  readonly summary: string;
+  readonly description: string;
+  readonly security: readonly [Readonly<Record<string, readonly []>>];
+  readonly parameters?: readonly PublishedParameter[];
+  readonly requestBody?: { readonly required: true; readonly content: PublishedContent };
+  readonly responses: Readonly<Record<string, PublishedAnswer | Reference>>;
+}
+
+export interface PublishedParameter {
+  readonly name: string;
+  readonly in: "header" | "path";
+  readonly required?: boolean;
+  readonly deprecated?: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+/** By media type. */
+export type PublishedContent = Readonly<
+  Record<string, { readonly schema: JsonSchema; readonly examples?: Content["examples"] }>
+>;
+
+export interface PublishedAnswer {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Reference>>;
+  readonly content: PublishedContent;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+/** By path and method. */
+export type PublishedPaths = Readonly<Record<string, Readonly<Record<string, PublishedOperation>>>>;
+
+/** `paths` of the document. */
+export function pathsOf(components: Components): PublishedPaths {
+  const paths: Record<string, Record<string, PublishedOperation>> = {};
+  for (const operation of operations) (paths[operation.path] ??= {})[operation.method] = itemOf(operation, components);
+  return paths;
+}
+
+function itemOf(operation: Operation, components: Components): PublishedOperation {
+  const { id, tag, summary, description, parameters, body, answer, statuses } = operation;
+  const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/Error${status}` }]);
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    description,
+    security: [tag === "Administration" ? { managementKey: [] } : { apiKey: [] }],
+    ...(parameters && { parameters }),
+    ...(body && { requestBody: { required: true, content: contentOf([body], components) } }),
+    responses: {
+      200: {
+        description: answer.content.length > 1 ? `${answer.says} ${framing}` : answer.says,
+        headers: headersOf(tag),
+        content: contentOf(answer.content, components),
+      },
+      ...Object.fromEntries(failures),
+    },
+  };
+}
+
+const contentOf = (contents: readonly Content[], components: Components): PublishedContent =>
+  Object.fromEntries(
+    contents.map(({ type, shape, examples }) => [
+      type,
+      { schema: shape.schema(components), ...(Object.keys(examples).length > 0 && { examples }) },
+    ]),
+  );
+
+const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
+
+const headersOf = (tag: Operation["tag"]): PublishedAnswer["headers"] => ({
+  "x-request-id": header("RequestId"),
+  ...(tag === "Responses" && { "X-Generation-Id": header("GenerationId") }),
+});

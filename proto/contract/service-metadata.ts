@@ -92,7 +92,7 @@ export const serviceMetadata = named(
           total: described(integer({ min: 0 }), "How many endpoints could serve the request."),
           available: described(array(endpoint), "These endpoints, in the order in which they are tried."),
         },
-        { required: ["total", "available"] },
+        { required: ["total", "available"], description: "Endpoints that the request could go to." },
       ),
       generation_time: described(number({ min: 0 }), "Milliseconds from the request to its end."),
       is_byok: described(boolean, "Whether a provider key of the caller paid."),

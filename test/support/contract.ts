@@ -1,9 +1,12 @@
 /** The worked examples of the wire contract, and how an answer is held against them. */
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type SseStream, parseSse } from "./sse.ts";
 
 const folder = new URL("../../fixtures/contract/", import.meta.url);
+
+/** File names of all samples. */
+export const sampleNames = (): string[] => readdirSync(fileURLToPath(folder)).toSorted();
 
 /** @param name file name without its folder */
 export function sample(name: string): string {

@@ -1,0 +1,83 @@
+/** The published document as such: valid, complete, and true to its own examples. */
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { describe, expect, test } from "@jest/globals";
+import type { PublishedContent } from "@sluice/proto/contract/operations.js";
+import { document, validate, validateAgainst } from "../support/published.ts";
+
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
+);
+
+describe("the published document", () => {
+  test("is OpenAPI 3.1", async () => {
+    const validator = new Validator();
+    expect(await validator.validate(JSON.parse(JSON.stringify(document)) as Record<string, unknown>)).toEqual({
+      valid: true,
+    });
+    expect(validator.version).toBe("3.1");
+  });
+
+  test.each(Object.keys(document.components.schemas))("has a schema %s that a validator can use", (name) => {
+    // An unknown keyword or a reference to nothing throws.
+    expect(() => validate(name, null)).not.toThrow();
+  });
+
+  test("lists every operation with the statuses of the contract", () => {
+    const statuses = operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(" ")]);
+    const inference = "200 400 401 402 403 404 408 413 422 429 500 502 503 524 529";
+    const administration = "200 400 401 403 404 500";
+    expect(Object.fromEntries(statuses)).toEqual({
+      "post /responses": inference,
+      "get /models": "200 400 401 408 500 503",
+      "post /guardrails/{id}/assignments/keys": administration,
+      "post /guardrails/{id}/assignments/keys/remove": administration,
+      "patch /end-users/{user}": administration,
+    });
+  });
+
+  test("asks administration for a management key", () => {
+    const administration = operations.filter(({ operation }) => operation.tags[0] === "Administration");
+    expect(administration).toHaveLength(3);
+    expect(administration.map(({ operation }) => operation.security)).toEqual(
+      administration.map(() => [{ managementKey: [] }]),
+    );
+  });
+
+  const contents: [string, PublishedContent][] = [
+    ...operations.flatMap(({ name, operation }): [string, PublishedContent][] => [
+      ...(operation.requestBody
+        ? [[`request of ${name}`, operation.requestBody.content] as [string, PublishedContent]]
+        : []),
+      ...Object.entries(operation.responses).flatMap(([status, answer]): [string, PublishedContent][] =>
+        "content" in answer ? [[`${status} of ${name}`, answer.content]] : [],
+      ),
+    ]),
+    ...Object.entries(document.components.responses).map(([name, { content }]): [string, PublishedContent] => [
+      name,
+      content,
+    ]),
+  ];
+  test.each(contents)("%s: its examples are what its schema says", (_, content) => {
+    for (const { schema, examples = {} } of Object.values(content)) {
+      for (const { value } of Object.values(examples)) expect(validateAgainst(schema, value)).toEqual([]);
+    }
+  });
+
+  test("describes every field of the request and of the answer", () => {
+    const undescribed = ["ResponseRequest", "Response", "ServiceMetadata", "KeyHashes", "EndUserChange"].flatMap(
+      (name) =>
+        Object.entries(document.components.schemas[name]?.["properties"] ?? {}).flatMap(([field, schema]) =>
+          isExplained(schema as Readonly<Record<string, unknown>>) ? [] : [`${name}.${field}`],
+        ),
+    );
+    expect(undescribed).toEqual([]);
+  });
+});
+
+/** By a description of its own, that of the schema it refers to, or by being the only value. */
+function isExplained(schema: Readonly<Record<string, unknown>>): boolean {
+  if (schema["description"] !== undefined || schema["const"] !== undefined) return true;
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return false;
+  return document.components.schemas[reference.replace("#/components/schemas/", "")]?.["description"] !== undefined;
+}

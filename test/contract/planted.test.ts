@@ -1,0 +1,119 @@
+/** A wrong value in any field of the contract is seen, by the published document as by our own checks. */
+import { describe, expect, test } from "@jest/globals";
+import {
+  assigned,
+  endUserAnswer,
+  endUserChange,
+  keyHashes,
+  unassigned,
+} from "@sluice/proto/contract/administration.js";
+import { errorOf, errorStatuses } from "@sluice/proto/contract/errors.js";
+import { eventName, streamEvents } from "@sluice/proto/contract/events.js";
+import { modelList } from "@sluice/proto/contract/models.js";
+import { itemName, outputItems } from "@sluice/proto/contract/output.js";
+import { response } from "@sluice/proto/contract/response.js";
+import { serviceMetadata } from "@sluice/proto/contract/service-metadata.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { JsonSchema, Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { document, validate } from "../support/published.ts";
+
+const accepts = (shape: Shape, value: unknown): boolean => {
+  const problems = new Problems();
+  shape.check(value, "", problems);
+  return problems.empty;
+};
+
+type Json = Record<string, unknown>;
+
+const resolved = (schema: JsonSchema): JsonSchema => {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return schema;
+  return resolved(document.components.schemas[reference.replace("#/components/schemas/", "")] as JsonSchema);
+};
+
+/** The least value that a schema accepts. */
+function least(of: JsonSchema): unknown {
+  const schema = resolved(of);
+  if (schema["const"] !== undefined) return schema["const"];
+  if (Array.isArray(schema["enum"])) return schema["enum"][0];
+  if (Array.isArray(schema["anyOf"])) return least(schema["anyOf"][0] as JsonSchema);
+  switch (schema["type"]) {
+    case "string":
+      return textFor(schema);
+    case "boolean":
+      return true;
+    case "integer":
+    case "number":
+      return Math.max(0, Number(schema["minimum"] ?? 0));
+    case "array":
+      return Array.from({ length: Number(schema["minItems"] ?? 0) }, () => least(schema["items"] as JsonSchema));
+    case "object": {
+      const properties = (schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>;
+      const required = (schema["required"] ?? []) as string[];
+      return Object.fromEntries(required.map((name) => [name, least(properties[name] as JsonSchema)]));
+    }
+    default:
+      return null;
+  }
+}
+
+function textFor({ pattern = "", minLength }: JsonSchema): string {
+  if (String(pattern).includes("T")) return "2026-09-16T12:00:00Z";
+  return String(pattern).includes("\\d") ? "1" : "a".repeat(Number(minLength ?? 0));
+}
+
+/** A value of a type that the schema does not accept; undefined when it accepts any. */
+function wrong(of: JsonSchema): unknown {
+  return [true, "\0not this", -1.5, [[]], { not: "this" }].find((value) => !acceptsType(of, value));
+}
+
+function acceptsType(of: JsonSchema, value: unknown): boolean {
+  const schema = resolved(of);
+  if (Array.isArray(schema["anyOf"])) return (schema["anyOf"] as JsonSchema[]).some((each) => acceptsType(each, value));
+  if (schema["type"] === undefined) return schema["const"] === undefined;
+  const type = Array.isArray(value) ? "array" : typeof value;
+  return schema["type"] === type || (schema["type"] === "integer" && type === "number");
+}
+
+const kinds: [string, Shape][] = [
+  ...Object.entries(outputItems).map(([type, shape]): [string, Shape] => [itemName(type), shape]),
+  ...Object.entries(streamEvents).map(([type, shape]): [string, Shape] => [eventName(type), shape]),
+  ...errorStatuses.map((status): [string, Shape] => [`Error${status}`, errorOf(status)]),
+  ["Response", response],
+  ["ServiceMetadata", serviceMetadata],
+  ["ModelList", modelList],
+  ["KeyHashes", keyHashes],
+  ["AssignedKeys", assigned],
+  ["UnassignedKeys", unassigned],
+  ["EndUserChange", endUserChange],
+  ["EndUserAnswer", endUserAnswer],
+];
+
+describe.each(kinds)("%s", (name, shape) => {
+  const schema = document.components.schemas[name] as JsonSchema;
+  const good = least(schema) as Json;
+  const properties = Object.entries((schema["properties"] ?? {}) as Readonly<Record<string, JsonSchema>>);
+  const both = (value: unknown) => [validate(name, value).length === 0, accepts(shape, value)];
+
+  test("takes the least that it asks for", () => {
+    expect(both(good)).toEqual([true, true]);
+  });
+
+  test("misses every required field", () => {
+    for (const field of (schema["required"] ?? []) as string[]) {
+      const { [field]: _, ...without } = good;
+      expect([field, ...both(without)]).toEqual([field, false, false]);
+    }
+  });
+
+  test("sees a wrong type in every field", () => {
+    for (const [field, of] of properties) {
+      const planted = wrong(of);
+      if (planted !== undefined) expect([field, ...both({ ...good, [field]: planted })]).toEqual([field, false, false]);
+    }
+  });
+
+  test.each([null, 1, "text", [[]]])("is not %j", (value) => {
+    expect(both(value)).toEqual([false, false]);
+  });
+});

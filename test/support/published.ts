@@ -1,0 +1,47 @@
+/** Holds requests and answers against the published document, by a validator that knows nothing of our own checks. */
+import { openApi } from "@sluice/proto/contract/openapi.js";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+
+/** As a client reads it. */
+export const document = JSON.parse(JSON.stringify(openApi())) as ReturnType<typeof openApi>;
+
+const ajv = new Ajv2020({
+  strict: true,
+  inlineRefs: false,
+  strictTypes: false,
+  strictRequired: false,
+  allErrors: true,
+});
+ajv.addKeyword("components");
+ajv.addSchema({ $id: "published", components: document.components });
+
+function validatorOf(name: string): ValidateFunction {
+  const validator = ajv.getSchema(`published#/components/schemas/${name}`);
+  if (!validator) throw new Error(`the document has no schema ${name}`);
+  return validator;
+}
+
+/** What is wrong with a value, as paths and reasons; empty when the schema of that name accepts it. */
+export function validate(name: string, value: unknown): string[] {
+  const validator = validatorOf(name);
+  return validator(value) ? [] : (validator.errors ?? []).map(sentence);
+}
+
+/** Any schema of the document, references included. */
+export function validateAgainst(schema: Readonly<Record<string, unknown>>, value: unknown): string[] {
+  const validator = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"published#/')) as object);
+  return validator(value) ? [] : (validator.errors ?? []).map(sentence);
+}
+
+const sentence = ({ instancePath, message = "", params }: ErrorObject): string =>
+  `${instancePath === "" ? "/" : instancePath} ${message} ${JSON.stringify(params)}`;
+
+export const validateRequest = (value: unknown): string[] => validate("ResponseRequest", value);
+export const validateResponse = (value: unknown): string[] => validate("Response", value);
+export const validateEvent = (value: unknown): string[] => validate("StreamEvent", value);
+/** The body of a failure with this status. */
+export const validateError = (status: number, value: unknown): string[] => validate(`Error${status}`, value);
+
+/** Every event of a stream, with its position in front of what is wrong. */
+export const validateEvents = (events: readonly unknown[]): string[] =>
+  events.flatMap((event, index) => validateEvent(event).map((problem) => `event ${index}: ${problem}`));

@@ -50,14 +50,12 @@ describe("the openai client with only its base URL and key changed", () => {
   afterAll(() => house?.stop());
 
   test("create returns one whole response", async () => {
-    const response = await client.responses.create({
-      model: "sluice/echo",
-      input: "Name a moon.",
-      user: "employee_123",
-    });
+    const request = { model: "sluice/echo", input: "Name a moon.", user: "employee_123" };
+    const asked = client.responses.create(request);
+    const { data: response, request_id: requestId, response: raw } = await asked.withResponse();
     expect(response.status).toBe("completed");
     expect(response.output_text).toContain("Name a moon.");
-    expect(response._request_id).toMatch(/./);
+    expect([requestId, raw.headers.get("x-generation-id")]).toEqual([expect.any(String), expect.any(String)]);
     expect(response.usage?.total_tokens).toBe(
       (response.usage?.input_tokens ?? 0) + (response.usage?.output_tokens ?? 0),
     );

@@ -1,14 +1,20 @@
 /** Writes the items of an answer as turn events. What an item says in the end is by construction what its deltas said. */
 import type { OutputItem, TurnEvent } from "../turn/turn.ts";
 import { newId } from "@sluice/proto/runtime/id.js";
+import { CallWriter, OtherWriter } from "./item-writer.ts";
 import type { JsonObject } from "./json.ts";
 
 export type Emit = (event: TurnEvent) => void;
 export type ItemStatus = "completed" | "incomplete";
 
-type Part =
-  | { readonly type: "output_text"; text: string; readonly annotations: unknown[]; readonly logprobs: unknown[] }
-  | { readonly type: "refusal"; refusal: string };
+type TextPart = {
+  readonly type: "output_text";
+  text: string;
+  readonly annotations: unknown[];
+  readonly logprobs: unknown[];
+};
+type RefusalPart = { readonly type: "refusal"; refusal: string };
+type Part = TextPart | RefusalPart | { readonly type: "other"; readonly part: JsonObject };
 
 /** Numbers the items in the order in which they begin. */
 export class Output {
@@ -28,9 +34,13 @@ export class Output {
     return new ReasoningWriter(this.#emit, this.#count++, id ?? newId("rs_"));
   }
 
-  call(name: string, callId?: string, id?: string, extra: JsonObject = {}): CallWriter {
-    return new CallWriter(this.#emit, this.#count++, {
-      ...extra,
+  /** Items begun so far; the index of the next one. */
+  get count(): number {
+    return this.#count;
+  }
+
+  call(name: string, callId?: string, id?: string): CallWriter {
+    return this.carrier({
       type: "function_call",
       id: id ?? newId("fc_"),
       call_id: callId ?? newId("call_"),
@@ -39,20 +49,33 @@ export class Output {
   }
 
   /** A call of a tool whose input is text. */
-  customCall(name: string, callId?: string, id?: string, extra: JsonObject = {}): CallWriter {
-    const head: OutputItem = {
-      ...extra,
+  customCall(name: string, callId?: string, id?: string): CallWriter {
+    return this.carrier({
       type: "custom_tool_call",
       id: id ?? newId("ctc_"),
       call_id: callId ?? newId("call_"),
       name,
-    };
-    return new CallWriter(this.#emit, this.#count++, head, "input");
+      status: "in_progress",
+    });
+  }
+
+  /** A call of any kind that carries text; what the item says of that text is left to deltas and to its end. */
+  carrier(item: OutputItem): CallWriter {
+    return new CallWriter(this.#emit, this.#count++, item);
   }
 
   /** An item that passes whole. */
   other(item: OutputItem): OtherWriter {
     return new OtherWriter(this.#emit, this.#count++, item);
+  }
+
+  /**
+   * An event of the provider that passes as it is.
+   * @param index of the open item that it belongs to
+   */
+  native(name: string, payload: JsonObject, index?: number): void {
+    const payloadJson = JSON.stringify(payload);
+    this.#emit({ type: "native", name, payloadJson, ...(index !== undefined && { index }) });
   }
 }
 
@@ -70,13 +93,18 @@ export class MessageWriter {
   }
 
   /** The last part if it is of this kind, else a new one. */
-  part(type: Part["type"]): number {
+  part(type: "output_text" | "refusal"): number {
     return this.parts.at(-1)?.type === type ? this.parts.length - 1 : this.newPart(type);
   }
 
-  newPart(type: Part["type"]): number {
+  newPart(type: "output_text" | "refusal"): number {
     const text = { type: "output_text" as const, text: "", annotations: [], logprobs: [] };
     return this.parts.push(type === "refusal" ? { type, refusal: "" } : text) - 1;
+  }
+
+  /** A part of a kind that has no events here: the item holds it in the end. */
+  otherPart(part: JsonObject): number {
+    return this.parts.push({ type: "other", part }) - 1;
   }
 
   text(part: number, delta: string, logprobs: readonly unknown[] = []): void {
@@ -104,7 +132,8 @@ export class MessageWriter {
   }
 
   end(status: ItemStatus, extra: JsonObject = {}): void {
-    const item = { ...extra, ...this.#head, status, content: this.parts };
+    const content = this.parts.map((part) => (part.type === "other" ? part.part : part));
+    const item = { ...extra, ...this.#head, status, content };
     this.#emit({ type: "item.end", index: this.#index, item });
   }
 }
@@ -153,53 +182,5 @@ export class ReasoningWriter {
       ...extra,
     };
     this.#emit({ type: "item.end", index: this.#index, item });
-  }
-}
-
-export class CallWriter {
-  readonly #emit: Emit;
-  readonly #index: number;
-  readonly #head: OutputItem;
-  readonly #field: string;
-  /** What the call carries so far: JSON arguments, or the input of a custom tool. */
-  carried = "";
-
-  /** @param field of the item that holds what the call carries */
-  constructor(emit: Emit, index: number, head: OutputItem, field = "arguments") {
-    this.#emit = emit;
-    this.#index = index;
-    this.#head = head;
-    this.#field = field;
-    emit({ type: "item.start", index, item: { ...head, [field]: "", status: "in_progress" } });
-  }
-
-  arguments(delta: string): void {
-    if (delta === "") return;
-    this.carried += delta;
-    this.#emit({ type: "arguments.delta", index: this.#index, delta });
-  }
-
-  end(status: ItemStatus, extra: JsonObject = {}): void {
-    const item = { ...extra, ...this.#head, [this.#field]: this.carried, status };
-    this.#emit({ type: "item.end", index: this.#index, item });
-  }
-}
-
-export class OtherWriter {
-  readonly #emit: Emit;
-  readonly #index: number;
-  readonly #start: OutputItem;
-
-  constructor(emit: Emit, index: number, item: OutputItem) {
-    this.#emit = emit;
-    this.#index = index;
-    this.#start = item;
-    emit({ type: "item.start", index, item });
-  }
-
-  /** Type and id stay those that were announced. */
-  end(status: ItemStatus, item: JsonObject = this.#start): void {
-    const whole = { status, ...item, type: this.#start.type, id: this.#start.id };
-    this.#emit({ type: "item.end", index: this.#index, item: whole });
   }
 }

@@ -156,13 +156,17 @@ function compare(item: Record<string, unknown>, said: ReadonlyMap<string, string
     if (part.type === "reasoning_text") stated.set(`reasoning.delta/${index}`, part.text);
   }
   for (const [index, part] of parts(item.summary).entries()) stated.set(`summary.delta/${index}`, part.text);
-  if (item.type === "function_call") stated.set("arguments.delta/0", item.arguments);
-  if (item.type === "custom_tool_call" && said.has("arguments.delta/0")) stated.set("arguments.delta/0", item.input);
+  if (item.type === "function_call" || said.has("arguments.delta/0")) stated.set("arguments.delta/0", carried(item));
   for (const key of new Set([...said.keys(), ...stated.keys()])) {
     if ((said.get(key) ?? "") !== (stated.get(key) ?? "")) {
       throw new Error(`${key}: deltas said ${said.get(key)}, the item says ${String(stated.get(key))}`);
     }
   }
+}
+
+function carried(item: Record<string, unknown>): unknown {
+  const operation = item.operation as { diff?: unknown } | undefined;
+  return item.arguments ?? item.input ?? item.code ?? operation?.diff;
 }
 
 /** Ids differ from run to run. */

@@ -1,20 +1,7 @@
 /** What servers of the Responses format say, in good and in poor order, as items of a response. */
 import { describe, expect, test } from "@jest/globals";
-import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { ResponsesTranslator } from "@sluice/inference-svc/upstream/responses/stream.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { asking, itemsOf } from "./asking.js";
-
-const target = { upstreamModel: "large-2", tier: "default", original: false };
-
-function read(events: readonly unknown[], request: Partial<TurnRequest> = {}) {
-  const given: TurnEvent[] = [];
-  const translator = new ResponsesTranslator(asking(request), target, (event) => given.push(event));
-  for (const event of events) translator.event(undefined, JSON.stringify(event));
-  translator.close();
-  return { events: given, items: itemsOf(given) };
-}
+import { added, completed, itemDone, message, opened, read, textDelta } from "./reading.js";
 
 const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
   try {
@@ -25,27 +12,6 @@ const reasonOf = (events: readonly unknown[]): [FaultReason, string] => {
   }
   throw new Error("nothing was thrown");
 };
-
-const added = (output_index: number, item: object) => ({ type: "response.output_item.added", output_index, item });
-const itemDone = (output_index: number, item: object) => ({ type: "response.output_item.done", output_index, item });
-const textDelta = (output_index: number, delta: string, content_index = 0) => ({
-  type: "response.output_text.delta",
-  output_index,
-  content_index,
-  delta,
-});
-const completed = (output: unknown[], more: object = {}) => ({
-  type: "response.completed",
-  response: { status: "completed", output, usage: null, ...more },
-});
-const message = (id: string, ...texts: string[]) => ({
-  type: "message",
-  id,
-  role: "assistant",
-  status: "completed",
-  content: texts.map((text) => ({ type: "output_text", text, annotations: [], logprobs: [] })),
-});
-const opened = (id: string) => ({ type: "message", id, role: "assistant", status: "in_progress", content: [] });
 
 describe("items", () => {
   test("gaps and reordering of the provider's numbers are closed in the order of beginning", () => {
@@ -188,18 +154,120 @@ describe("items", () => {
     ]);
     expect(items).toEqual([call("a", '{"x":1}'), call("b", "{}")]);
   });
+});
 
-  test("kinds that are not known pass whole, their deltas are skipped", () => {
-    const item = { type: "custom_tool_call", id: "x", call_id: "c", name: "f", input: "abc", status: "completed" };
-    const { items, events } = read([
-      added(0, { ...item, input: "", status: "in_progress" }),
-      { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "abc" },
-      { type: "__proto__", output_index: 0 },
-      itemDone(0, item),
-      completed([item]),
-    ]);
-    expect(items).toEqual([item]);
-    expect(events.map((event) => event.type)).toEqual(["item.start", "item.end", "end"]);
+describe("what a provider says twice, too late, too early or not at all", () => {
+  const call = { type: "custom_tool_call", id: "x", call_id: "c", name: "f", input: "abc", status: "completed" };
+  const running = { ...call, input: "", status: "in_progress" };
+  const inputDelta = (more: object = {}) => ({
+    type: "response.custom_tool_call_input.delta",
+    output_index: 0,
+    delta: "abc",
+    ...more,
+  });
+  const typesOf = (events: readonly { readonly type: string }[]) => events.map((event) => event.type);
+  const once = ["item.start", "arguments.delta", "item.end", "end"];
+
+  test.each<[string, unknown[]]>([
+    [
+      "a text in its delta and in its end",
+      [
+        added(0, running),
+        inputDelta(),
+        { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
+        itemDone(0, call),
+        completed([call]),
+      ],
+    ],
+    [
+      "a text in its last event only",
+      [
+        added(0, running),
+        { type: "response.custom_tool_call_input.done", output_index: 0, input: "abc" },
+        itemDone(0, {}),
+        completed([]),
+      ],
+    ],
+    ["a text in its item only", [added(0, running), itemDone(0, call), completed([])]],
+    ["a text in its announcement only", [added(0, { ...running, input: "abc" }), itemDone(0, {}), completed([])]],
+    ["an item that was not announced", [itemDone(0, call), completed([])]],
+    ["an item in the terminal response only", [completed([call])]],
+    ["an event before its item, by number", [inputDelta(), added(0, running), itemDone(0, call), completed([])]],
+    ["an event before its item, by id", [inputDelta({ output_index: undefined, item_id: "x" }), completed([call])]],
+    ["an event after its item", [added(0, running), itemDone(0, call), inputDelta(), completed([call])]],
+    ["an end twice", [added(0, running), itemDone(0, call), itemDone(0, call), completed([call])]],
+    [
+      "a status that was forgotten",
+      [added(0, running), itemDone(0, { ...call, status: "in_progress" }), completed([])],
+    ],
+    [
+      "an id that changes on the way",
+      [
+        added(0, running),
+        inputDelta({ item_id: "y" }),
+        itemDone(0, { ...call, id: "y" }),
+        completed([{ ...call, id: "z" }]),
+      ],
+    ],
+  ])("%s", (_, events) => {
+    const given = read(events);
+    expect(given.items).toEqual([call]);
+    expect(typesOf(given.events)).toEqual(once);
+  });
+
+  test("the number 0 for every item", () => {
+    const second = { ...call, id: "x2", call_id: "c2" };
+    const events = [
+      added(0, running),
+      added(0, { ...second, input: "" }),
+      inputDelta({ item_id: "x" }),
+      inputDelta({ item_id: "x2", delta: "abc" }),
+      itemDone(0, call),
+      itemDone(0, second),
+      itemDone(0, message("m", "Hi")),
+      completed([]),
+    ];
+    expect(read(events).items).toEqual([call, second, message("m", "Hi")]);
+  });
+
+  test("an event whose item never comes is no part of the answer", () => {
+    const progress = { type: "response.web_search_call.searching", output_index: 7, item_id: "w" };
+    expect(typesOf(read([progress, added(0, running), itemDone(0, call), completed([])]).events)).toEqual(once);
+  });
+
+  test.each([
+    "response.created",
+    "response.in_progress",
+    "response.queued",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.reasoning_part.added",
+    "response.reasoning_summary_part.done",
+    "keepalive",
+    "__proto__",
+    "response.x\n",
+    'response.a.b"',
+    "response.A.b",
+    "response.completed.",
+    "codex.rate.limits",
+  ])("%j is not passed on", (type) => {
+    const events = [
+      added(0, running),
+      { type, output_index: 0, item_id: "x" },
+      { type },
+      itemDone(0, call),
+      completed([]),
+    ];
+    expect(typesOf(read(events).events)).toEqual(once);
+  });
+
+  test("a part of a kind that is not known stays in its place", () => {
+    const audio = { type: "output_audio", data: "AA", transcript: "Hi" };
+    const [text] = message("a", "One").content;
+    const item = (...content: unknown[]) => ({ ...message("a"), content });
+    const streamed = [added(0, opened("a")), textDelta(0, "One"), itemDone(0, item(text, audio)), completed([])];
+    expect(read(streamed).items).toEqual([item(text, audio)]);
+    expect(read([itemDone(0, item(audio, text)), completed([])]).items).toEqual([item(audio, text)]);
   });
 });
 
@@ -243,11 +311,45 @@ describe("the end", () => {
       FaultReason.PROVIDER_FAILED,
     ],
     ["error body in a 200", { error: { code: 429, message: "x" } }, FaultReason.RATE_LIMITED],
+    [
+      "an image that cannot be read",
+      {
+        type: "response.failed",
+        response: { status: "failed", error: { code: "invalid_image_format", message: "x" } },
+      },
+      FaultReason.INVALID_REQUEST,
+    ],
+    [
+      "a policy",
+      { type: "response.failed", response: { error: { code: "image_content_policy_violation", message: "x" } } },
+      FaultReason.CONTENT_POLICY,
+    ],
+    [
+      "a store that is late",
+      { type: "response.failed", response: { error: { code: "vector_store_timeout", message: "x" } } },
+      FaultReason.PROVIDER_TIMEOUT,
+    ],
+    ["cancelled", { type: "response.cancelled", response: { status: "cancelled" } }, FaultReason.PROVIDER_FAILED],
+    [
+      "a third name of an error",
+      { type: "response.error", error: { code: "rate_limit_exceeded" } },
+      FaultReason.RATE_LIMITED,
+    ],
     ["queued", { object: "response", status: "queued", output: [] }, FaultReason.PROVIDER_FAILED],
     ["an item without a type", added(0, {}), FaultReason.PROVIDER_FAILED],
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
   ])("%s", (_, event, reason) => {
     expect(reasonOf([event])[0]).toBe(reason);
+    // Nothing that was said before makes it a success.
+    expect(reasonOf([added(0, opened("a")), textDelta(0, "Hi"), itemDone(0, message("a", "Hi")), event])[0]).toBe(
+      reason,
+    );
+  });
+
+  test("by its name, where the response does not say how it ended", () => {
+    expect(read([{ type: "response.completed", response: { output: [message("a", "Hi")] } }]).items).toEqual([
+      message("a", "Hi"),
+    ]);
   });
 
   test("none at all", () => {

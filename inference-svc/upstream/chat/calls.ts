@@ -1,7 +1,8 @@
 /** The tool calls of a chat answer: they come in pieces, by index, and vendors differ in everything else. */
 import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import type { CallWriter, ItemStatus, Output } from "../output.ts";
+import type { CallWriter } from "../item-writer.ts";
+import type { ItemStatus, Output } from "../output.ts";
 
 interface Call {
   readonly key: unknown;

@@ -12,9 +12,36 @@ export function inBandError(event: JsonObject): ProviderError {
   return read(isObject(response.error) ? response.error : response);
 }
 
+/** Codes of `response.failed` that are about the request, as an answer with status 400 would be. */
+const ofRequest: ReadonlySet<string> = new Set([
+  "invalid_image",
+  "invalid_image_format",
+  "invalid_base64_image",
+  "invalid_image_url",
+  "invalid_image_mode",
+  "image_too_large",
+  "image_too_small",
+  "image_parse_error",
+  "image_file_too_large",
+  "image_file_not_found",
+  "unsupported_image_media_type",
+  "empty_image_file",
+  "failed_to_download_image",
+  "image_content_policy_violation",
+  "bio_policy",
+  "cyber_policy",
+  "misalignment_policy_violation",
+]);
+
+const statusOf = (code: string): number | undefined => {
+  if (ofRequest.has(code)) return 400;
+  return code === "vector_store_timeout" ? 504 : undefined;
+};
+
 function read(error: JsonObject): ProviderError {
   const code = text(error.code) || text(error.type);
-  const status = [error.code, error.status].map(Number).find((number) => number >= 400 && number <= 599);
+  const status =
+    [error.code, error.status].map(Number).find((number) => number >= 400 && number <= 599) ?? statusOf(code);
   return {
     ...(status !== undefined && { status }),
     ...(code !== "" && code !== "error" && { code }),

@@ -10,31 +10,31 @@ import { type JsonObject, isObject, objects, parseObject, text } from "../json.t
 import { type Emit, type ItemStatus, Output } from "../output.ts";
 import { servedTier } from "../served.ts";
 import { inBandError } from "./error.ts";
-import { type Slot, openSlot } from "./slot.ts";
+import { isNative, payloadOf } from "./native.ts";
+import { type Reading, type Slot, openSlot } from "./slot.ts";
 import { responsesUsage } from "./usage.ts";
 
 /** Events that only their own kind of item can belong to: from them an item is begun that was never announced. */
-const impliedType: Readonly<Record<string, string>> = {
-  "response.output_text.delta": "message",
-  "response.refusal.delta": "message",
-  "response.reasoning_text.delta": "reasoning",
-  "response.reasoning_summary_text.delta": "reasoning",
-};
+const impliedType: ReadonlyMap<string, string> = new Map([
+  ["response.output_text.delta", "message"],
+  ["response.refusal.delta", "message"],
+  ["response.reasoning_text.delta", "reasoning"],
+  ["response.reasoning.delta", "reasoning"],
+  ["response.reasoning_summary_text.delta", "reasoning"],
+]);
 
 export class ResponsesTranslator implements Translator {
-  readonly #request: TurnRequest;
-  readonly #target: Target;
   readonly #emit: Emit;
-  readonly #output: Output;
+  readonly #reading: Reading;
   /** In the order of their beginning. */
   readonly #slots: Slot[] = [];
+  /** Of items that have not been announced yet. */
+  #early: JsonObject[] = [];
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
-    this.#request = request;
-    this.#target = target;
     this.#emit = emit;
-    this.#output = new Output(emit);
+    this.#reading = { output: new Output(emit), request, target };
   }
 
   get finished(): boolean {
@@ -53,16 +53,16 @@ export class ResponsesTranslator implements Translator {
       case "response.completed":
       case "response.incomplete":
       case "response.done":
-        return this.#terminal(event.response);
+        return this.#terminal(event.response, type);
       case "response.failed":
       case "response.cancelled":
+      case "response.error":
       case "error":
         throw providerFault(inBandError(event));
       case "":
         return this.#whole(event);
       default:
-        // What is not known yet concerns items that pass whole.
-        this.#slotOf(event, type)?.event(type, event);
+        return this.#ofItem(type, event);
     }
   }
 
@@ -71,32 +71,66 @@ export class ResponsesTranslator implements Translator {
     this.#terminal(answer);
   }
 
+  #ofItem(type: string, event: JsonObject): void {
+    const slot = this.#slotOf(event, type);
+    if (slot) return slot.event(type, event);
+    if (!isNative(type)) return;
+    const addressed = event.output_index !== undefined || event.item_id !== undefined;
+    if (addressed) this.#early.push({ ...event, type });
+    else this.#reading.output.native(type, payloadOf(event));
+  }
+
   #slotOf(event: JsonObject, type: string): Slot | undefined {
-    const known = this.#slots.findLast((slot) => slot.outputIndex === event.output_index);
-    if (known || impliedType[type] === undefined) return known;
-    return this.#open(event.output_index, { type: impliedType[type], id: event.item_id });
+    const known = this.#find(event.output_index, event.item_id);
+    const implied = known ? undefined : impliedType.get(type);
+    return implied === undefined ? known : this.#open(event.output_index, { type: implied, id: event.item_id });
+  }
+
+  /** By both; else by id, since servers have given every item the number 0; else by number, since others change ids on the way. */
+  #find(outputIndex: unknown, id: unknown): Slot | undefined {
+    let byId: Slot | undefined;
+    let byIndex: Slot | undefined;
+    for (let at = this.#slots.length - 1; at >= 0; at--) {
+      const slot = this.#slots[at];
+      const sameIndex = outputIndex !== undefined && slot?.outputIndex === outputIndex;
+      const sameId = id !== undefined && slot?.upstreamId === id;
+      if (sameIndex && (sameId || id === undefined)) return slot;
+      if (sameId) byId ??= slot;
+      if (sameIndex) byIndex ??= slot;
+    }
+    return byId ?? byIndex;
   }
 
   #open(outputIndex: unknown, item: unknown): Slot {
     if (!isObject(item) || text(item.type) === "") throw providerFailed("an output item without a type");
-    const slot = openSlot(this.#output, this.#request, outputIndex, item);
+    const slot = openSlot(this.#reading, outputIndex, item);
     this.#slots.push(slot);
+    if (this.#early.length > 0) this.#replay(slot);
     return slot;
   }
 
-  #itemDone(event: JsonObject): void {
-    const known = this.#slots.findLast((slot) => slot.outputIndex === event.output_index);
-    const slot = known ?? this.#open(event.output_index, event.item);
-    if (!slot.ended) slot.end(isObject(event.item) ? event.item : {}, "completed");
+  #replay(slot: Slot): void {
+    const early = this.#early;
+    this.#early = early.filter((event) => this.#find(event.output_index, event.item_id) !== slot);
+    for (const event of early) if (!this.#early.includes(event)) slot.event(text(event.type), event);
   }
 
-  #terminal(response: unknown): void {
+  #itemDone(event: JsonObject): void {
+    const item = isObject(event.item) ? event.item : {};
+    const known = this.#find(event.output_index, item.id);
+    // A number is used again for an item that was never announced.
+    const another = known?.ended === true && item.id !== undefined && known.upstreamId !== item.id;
+    const slot = known && !another ? known : this.#open(event.output_index, event.item);
+    if (!slot.ended) slot.end(item, "completed");
+  }
+
+  /** @param type of the event; a whole answer has none */
+  #terminal(response: unknown, type = ""): void {
     if (!isObject(response)) throw providerFailed("a terminal event without a response");
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
-    if (response.status !== "completed" && response.status !== "incomplete") {
-      throw providerFailed(`response status ${text(response.status)}`);
-    }
-    const outcome = this.#outcomeOf(response, response.status);
+    const status = response.status ?? type.slice("response.".length);
+    if (status !== "completed" && status !== "incomplete") throw providerFailed(`response status ${text(status)}`);
+    const outcome = this.#outcomeOf(response, status);
     this.#complete(objects(response.output), outcome.status);
     this.done = true;
     this.#emit({ type: "end", outcome });
@@ -110,7 +144,7 @@ export class ResponsesTranslator implements Translator {
       status,
       ...(status === "incomplete" && { reason }),
       ...(usage && { usage }),
-      serviceTier: servedTier(response.service_tier, this.#target),
+      serviceTier: servedTier(response.service_tier, this.#reading.target),
     };
   }
 

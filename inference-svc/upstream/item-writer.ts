@@ -1,0 +1,112 @@
+/** Writes items other than messages and reasoning: calls, with the text that they carry, and whatever passes whole. */
+import type { OutputItem } from "../turn/turn.ts";
+import { type Carried, carriedBy, carriesText } from "./carried.ts";
+import type { JsonObject } from "./json.ts";
+import type { Emit, ItemStatus } from "./output.ts";
+
+/** Kinds whose status is optional: whoever sends such an item back would send a field that its provider does not know. */
+const statusOptional: ReadonlySet<string> = new Set([
+  "custom_tool_call",
+  "mcp_list_tools",
+  "mcp_approval_request",
+  "mcp_call",
+  "tool_search_call",
+  "tool_search_output",
+  "compaction",
+]);
+
+/** How an item of a kind stands that began and says nothing of it. */
+const begun = (item: OutputItem): JsonObject =>
+  item.status === undefined && !statusOptional.has(item.type) ? { status: "in_progress" } : {};
+
+/** @param status where the provider said none, of an item that was begun with one */
+function ended(start: OutputItem, final: JsonObject, status: ItemStatus): JsonObject {
+  // Servers forget to change it in calls; a tool that runs on in the next request is said to.
+  const forgotten = final.status === "in_progress" && carriesText(start.type);
+  if (typeof final.status === "string" && !forgotten) return { status: final.status };
+  if (start.status === undefined && statusOptional.has(start.type)) return {};
+  // The one kind of call that ends completed or not at all.
+  return { status: start.type === "apply_patch_call" && status === "incomplete" ? "in_progress" : status };
+}
+
+/** What was announced stays: clients found the item by it. */
+const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
+  type,
+  id,
+  ...(call_id !== undefined && { call_id }),
+  ...(name !== undefined && { name }),
+});
+
+/** What of the whole text has not been said; nothing when it contradicts what was. */
+export const rest = (said: string, whole: unknown): string =>
+  typeof whole === "string" && whole.startsWith(said) ? whole.slice(said.length) : "";
+
+export class CallWriter {
+  readonly #emit: Emit;
+  readonly #index: number;
+  readonly #start: OutputItem;
+  readonly #place: Carried;
+  /** What the call carries so far: JSON arguments, input, a diff, or code. */
+  carried = "";
+
+  constructor(emit: Emit, index: number, item: OutputItem) {
+    this.#emit = emit;
+    this.#index = index;
+    this.#place = carriedBy(item);
+    this.#start = { ...item, ...begun(item) };
+    emit({ type: "item.start", index, item: { ...this.#start, ...this.#place.write(item, "") } });
+  }
+
+  /** A delta of what the call carries. */
+  arguments(delta: string): void {
+    if (delta === "") return;
+    this.carried += delta;
+    this.#emit({ type: "arguments.delta", index: this.#index, delta });
+  }
+
+  /** The provider says the whole text: what it had not said yet follows as a delta. */
+  complete(whole: unknown): void {
+    if (this.carried !== "" || this.#place.completed) this.arguments(rest(this.carried, whole));
+  }
+
+  /** @param final the item as the provider says it in the end, where it does */
+  end(status: ItemStatus, final: JsonObject = {}): void {
+    const item = { ...this.#start, ...final };
+    this.complete(this.#place.read(item));
+    const whole = this.carried === "" && !this.#place.completed;
+    this.#emit({
+      type: "item.end",
+      index: this.#index,
+      item: {
+        ...item,
+        ...(!whole && this.#place.write(item, this.carried)),
+        ...ended(this.#start, final, status),
+        ...identity(this.#start),
+      },
+    });
+  }
+}
+
+export class OtherWriter {
+  readonly #emit: Emit;
+  readonly #index: number;
+  readonly #start: OutputItem;
+
+  constructor(emit: Emit, index: number, item: OutputItem) {
+    this.#emit = emit;
+    this.#index = index;
+    this.#start = { ...item, ...begun(item) };
+    emit({ type: "item.start", index, item: this.#start });
+  }
+
+  /** @param final the item as the provider says it in the end, where it does */
+  end(status: ItemStatus, final: JsonObject = {}): void {
+    const item = {
+      ...this.#start,
+      ...final,
+      ...ended(this.#start, final, status),
+      ...identity(this.#start),
+    } as OutputItem;
+    this.#emit({ type: "item.end", index: this.#index, item });
+  }
+}

@@ -106,7 +106,7 @@ function schemaSection(name: string, schema: JsonSchema): Html {
   const fields = fieldsOf(schema);
   const limits = limitsOf(schema).join(", ");
   // Errors are shown by status above; their schemas differ in the code only.
-  const id = name.startsWith("Error") && name !== "ErrorType" ? `${name}Body` : name;
+  const id = /^Error\d+$/.test(name) ? `${name}Body` : name;
   return html`<section id="${id}"><h3>${name}</h3>${
     typeof schema["description"] === "string" ? html`<p>${prose(schema["description"])}</p>` : undefined
   }<p class="type">${typeOf(schema)} <span class="limits">${limits}</span></p>${

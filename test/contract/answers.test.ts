@@ -1,0 +1,240 @@
+/** What a running house answers is what its document says: success, streams, failures, administration, the catalogue. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { type House, startHouse } from "../support/house.ts";
+import { document, validate, validateError, validateEvents, validateResponse } from "../support/published.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Reply, type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+const model = "acme/large";
+const ask = { model, input: "Hello" };
+
+const failing = (status: number, headers: Record<string, string> = {}): Reply => ({
+  status,
+  headers,
+  chunks: [{ json: { error: { message: "Not today", code: "not_today" } } }],
+});
+
+const toolCall = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: "{}" } };
+const tools = [{ type: "function", name: "f", description: "Does", parameters: { type: "object" } }];
+
+describe("answers of a house", () => {
+  let chat: Upstream;
+  let responses: Upstream;
+  let house: House;
+  let guardrail: string;
+
+  beforeAll(async () => {
+    chat = await startUpstream();
+    responses = await startUpstream();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${chat.url}/v1", api_keys: [upstream-key]}
+  - {id: sluice, dialect: echo}
+  - {id: native, dialect: responses, base_url: "${responses.url}/v1", native_tools: [web_search]}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "0.25", completion: "2.00"}}]}
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: acme/native, endpoints: [{provider: native}]}
+limits: {body_bytes: 20000, turn_ms: 4000}
+`,
+    });
+    const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");
+    guardrail = (JSON.parse(created.stdout) as { id: string }).id;
+    await house.admin("end-users", "create", "employee_123");
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await chat?.stop();
+    await responses?.stop();
+  });
+
+  const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${house.baseUrl}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+      ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+  const respond = (body: unknown, headers: Record<string, string> = {}) =>
+    send("POST", "/responses", body, { "x-service-metadata": "enabled", ...headers });
+  const manage = (method: string, path: string, body: unknown) =>
+    send(method, path, body, { authorization: `Bearer ${house.managementKey}` });
+
+  async function expectResponse(answer: Response, status: string): Promise<void> {
+    const body = (await answer.json()) as { status: string; service_metadata?: unknown };
+    expect([answer.status, body.status]).toEqual([200, status]);
+    expect(body.service_metadata).toBeDefined();
+    expect(validateResponse(body)).toEqual([]);
+  }
+
+  async function expectStream(answer: Response, last: string): Promise<string[]> {
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "text/event-stream; charset=utf-8"]);
+    const { events, done } = parseSse(await answer.text());
+    expect([events.at(-1)?.type, done]).toEqual([last, true]);
+    expect(validateEvents(events)).toEqual([]);
+    return events.map((event) => event.type);
+  }
+
+  async function expectFailure(answer: Response, status: number): Promise<void> {
+    const body: unknown = await answer.json();
+    expect([answer.status, body]).toEqual([status, expect.anything()]);
+    expect(validateError(status, body)).toEqual([]);
+    for (const name of Object.keys(document.components.responses[`Error${status}`]?.headers ?? {})) {
+      const always = ["x-request-id", "x-should-retry"].includes(name);
+      if (always) expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
+    }
+  }
+
+  describe("without a stream", () => {
+    test.each<[string, Reply, string]>([
+      ["text", chatAnswer({ role: "assistant", content: "Hi" }), "completed"],
+      ["a call", chatAnswer({ role: "assistant", content: null, tool_calls: [toolCall] }, "tool_calls"), "completed"],
+      ["a cut text", chatAnswer({ role: "assistant", content: "Hi" }, "length"), "incomplete"],
+      ["a refusal", chatAnswer({ role: "assistant", refusal: "No" }), "completed"],
+    ])("%s", async (_, reply, status) => {
+      chat.script([reply]);
+      const settings = { tools, temperature: 0.5, metadata: { a: "b" }, user: "u", text: { verbosity: "low" } };
+      await expectResponse(await respond({ ...ask, ...settings }), status);
+    });
+
+    test("the built-in model", async () => {
+      await expectResponse(await respond({ model: "sluice/echo", input: "Hello" }), "completed");
+    });
+  });
+
+  describe("a stream", () => {
+    test("of text", async () => {
+      chat.script([chatStream("One, ", "two.")]);
+      const types = await expectStream(await respond({ ...ask, stream: true }), "response.completed");
+      expect(types).toContain("response.output_text.delta");
+    });
+
+    test("of reasoning and a call, with the body that the provider was sent", async () => {
+      const deltas = [{ reasoning_content: "Hm" }, { content: "Calling" }, { tool_calls: [toolCall] }];
+      chat.script([
+        { chunks: [{ sse: [...deltas.map((delta) => chatChunk(delta)), chatChunk({}, "tool_calls"), "[DONE]"] }] },
+      ]);
+      const body = { ...ask, tools, stream: true, debug: { echo_upstream_body: true } };
+      const types = await expectStream(await respond(body), "response.completed");
+      expect(types).toEqual(expect.arrayContaining(["response.debug", "response.function_call_arguments.done"]));
+    });
+
+    test("that breaks off", async () => {
+      chat.script([{ chunks: [{ sse: [chatChunk({ content: "The first" })] }], cut: true }]);
+      await expectStream(await respond({ ...ask, stream: true }), "response.failed");
+    });
+
+    test("of a search that the provider makes, and of a kind of item that nobody knows", async () => {
+      const search = {
+        type: "web_search_call",
+        id: "ws_1",
+        status: "completed",
+        action: { type: "search", query: "q" },
+      };
+      const odd = { type: "oddity", id: "odd_1", status: "completed", shape: [1] };
+      const text = { type: "output_text", text: "Hi", annotations: [], logprobs: [] };
+      const message = { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [text] };
+      const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 };
+      const items = [search, odd, message].flatMap((item, output_index) => [
+        { type: "response.output_item.added", output_index, item: { ...item, status: "in_progress" } },
+        { type: "response.output_item.done", output_index, item },
+      ]);
+      const end = {
+        type: "response.completed",
+        response: { status: "completed", output: [search, odd, message], usage },
+      };
+      responses.script([{ chunks: [{ sse: [...items, end] }] }]);
+      const body = { model: "acme/native", input: "Hello", tools: [{ type: "web_search" }], stream: true };
+      await expectStream(await respond(body), "response.completed");
+    });
+  });
+
+  describe("a failure", () => {
+    test.each<[number, unknown]>([
+      [400, "{"],
+      [400, { ...ask, previous_response_id: "resp_1" }],
+      [400, { model: "acme/unknown", input: "Hello" }],
+      [404, { ...ask, prompt: { id: "pmpt_1" } }],
+      [413, { ...ask, instructions: "a".repeat(20_000) }],
+    ])("%i of %.60j", async (status, body) => {
+      await expectFailure(await respond(body), status);
+    });
+
+    test.each<[number, Record<string, string>]>([
+      [401, { authorization: "" }],
+      [401, { authorization: "Bearer sk-sl-unknown" }],
+    ])("%i with %j", async (status, headers) => {
+      await expectFailure(await respond(ask, headers), status);
+    });
+
+    test("403 for a management key", async () => {
+      await expectFailure(await manage("POST", "/responses", ask), 403);
+    });
+
+    test.each<[number, number]>([
+      [400, 400],
+      [404, 404],
+      [422, 422],
+      [429, 429],
+      [500, 502],
+      [503, 503],
+      [504, 524],
+      [529, 529],
+    ])("of a provider: %i is %i", async (said, status) => {
+      chat.script([failing(said, { "retry-after": "1" })]);
+      await expectFailure(await respond(ask), status);
+      await expectFailure(await respond({ ...ask, stream: true }), status);
+    });
+
+    test("408 when the turn takes too long", async () => {
+      chat.script([{ hang: true }]);
+      await expectFailure(await respond(ask), 408);
+    });
+
+    test("404 of a path", async () => {
+      await expectFailure(await send("GET", "/nowhere"), 404);
+    });
+  });
+
+  describe("administration", () => {
+    const hashes = () => ({ key_hashes: [hashKey(house.apiKey)] });
+    const path = () => `/guardrails/${guardrail}/assignments/keys`;
+
+    test("assigns, blocks and removes", async () => {
+      const assigned: unknown = await (await manage("POST", path(), hashes())).json();
+      expect([assigned, validate("AssignedKeys", assigned)]).toEqual([{ assigned_count: 1 }, []]);
+      await expectFailure(await respond({ ...ask, input: "code red" }), 403);
+      const removed: unknown = await (await manage("POST", `${path()}/remove`, hashes())).json();
+      expect([removed, validate("UnassignedKeys", removed)]).toEqual([{ unassigned_count: 1 }, []]);
+    });
+
+    test("updates an end user", async () => {
+      const updated: unknown = await (await manage("PATCH", "/end-users/employee_123", { is_active: false })).json();
+      expect(validate("EndUserAnswer", updated)).toEqual([]);
+    });
+
+    test("fails", async () => {
+      await expectFailure(await manage("POST", path(), { key_hashes: [] }), 400);
+      await expectFailure(await manage("PATCH", "/end-users/employee_123", {}), 400);
+      await expectFailure(await send("POST", path(), hashes(), { authorization: "" }), 401);
+      await expectFailure(await send("POST", path(), hashes()), 403);
+      await expectFailure(await manage("POST", "/guardrails/none/assignments/keys", hashes()), 404);
+      await expectFailure(await manage("PATCH", "/end-users/nobody", { is_active: true }), 404);
+    });
+  });
+
+  test("the catalogue", async () => {
+    const models: unknown = await (await send("GET", "/models")).json();
+    expect(validate("ModelList", models)).toEqual([]);
+    expect(models).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ id: model })]) });
+  });
+
+  test("the document and its page, without a key", async () => {
+    const published = await fetch(`${house.baseUrl}/openapi.json`);
+    expect([published.status, await published.json()]).toEqual([200, document]);
+    const page = await fetch(new URL("/docs", house.baseUrl));
+    expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(await page.text()).toContain("/guardrails/{id}/assignments/keys/remove");
+  });
+});

@@ -1,0 +1,133 @@
+/** The published document and its page as they are served. */
+import { once } from "node:events";
+import { type IncomingMessage, type RequestOptions, type Server, createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createHash } from "node:crypto";
+import { gunzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { isDocument, writeDocument } from "@sluice/gateway/docs/route.js";
+
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer((incoming, response) => {
+    if (isDocument(incoming)) writeDocument(incoming, response);
+    else response.writeHead(599).end();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => void server.close());
+
+/** Nothing is decoded on the way. */
+async function ask(path: string, headers: RequestOptions["headers"] = {}, method = "GET") {
+  const { port } = server.address() as AddressInfo;
+  const sent = request({ host: "127.0.0.1", port, path, method, headers });
+  sent.end();
+  const [answer] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
+}
+
+const paths = ["/api/v1/openapi.json", "/docs"];
+
+describe.each(paths)("%s", (path) => {
+  test("is served whole, and said to be so long", async () => {
+    const answer = await ask(path);
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    expect((await ask(`${path}?version=1`)).body.equals(answer.body)).toBe(true);
+  });
+
+  test("HEAD has the headers of GET and no body", async () => {
+    const { headers } = await ask(path);
+    const answer = await ask(path, {}, "HEAD");
+    expect([answer.status, answer.body.length]).toEqual([200, 0]);
+    expect({ ...answer.headers, date: "" }).toEqual({ ...headers, date: "" });
+  });
+
+  test.each([
+    ["gzip", true],
+    ["br, gzip;q=0.5", true],
+    ["GZIP", true],
+    ["br", false],
+    ["gzip;q=0", false],
+    ["gzip;q=0.0, br", false],
+    ["x-gzip2", false],
+  ])("accept-encoding %s: compressed %s", async (accepted, compressed) => {
+    const answer = await ask(path, { "accept-encoding": accepted });
+    expect(answer.headers["content-encoding"]).toBe(compressed ? "gzip" : undefined);
+    expect(answer.headers.vary).toBe("accept-encoding");
+    const body = compressed ? gunzipSync(answer.body) : answer.body;
+    expect(body.equals((await ask(path)).body)).toBe(true);
+  });
+
+  test("is not sent again to who has it", async () => {
+    const { etag } = (await ask(path)).headers;
+    expect(etag).toMatch(/^"[^"]+"$/);
+    for (const tags of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+      const answer = await ask(path, { "if-none-match": tags });
+      expect([answer.status, answer.body.length, answer.headers.etag]).toEqual([304, 0, etag]);
+    }
+    expect((await ask(path, { "if-none-match": '"other"' })).status).toBe(200);
+    // The compressed one is another representation.
+    expect((await ask(path, { "if-none-match": etag, "accept-encoding": "gzip" })).status).toBe(200);
+  });
+
+  test.each([
+    ["POST", path],
+    ["GET", `${path}/`],
+    ["GET", path.toUpperCase()],
+    ["GET", `/${path}`],
+  ])("%s %s is something else", async (method, other) => {
+    expect((await ask(other, {}, method)).status).toBe(599);
+  });
+});
+
+describe("the page", () => {
+  let text: string;
+  let policy: string;
+
+  beforeAll(async () => {
+    const page = await ask("/docs");
+    text = page.body.toString();
+    policy = String(page.headers["content-security-policy"]);
+  });
+
+  test("loads nothing, and its policy would not let it", () => {
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(text).not.toMatch(/<script|<link|<img|<iframe|\ssrc=|@import|url\(|\son\w+=|\sstyle=/i);
+  });
+
+  test("may use the style that it has, and no other", () => {
+    const [, style = ""] = /<style>([^]*)<\/style>/.exec(text) ?? [];
+    expect(style).not.toBe("");
+    expect(policy).toContain(`style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`);
+  });
+
+  test("leads every reference to its place", () => {
+    const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const targets = [...text.matchAll(/href="#([^"]+)"/g)].map(([, target]) => target);
+    expect(targets.length).toBeGreaterThan(50);
+    expect(targets.filter((target) => !ids.includes(target))).toEqual([]);
+  });
+
+  test("closes what it opens", () => {
+    const open: string[] = [];
+    for (const [, end, name = ""] of text.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+      if (name === "meta") continue;
+      if (end === "") open.push(name);
+      else expect(open.pop()).toBe(name);
+    }
+    expect(open).toEqual([]);
+  });
+
+  test("says the limits and meaning of fields", () => {
+    expect(text).toContain("1 to 500 entries");
+    expect(text).toContain("Keys by their hash");
+  });
+});

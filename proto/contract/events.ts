@@ -9,6 +9,7 @@ import {
   named,
   nullable,
   object,
+  openTagged,
   string,
   tagged,
   word,
@@ -183,8 +184,11 @@ export const streamEvents: Readonly<Record<string, ObjectShape>> = Object.fromEn
 
 export const streamEvent = named(
   "StreamEvent",
-  tagged(
-    "type",
-    Object.fromEntries(Object.entries(streamEvents).map(([type, shape]) => [type, named(eventName(type), shape)])),
+  described(
+    openTagged(
+      "type",
+      Object.fromEntries(Object.entries(streamEvents).map(([type, shape]) => [type, named(eventName(type), shape)])),
+    ),
+    "The data of one event. A provider's progress events that are not listed pass as they are; a client skips what it does not know.",
   ),
 );

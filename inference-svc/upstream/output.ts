@@ -39,22 +39,25 @@ export class Output {
     return this.#count;
   }
 
-  call(name: string, callId?: string, id?: string): CallWriter {
+  /** @param namespace of the tool, where it has one */
+  call(name: string, callId?: string, namespace?: string): CallWriter {
     return this.carrier({
       type: "function_call",
-      id: id ?? newId("fc_"),
+      id: newId("fc_"),
       call_id: callId ?? newId("call_"),
       name,
+      ...(namespace !== undefined && { namespace }),
     });
   }
 
   /** A call of a tool whose input is text. */
-  customCall(name: string, callId?: string, id?: string): CallWriter {
+  customCall(name: string, callId?: string, namespace?: string): CallWriter {
     return this.carrier({
       type: "custom_tool_call",
-      id: id ?? newId("ctc_"),
+      id: newId("ctc_"),
       call_id: callId ?? newId("call_"),
       name,
+      ...(namespace !== undefined && { namespace }),
       status: "in_progress",
     });
   }

@@ -3,17 +3,23 @@ import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { CallWriter } from "../item-writer.ts";
 import type { ItemStatus, Output } from "../output.ts";
+import type { ChatTools } from "./tool-names.ts";
+import { WrappedInput } from "./wrapped-input.ts";
 
 interface Call {
   readonly key: unknown;
   callId: string;
   writer: CallWriter | undefined;
-  /** Arguments that came before the name did: an item cannot begin without a name. */
+  /** What came before the name did: an item cannot begin without a name. */
   waiting: string;
+  /** Of a custom tool that was told as a function. */
+  wrapped: WrappedInput | undefined;
+  /** A custom tool by the book: its input is no JSON. */
+  custom: boolean;
   ended: boolean;
 }
 
-export function chatCalls(output: Output) {
+export function chatCalls(output: Output, tools: ChatTools) {
   const calls: Call[] = [];
 
   function find(piece: JsonObject, begins: boolean): Call | undefined {
@@ -30,33 +36,58 @@ export function chatCalls(output: Output) {
     // A late piece that says nothing.
     if (known && !begins) return undefined;
     endWhole();
-    const call: Call = { key: piece.index, callId: id, writer: undefined, waiting: "", ended: false };
+    const call: Call = {
+      key: piece.index,
+      callId: id,
+      writer: undefined,
+      waiting: "",
+      wrapped: undefined,
+      custom: isObject(piece.custom),
+      ended: false,
+    };
     calls.push(call);
     return call;
   }
 
+  /** @param piece of a function, or of a custom tool where the vendor of the format serves */
   function delta(piece: JsonObject): void {
-    const called = isObject(piece.function) ? piece.function : {};
+    const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
     const name = text(called.name);
-    const call = find(piece, name !== "" || argumentsText(called.arguments) !== "");
+    const said = argumentsText(called.arguments ?? called.input);
+    const call = find(piece, name !== "" || said !== "");
     if (!call) return;
     if (call.callId === "") call.callId = text(piece.id);
-    call.waiting += argumentsText(called.arguments);
-    if (!call.writer && name !== "") call.writer = output.call(name, call.callId === "" ? undefined : call.callId);
+    call.waiting += said;
+    if (!call.writer && name !== "") begin(call, name);
     if (!call.writer) return;
-    call.writer.arguments(call.waiting);
+    call.writer.arguments(call.wrapped ? call.wrapped.read(call.waiting) : call.waiting);
     call.waiting = "";
+  }
+
+  /** Under the name that the client gave the tool. A tool that nobody offered keeps the name by which the model calls it. */
+  function begin(call: Call, sentName: string): void {
+    const called = tools.called(sentName);
+    const name = called?.tool.name ?? sentName;
+    const id = call.callId === "" ? undefined : call.callId;
+    const namespace = called?.namespace?.name;
+    if (called?.wrapped === true && !call.custom) call.wrapped = new WrappedInput();
+    const custom = call.custom || call.wrapped !== undefined;
+    call.writer = custom ? output.customCall(name, id, namespace) : output.call(name, id, namespace);
   }
 
   /** Ends the calls that say all they can; those whose arguments are not whole yet stay open beside the next item. */
   function endWhole(): void {
-    for (const call of calls) if (!call.ended && call.writer && isJson(call.writer.carried)) finish(call, "completed");
+    for (const call of calls) if (!call.ended && call.writer && isWhole(call)) finish(call, "completed");
   }
 
   function finish(call: Call, status: ItemStatus): void {
     if (!call.writer) throw providerFailed("a tool call without a name");
-    // Clients parse the arguments: for a call without any, some vendors send nothing where others send {}.
-    if (status === "completed" && call.writer.carried === "") call.writer.arguments("{}");
+    if (call.wrapped) {
+      if (status === "completed") call.writer.arguments(call.wrapped.finish());
+    } else if (status === "completed" && call.writer.carried === "" && !call.custom) {
+      // Clients parse the arguments: for a call without any, some vendors send nothing where others send {}.
+      call.writer.arguments("{}");
+    }
     call.writer.end(status);
     call.ended = true;
   }
@@ -73,6 +104,10 @@ function argumentsText(value: unknown): string {
   if (value === null || value === undefined) return "";
   return typeof value === "string" ? value : JSON.stringify(value);
 }
+
+/** Any text may go on. */
+const isWhole = (call: Call): boolean =>
+  !call.custom && isJson(call.wrapped ? call.wrapped.json : (call.writer?.carried ?? ""));
 
 function isJson(value: string): boolean {
   try {

@@ -1,40 +1,55 @@
 /** One part of a message in the form of chat. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Target } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
+import type { Words } from "./words.ts";
 
-/** @throws Fault when chat has no form for it; another endpoint of the model may speak a dialect that has */
-export function chatPart(part: JsonObject): JsonObject {
+/** Why a part cannot be said: to leave it out would change what was asked. */
+export function partRefusal(part: JsonObject, target: Target): string | undefined {
   switch (part.type) {
-    case "input_text":
-    case "output_text":
-      return { type: "text", text: part.text };
     case "input_image":
-      return imagePart(part);
+      return typeof part.image_url === "string" ? undefined : cannot("images by file_id");
+    case "input_file":
+      return typeof part.file_data === "string" || typeof part.file_id === "string"
+        ? undefined
+        : cannot("files by file_url");
+    case "input_video":
+      return target.original ? cannot("video") : undefined;
+    case "encrypted_content":
+      return cannot("encrypted content");
+    default:
+      return undefined;
+  }
+}
+
+const cannot = (what: string): string => `no provider of this model takes ${what}`;
+
+/** @param part one that is not refused */
+export function chatPart(part: JsonObject, path: string, { lose }: Words): JsonObject {
+  switch (part.type) {
+    case "input_image":
+      return imagePart(part, path, lose);
     case "input_file":
       return filePart(part);
     case "input_audio":
       return { type: "input_audio", input_audio: part.input_audio };
     case "input_video":
+      if (part.processing !== undefined && part.processing !== null)
+        lose(`${path}.processing`, "chat has no words for it");
       return { type: "video_url", video_url: { url: part.video_url } };
     default:
-      throw cannotSend(`parts of type ${String(part.type)}`);
+      return { type: "text", text: part.text ?? part.refusal ?? "" };
   }
 }
 
-const cannotSend = (what: string): Fault =>
-  new Fault(FaultReason.NO_ENDPOINTS, `No endpoint of this model takes ${what}`);
-
-function imagePart(part: JsonObject): JsonObject {
-  if (typeof part.image_url !== "string") throw cannotSend("images by file_id");
+function imagePart(part: JsonObject, path: string, lose: Words["lose"]): JsonObject {
   // "original" is newer than chat; "auto" is its default, and some servers know no detail at all.
   const detail = part.detail === "original" ? "high" : part.detail;
+  if (part.detail === "original") lose(`${path}.detail`, "sent as high");
   const stated = typeof detail === "string" && detail !== "auto" ? { detail } : {};
   return { type: "image_url", image_url: { url: part.image_url, ...stated } };
 }
 
-function filePart(part: JsonObject): JsonObject {
-  const { file_data, file_id, filename } = part;
+function filePart({ file_data, file_id, filename }: JsonObject): JsonObject {
   if (typeof file_data === "string") return { type: "file", file: { ...(filename ? { filename } : {}), file_data } };
-  if (typeof file_id === "string") return { type: "file", file: { file_id } };
-  throw cannotSend("files by file_url");
+  return { type: "file", file: { file_id } };
 }

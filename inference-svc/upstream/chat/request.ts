@@ -1,21 +1,27 @@
 /** A turn as the body of POST /chat/completions. */
-import type { FunctionTool, TextFormat, ToolChoice, TurnRequest } from "../../turn/request.ts";
-import type { Target } from "../dialect.ts";
-import { type JsonObject, Verbatim, arrayJson, objectJson } from "../json.ts";
+import type { TextFormat, TurnRequest } from "../../turn/request.ts";
+import type { Lose, Target } from "../dialect.ts";
+import { type JsonObject, Verbatim, objectJson } from "../json.ts";
 import { wantsLogprobs } from "../served.ts";
 import { chatMessages } from "./messages.ts";
+import { reasoningSettings } from "./reasoning.ts";
+import { ChatTools } from "./tool-names.ts";
+import { toolSettings } from "./tools.ts";
+import { type Words, supports } from "./words.ts";
 
-export function chatBody(request: TurnRequest, target: Target): string {
+export function chatBody(request: TurnRequest, target: Target, lose: Lose): string {
+  const words: Words = { target, tools: ChatTools.of(request, target), lose };
+  if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
   return objectJson({
     model: target.upstreamModel,
-    messages: chatMessages(request, target.original),
+    messages: chatMessages(request, words),
     stream: request.stream,
     ...(request.stream && { stream_options: { include_usage: true } }),
     ...samplers(request),
-    ...tools(request),
+    ...toolSettings(request, words),
     ...(request.textFormat && { response_format: responseFormat(request.textFormat) }),
-    ...(request.reasoning?.effort !== undefined && { reasoning_effort: request.reasoning.effort }),
-    ...(target.original ? ofTheVendor(request, target) : ofOthers(request)),
+    ...reasoningSettings(request, words),
+    ...(target.original ? ofTheVendor(request, words) : ofOthers(request, words)),
   });
 }
 
@@ -29,33 +35,6 @@ function samplers(request: TurnRequest): JsonObject {
   };
 }
 
-function tools(request: TurnRequest): JsonObject {
-  if (request.tools.length === 0) return {};
-  return {
-    tools: arrayJson(
-      functionsOf(request).map((tool) => ({ type: "function", function: new Verbatim(functionJson(tool)) })),
-    ),
-    ...(request.toolChoice !== undefined && { tool_choice: toolChoice(request.toolChoice) }),
-    parallel_tool_calls: request.parallelToolCalls,
-  };
-}
-
-const functionsOf = (request: TurnRequest): readonly FunctionTool[] =>
-  request.tools.filter((tool) => tool.type === "function");
-
-const functionJson = (tool: FunctionTool): string =>
-  objectJson({
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.parametersJson === "null" ? undefined : new Verbatim(tool.parametersJson),
-    strict: tool.strict,
-  });
-
-const toolChoice = (choice: ToolChoice): unknown =>
-  typeof choice === "string"
-    ? choice
-    : { type: "function", function: { name: choice.type === "tool" ? choice.tool.name : undefined } };
-
 function responseFormat(format: TextFormat): Verbatim | undefined {
   if (format.type === "text") return undefined;
   if (format.type === "json_object") return new Verbatim('{"type":"json_object"}');
@@ -64,14 +43,47 @@ function responseFormat(format: TextFormat): Verbatim | undefined {
   return new Verbatim(objectJson({ type: format.type, json_schema: new Verbatim(schema) }));
 }
 
+const verbatim = (json: string | undefined): Verbatim | undefined =>
+  json === undefined ? undefined : new Verbatim(json);
+
+/** Its own vendor takes no other levels. */
+const vendorVerbosity: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
+
 /** Takes newer names, and answers 400 to what it does not know. */
-function ofTheVendor(request: TurnRequest, target: Target): JsonObject {
+function ofTheVendor(request: TurnRequest, { target, lose }: Words): JsonObject {
+  if (request.topK !== undefined) lose("top_k", "the vendor of the format does not know it");
+  if (request.imageConfigJson !== undefined) lose("image_config", "the vendor of the format does not know it");
+  const { verbosity = "" } = request;
+  const level = vendorVerbosity[verbosity];
+  if (level !== undefined) lose("text.verbosity", `sent as ${level}`);
   return {
     max_completion_tokens: request.maxOutputTokens,
-    verbosity: request.verbosity,
+    verbosity: level ?? request.verbosity,
     prompt_cache_key: request.promptCacheKey,
+    prompt_cache_options: verbatim(request.promptCacheOptionsJson),
+    safety_identifier: request.identityHash,
     ...(target.tier !== "default" && { service_tier: target.tier }),
   };
 }
 
-const ofOthers = (request: TurnRequest): JsonObject => ({ max_tokens: request.maxOutputTokens, top_k: request.topK });
+/** Servers differ: what is newer than the format's first years is sent where the operator says that the endpoint knows it. */
+function ofOthers(request: TurnRequest, { target, lose }: Words): JsonObject {
+  const draws = request.outputModalities.includes("image");
+  if (request.imageConfigJson !== undefined && !draws) lose("image_config", "no images were asked for");
+  const newer: JsonObject = {
+    verbosity: request.verbosity,
+    prompt_cache_key: request.promptCacheKey,
+    prompt_cache_options: verbatim(request.promptCacheOptionsJson),
+  };
+  const known = Object.entries(newer).filter(([name, value]) => {
+    if (value === undefined || supports(target, name)) return true;
+    lose(name === "verbosity" ? "text.verbosity" : name, "the endpoint does not support it");
+    return false;
+  });
+  return {
+    max_tokens: request.maxOutputTokens,
+    top_k: request.topK,
+    ...Object.fromEntries(known),
+    ...(draws && { modalities: request.outputModalities, image_config: verbatim(request.imageConfigJson) }),
+  };
+}

@@ -8,6 +8,9 @@ import { type Emit, type ItemStatus, type MessageWriter, Output, type ReasoningW
 import { servedTier, wantsLogprobs } from "../served.ts";
 import { chatCalls } from "./calls.ts";
 import { chatError } from "./error.ts";
+import { writeImage } from "./images.ts";
+import { thoughtDelta } from "./thoughts.ts";
+import { ChatTools } from "./tool-names.ts";
 import { chatUsage } from "./usage.ts";
 
 const limitReasons: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
@@ -16,11 +19,15 @@ export class ChatTranslator implements Translator {
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
+  /** Sealed reasoning is an output only on request. */
+  readonly #sealed: boolean;
   readonly #output: Output;
   readonly #calls: ReturnType<typeof chatCalls>;
   /** At most one of the two is open. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
+  /** Format, signature and sealed text of the reasoning that is open. */
+  #seal: JsonObject = {};
   #finishReason: string | undefined;
   #usage: Outcome["usage"];
   #tier: unknown;
@@ -30,8 +37,9 @@ export class ChatTranslator implements Translator {
     this.#emit = emit;
     this.#target = target;
     this.#logprobs = wantsLogprobs(request);
+    this.#sealed = request.include.includes("reasoning.encrypted_content");
     this.#output = new Output(emit);
-    this.#calls = chatCalls(this.#output);
+    this.#calls = chatCalls(this.#output, ChatTools.of(request, target));
   }
 
   get finished(): boolean {
@@ -60,8 +68,10 @@ export class ChatTranslator implements Translator {
 
   #delta(delta: JsonObject, choice: JsonObject): void {
     const reasoning = text(delta.reasoning_content) || text(delta.reasoning);
-    if (reasoning !== "") this.#openReasoning().text(0, reasoning);
-    const content = contentText(delta.content);
+    if (Array.isArray(delta.reasoning_details)) this.#think(objects(delta.reasoning_details), reasoning);
+    else if (reasoning !== "") this.#openReasoning().text(0, reasoning);
+    // What was spoken is given as it was written down: the contract has no sound.
+    const content = contentText(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : "");
     if (content !== "") {
       const message = this.#openMessage();
       const logprobs = this.#logprobs && isObject(choice.logprobs) ? objects(choice.logprobs.content) : [];
@@ -73,6 +83,12 @@ export class ChatTranslator implements Translator {
       message.refusal(message.part("refusal"), refusal);
     }
     for (const annotation of objects(delta.annotations)) this.#annotate(annotation);
+    for (const image of objects(delta.images)) {
+      this.#closeMessage("completed");
+      this.#closeReasoning("completed");
+      this.#calls.endWhole();
+      writeImage(this.#output, image);
+    }
     // The form before tool_calls; a few servers still speak it.
     const calls = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : delta.tool_calls;
     for (const call of objects(calls)) {
@@ -80,6 +96,16 @@ export class ChatTranslator implements Translator {
       this.#closeReasoning("completed");
       this.#calls.delta(call);
     }
+  }
+
+  #think(details: readonly JsonObject[], plain: string): void {
+    const { text: said, summary, seal } = thoughtDelta(details, plain, this.#sealed);
+    // A seal that comes late has no thought to stand on; sealed text is one by itself.
+    if (said === "" && summary === "" && !("encrypted_content" in seal) && !this.#reasoning) return;
+    const reasoning = this.#openReasoning();
+    if (summary !== "") reasoning.summary(0, summary);
+    if (said !== "") reasoning.text(0, said);
+    this.#seal = { ...this.#seal, ...seal };
   }
 
   #annotate(annotation: JsonObject): void {
@@ -108,8 +134,9 @@ export class ChatTranslator implements Translator {
   }
 
   #closeReasoning(status: ItemStatus): void {
-    this.#reasoning?.end(status);
+    this.#reasoning?.end(status, this.#seal);
     this.#reasoning = undefined;
+    this.#seal = {};
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** What the built-in model says to a request: the same to the same. */
-import type { FunctionTool, InputItem, TurnRequest } from "../../turn/request.ts";
+import type { CustomTool, FunctionTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import { objects, text } from "../json.ts";
+import { type Offered, offeredTools, refersTo } from "../offered.ts";
 import { exampleJson } from "./example.ts";
 
 /** A user text that begins so is refused. */
@@ -9,7 +10,16 @@ const refusalPrefix = "refuse:";
 export type Line =
   | { readonly kind: "text" | "refusal"; readonly words: readonly string[] }
   | { readonly kind: "reasoning"; readonly words: readonly string[]; readonly summary: readonly string[] }
-  | { readonly kind: "call"; readonly name: string; readonly words: readonly string[] };
+  | {
+      readonly kind: "call";
+      readonly type: "function" | "custom";
+      readonly name: string;
+      readonly namespace?: string;
+      readonly words: readonly string[];
+    };
+
+/** A tool that the model can call. */
+type Callable = Offered & { readonly tool: FunctionTool | CustomTool };
 
 /** The items of the answer; a word is what counts as a token. */
 export function scriptOf(request: TurnRequest): readonly Line[] {
@@ -27,31 +37,40 @@ function answerTo(request: TurnRequest): Line {
   const said = lastUserText(request.input);
   if (said.startsWith(refusalPrefix))
     return { kind: "refusal", words: wordsOf("The built-in model was asked to refuse.") };
-  const tool = toolFor(request);
-  if (tool) return { kind: "call", name: tool.name, words: piecesOf(exampleJson(tool.parametersJson)) };
+  const chosen = toolFor(request);
+  if (chosen) return callOf(chosen, said);
   return { kind: "text", words: wordsOf(textFor(request, said)) };
 }
 
+/** A custom tool gets what was said: any text will do. */
+function callOf({ tool, namespace }: Callable, said: string): Line {
+  const words = tool.type === "custom" ? wordsOf(said) : piecesOf(exampleJson(tool.parametersJson));
+  return { kind: "call", type: tool.type, name: tool.name, words, ...(namespace && { namespace: namespace.name }) };
+}
+
 function textFor(request: TurnRequest, said: string): string {
-  const outputs = request.input
-    .filter((item) => item.type === "function_call_output")
-    .map((item) => plain(item.output));
+  const outputs = request.input.filter((item) => toolOutputs.has(item.type)).map((item) => plain(item.output));
   if (request.textFormat?.type === "json_schema") return exampleJson(request.textFormat.schemaJson);
   if (request.textFormat?.type === "json_object") return JSON.stringify({ echo: said });
   const answered = outputs.length > 0 ? ` The tools said: ${outputs.join(" ")}` : "";
   return `This is sluice/echo, the built-in model. You said: ${said}${answered}`;
 }
 
+const toolOutputs: ReadonlySet<string> = new Set(["function_call_output", "custom_tool_call_output"]);
+
 /** A choice that demands a call gets one; left to itself the model calls once and then talks about the result. */
-function toolFor(request: TurnRequest): FunctionTool | undefined {
+function toolFor(request: TurnRequest): Callable | undefined {
   const choice = request.toolChoice ?? "auto";
   if (choice === "none") return undefined;
-  const functions = request.tools.filter((tool) => tool.type === "function");
-  if (typeof choice === "object") {
-    return choice.type === "tool" ? functions.find((tool) => tool.name === choice.tool.name) : functions[0];
+  const callable = offeredTools(request).filter(
+    (entry): entry is Callable => entry.allowed && entry.tool.type !== "hosted",
+  );
+  if (typeof choice === "object" && choice.type === "tool") {
+    return callable.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
   }
-  const answered = request.input.some((item) => item.type === "function_call_output");
-  return choice === "auto" && answered ? undefined : functions[0];
+  const free = choice === "auto" || (typeof choice === "object" && choice.mode === "auto");
+  const answered = request.input.some((item) => toolOutputs.has(item.type));
+  return free && answered ? undefined : callable[0];
 }
 
 function lastUserText(input: readonly InputItem[]): string {

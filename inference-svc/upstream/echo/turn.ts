@@ -3,7 +3,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { abortFault, throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
+import type { Loss } from "../../turn/scope.ts";
 import type { Refusal } from "../dialect.ts";
+import { objects } from "../json.ts";
+import { offeredTools } from "../offered.ts";
 import { type ItemStatus, Output } from "../output.ts";
 import { type Line, inputTokens, scriptOf } from "./script.ts";
 
@@ -12,17 +15,33 @@ const wordMs = 15;
 
 /** Runs nothing: a tool of a provider would be promised in vain. */
 export function echoRefusal(request: TurnRequest): Refusal | undefined {
-  const index = request.tools.findIndex((tool) => tool.type === "hosted");
-  const tool = request.tools[index];
-  if (tool?.type !== "hosted") return undefined;
-  return { path: `tools.${index}`, message: `the built-in model runs no tools of type ${tool.spelling}` };
+  for (const { path, tool, allowed } of offeredTools(request)) {
+    if (tool.type !== "hosted" || !allowed) continue;
+    return { path, message: `the built-in model runs no tools of type ${tool.spelling}` };
+  }
+  return undefined;
 }
 
 export const echo: Turn = (request, scope) => {
   throwIfAborted(scope.signal);
+  scope.trace.losses.push(...unread(request));
   const batches = speak(request, scope.signal);
   return Promise.resolve(batches);
 };
+
+const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
+
+/** Samplers have no meaning here; images and files would have one. */
+const unread = (request: TurnRequest): readonly Loss[] =>
+  request.input.flatMap((item, index) =>
+    ["content", "output"].flatMap((field) =>
+      objects(item[field]).flatMap(({ type }, part) =>
+        media.has(type)
+          ? [{ path: `input.${index}.${field}.${part}`, reason: "the built-in model reads text only" }]
+          : [],
+      ),
+    ),
+  );
 
 async function* speak(request: TurnRequest, signal: AbortSignal): AsyncIterable<Batch> {
   let batch: TurnEvent[] = [];
@@ -87,7 +106,10 @@ function begin(output: Output, line: Line): LineWriter {
       };
     }
     case "call": {
-      const call = output.call(line.name);
+      const call =
+        line.type === "custom"
+          ? output.customCall(line.name, undefined, line.namespace)
+          : output.call(line.name, undefined, line.namespace);
       return { say: (word) => call.arguments(word), end: (status) => call.end(status) };
     }
     default: {

@@ -1,16 +1,10 @@
-/** What a turn looks like in the words of each dialect. */
+/** What a turn looks like in the words of chat, with the vendor of the format and elsewhere, and which settings are declared lost. */
 import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
-import { chatBody } from "@sluice/inference-svc/upstream/chat/request.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { asking, functionTool } from "./asking.js";
+import { functionTool } from "./asking.js";
+import { chatOf, chatTold as told, otherChat as other, vendorChat as vendor } from "./chat-telling.js";
 
-const other = { upstreamModel: "m", tier: "default", original: false };
-const vendor = { ...other, original: true };
-
-const chatOf = (request: Partial<TurnRequest>, target = other) =>
-  JSON.parse(chatBody(asking(request), target)) as Record<string, unknown>;
-const messagesOf = (input: readonly InputItem[], target = other, more: Partial<TurnRequest> = {}) =>
+const messagesOf = (input: readonly InputItem[], target: typeof other = other, more: Partial<TurnRequest> = {}) =>
   chatOf({ ...more, input }, target).messages;
 
 const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
@@ -86,7 +80,7 @@ describe("chat messages", () => {
       { role: "user", content: "u" },
       { role: "assistant", content: "Checking.", tool_calls: [call("a", "{}"), call("b", '{"x":1}')] },
       { role: "tool", tool_call_id: "a", content: "1" },
-      { role: "tool", tool_call_id: "b", content: "2\n" },
+      { role: "tool", tool_call_id: "b", content: "2" },
       { role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] },
       { role: "assistant", content: null, tool_calls: [call("c", "{}")] },
       { role: "tool", tool_call_id: "c", content: "3" },
@@ -99,21 +93,18 @@ describe("chat messages", () => {
     expect(messagesOf(input, vendor)).toEqual([{ role: "assistant", content: null, refusal: "No." }]);
   });
 
-  test.each<[string, InputItem]>([
-    ["custom_tool_call", { type: "custom_tool_call", call_id: "a", name: "f", input: "x" }],
-    ["file_id", say("user", [{ type: "input_image", file_id: "file_1" }])],
-    ["file_url", say("user", [{ type: "input_file", file_url: "https://a.example/" }])],
-    ["type other", say("user", [{ type: "input_text", text: "" }, { type: "other" }])],
-  ])("%s cannot be said in chat: another endpoint may be able to", (what, item) => {
-    expect(() => messagesOf([item])).toThrow(Fault);
-    try {
-      messagesOf([item]);
-    } catch (error) {
-      expect([(error as Fault).reason, (error as Fault).message.includes(what)]).toEqual([
-        FaultReason.NO_ENDPOINTS,
-        true,
-      ]);
-    }
+  test("what is said beside a call that is not answered yet goes into its message", () => {
+    const input = [
+      calls("a", "{}"),
+      say("assistant", [{ type: "output_text", text: "Checking." }]),
+      answers("a", "1"),
+      say("assistant", "Done."),
+    ];
+    expect(messagesOf(input)).toMatchObject([
+      { role: "assistant", content: "Checking.", tool_calls: [{ id: "a" }] },
+      { role: "tool", tool_call_id: "a" },
+      { role: "assistant", content: "Done." },
+    ]);
   });
 });
 
@@ -150,11 +141,18 @@ describe("chat settings", () => {
   };
 
   test("everything, elsewhere", () => {
-    expect(chatOf(all)).toEqual({ ...chatOf({}), ...common, max_tokens: 16, top_k: 3 });
+    const { body, losses } = told(all, other);
+    expect(body).toEqual({ ...chatOf({}), ...common, max_tokens: 16, top_k: 3 });
+    expect(losses).toEqual([
+      ["reasoning.summary", "chat has no words for it"],
+      ["text.verbosity", "the endpoint does not support it"],
+      ["prompt_cache_key", "the endpoint does not support it"],
+    ]);
   });
 
   test("everything, with the vendor of the format", () => {
-    expect(chatOf(all, { ...vendor, tier: "flex" })).toEqual({
+    const { body, losses } = told(all, { ...vendor, tier: "flex" });
+    expect(body).toEqual({
       ...chatOf({}, vendor),
       ...common,
       max_completion_tokens: 16,
@@ -162,6 +160,103 @@ describe("chat settings", () => {
       prompt_cache_key: "k",
       service_tier: "flex",
     });
+    expect(losses).toEqual([
+      ["reasoning.summary", "chat has no words for it"],
+      ["top_k", "the vendor of the format does not know it"],
+    ]);
+  });
+
+  const pictures: Partial<TurnRequest> = { outputModalities: ["text", "image"], imageConfigJson: '{"size":"1K"}' };
+  const cache: Partial<TurnRequest> = { promptCacheKey: "k", promptCacheOptionsJson: '{"mode":"explicit"}' };
+  test.each<[string, Partial<TurnRequest>, typeof other, object, [string, string][]]>([
+    [
+      "truncation",
+      { truncation: "auto" },
+      vendor,
+      {},
+      [["truncation", "nothing is left out of what is too long: it stays an error"]],
+    ],
+    ["truncation disabled", { truncation: "disabled" }, other, {}, []],
+    [
+      "image settings without images",
+      { imageConfigJson: "{}" },
+      other,
+      {},
+      [["image_config", "no images were asked for"]],
+    ],
+    [
+      "image settings, vendor",
+      { imageConfigJson: "{}" },
+      vendor,
+      {},
+      [["image_config", "the vendor of the format does not know it"]],
+    ],
+    ["images", pictures, other, { modalities: ["text", "image"], image_config: { size: "1K" } }, []],
+    ["text only", { outputModalities: ["text"] }, other, {}, []],
+    [
+      "cache settings, vendor",
+      cache,
+      vendor,
+      { prompt_cache_key: "k", prompt_cache_options: { mode: "explicit" } },
+      [],
+    ],
+    [
+      "cache settings",
+      cache,
+      other,
+      {},
+      [
+        ["prompt_cache_key", "the endpoint does not support it"],
+        ["prompt_cache_options", "the endpoint does not support it"],
+      ],
+    ],
+    [
+      "settings that the operator names",
+      { ...cache, verbosity: "max" },
+      { ...other, supportedParameters: ["verbosity", "prompt_cache_key", "prompt_cache_options"] },
+      { verbosity: "max", prompt_cache_key: "k", prompt_cache_options: { mode: "explicit" } },
+      [],
+    ],
+    ["verbosity, vendor", { verbosity: "max" }, vendor, { verbosity: "high" }, [["text.verbosity", "sent as high"]]],
+    ["identity", { identityHash: "h" }, vendor, { safety_identifier: "h" }, []],
+    ["identity, elsewhere", { identityHash: "h" }, other, {}, []],
+    ["effort", { reasoning: { effort: "minimal" } }, other, { reasoning_effort: "minimal" }, []],
+    ["effort, vendor", { reasoning: { effort: "max" } }, vendor, { reasoning_effort: "max" }, []],
+    [
+      "efforts above high",
+      { reasoning: { effort: "xhigh" } },
+      other,
+      { reasoning_effort: "high" },
+      [["reasoning.effort", "sent as high"]],
+    ],
+    ["budget", { reasoning: { maxTokens: 9 } }, vendor, {}, [["reasoning.max_tokens", "the endpoint takes no budget"]]],
+    [
+      "budget where it is known",
+      { reasoning: { maxTokens: 9, effort: "low" } },
+      { ...other, supportedParameters: ["reasoning", "reasoning.max_tokens"] },
+      { reasoning: { max_tokens: 9 } },
+      [["reasoning.effort", "the budget says how much"]],
+    ],
+    ["reasoning by default", { reasoning: { context: "auto", mode: "standard" } }, other, {}, []],
+    [
+      "reasoning beyond chat",
+      {
+        reasoning: { context: "all_turns", mode: "pro" },
+        include: ["file_search_call.results", "reasoning.encrypted_content"],
+      },
+      vendor,
+      {},
+      [
+        ["reasoning.context", "chat has no words for it"],
+        ["reasoning.mode", "chat has no words for it"],
+        ["include.1", "chat has no words for it"],
+      ],
+    ],
+    ["limit of server tools", { maxToolCalls: 3 }, vendor, {}, []],
+  ])("%s", (_, request, target, sent, lost) => {
+    const { body, losses } = told(request, target);
+    expect(body).toEqual({ ...chatOf({}, target), ...sent });
+    expect(losses).toEqual(lost);
   });
 
   test("tools with their schema as it was written, choices, parallel calls", () => {
@@ -169,12 +264,12 @@ describe("chat settings", () => {
       functionTool({ description: "d", parametersJson: schema, strict: true }),
       functionTool({ name: "g" }),
     ];
-    const body = chatBody(
-      asking({ tools, toolChoice: { type: "tool", tool: { type: "function", name: "f" } }, parallelToolCalls: false }),
+    const { text, body } = told(
+      { tools, toolChoice: { type: "tool", tool: { type: "function", name: "f" } }, parallelToolCalls: false },
       other,
     );
-    expect(body).toContain(`"parameters":${schema}`);
-    expect(JSON.parse(body)).toMatchObject({
+    expect(text).toContain(`"parameters":${schema}`);
+    expect(body).toMatchObject({
       tools: [
         { type: "function", function: { name: "f", description: "d", strict: true } },
         { type: "function", function: { name: "g" } },
@@ -188,11 +283,8 @@ describe("chat settings", () => {
   test("output formats", () => {
     expect(chatOf({ textFormat: { type: "text" } })).not.toHaveProperty("response_format");
     expect(chatOf({ textFormat: { type: "json_object" } })).toMatchObject({ response_format: { type: "json_object" } });
-    const body = chatBody(
-      asking({ textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } }),
-      other,
-    );
-    expect(body).toContain(
+    const { text } = told({ textFormat: { type: "json_schema", name: "n", schemaJson: schema, strict: true } }, other);
+    expect(text).toContain(
       `"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":${schema}}}`,
     );
   });

@@ -1,0 +1,13 @@
+/** What all pieces of a body need to know: who is told, which tools there are, and where to note what is left unsaid. */
+import type { Lose, Target } from "../dialect.ts";
+import type { ChatTools } from "./tool-names.ts";
+
+export interface Words {
+  readonly target: Target;
+  readonly tools: ChatTools;
+  readonly lose: Lose;
+}
+
+/** Whether the operator says that the endpoint knows the parameter: for those that most servers answer 400 to. */
+export const supports = ({ supportedParameters }: Target, parameter: string): boolean =>
+  supportedParameters?.includes(parameter) ?? false;

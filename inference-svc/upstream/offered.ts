@@ -1,0 +1,84 @@
+/** The tools that a model may call: those of the request and those that items of the input add. */
+import type { CustomTool, FunctionTool, HostedTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
+import { type JsonObject, objects, text } from "./json.ts";
+
+export interface Offered {
+  /** As in the request: `tools.1`, `tools.2.tools.0`, `input.4.tools.0`. */
+  readonly path: string;
+  readonly tool: FunctionTool | CustomTool | HostedTool;
+  /** Of the tools under a common name. */
+  readonly namespace?: { readonly name: string; readonly description: string };
+  /** False for what the choice of tools leaves out. */
+  readonly allowed: boolean;
+}
+
+const none: readonly Offered[] = [];
+
+/** Items that bring tools along. */
+const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
+
+/** In the order of the request; members of a namespace stand alone. */
+export function offeredTools(request: TurnRequest): readonly Offered[] {
+  const brought = request.input.some((item) => bringers.has(item.type));
+  if (request.tools.length === 0 && !brought) return none;
+  const choice = request.toolChoice;
+  const allowed = typeof choice === "object" && choice.type === "allowed_tools" ? choice.tools : undefined;
+  return [
+    ...request.tools.flatMap((tool, index) => membersOf(tool, `tools.${index}`, allowed)),
+    ...request.input.flatMap((item, position) =>
+      bringers.has(item.type)
+        ? objects(item.tools).flatMap((tool, index) =>
+            membersOf(toolOf(tool), `input.${position}.tools.${index}`, allowed),
+          )
+        : none,
+    ),
+  ];
+}
+
+function membersOf(tool: Tool, path: string, allowed: readonly ToolReference[] | undefined): readonly Offered[] {
+  const isAllowed = (member: Offered["tool"], namespace?: string) =>
+    allowed === undefined || allowed.some((reference) => refersTo(reference, member, namespace));
+  if (tool.type !== "namespace") return [{ path, tool, allowed: isAllowed(tool) }];
+  const { name, description } = tool;
+  return tool.tools.map((member, index) => ({
+    path: `${path}.tools.${index}`,
+    tool: member,
+    namespace: { name, description },
+    allowed: isAllowed(member, name),
+  }));
+}
+
+/** A reference without a namespace means the tool wherever it stands; one to a namespace means all that is in it. */
+export function refersTo(reference: ToolReference, tool: Offered["tool"], namespace?: string): boolean {
+  if (reference.type === "namespace") return namespace !== undefined && reference.name === namespace;
+  if (tool.type === "hosted") return reference.type === tool.kind || reference.type === tool.spelling;
+  const inside = reference.namespace === undefined || reference.namespace === null || reference.namespace === namespace;
+  return reference.type === tool.type && reference.name === tool.name && inside;
+}
+
+/** A tool out of an item. */
+function toolOf(value: JsonObject): Tool {
+  const json = JSON.stringify(value);
+  const name = text(value.name);
+  const description = typeof value.description === "string" ? { description: value.description } : {};
+  const later = value.async === true ? { async: true } : {};
+  switch (value.type) {
+    case "function": {
+      const strict = typeof value.strict === "boolean" ? { strict: value.strict } : {};
+      const deferred = value.defer_loading === true ? { deferLoading: true } : {};
+      const parametersJson = JSON.stringify(value.parameters ?? null);
+      return { type: "function", name, parametersJson, json, ...description, ...strict, ...later, ...deferred };
+    }
+    case "custom": {
+      const format = value.format === undefined ? {} : { formatJson: JSON.stringify(value.format) };
+      return { type: "custom", name, json, ...description, ...format, ...later };
+    }
+    case "namespace": {
+      const tools = objects(value.tools).map(toolOf);
+      const members = tools.filter((tool) => tool.type === "function" || tool.type === "custom");
+      return { type: "namespace", name, description: text(value.description), tools: members, json };
+    }
+    default:
+      return { type: "hosted", kind: text(value.type), spelling: text(value.type), json };
+  }
+}

@@ -1,7 +1,7 @@
 /** Turn events as protobuf messages. Literals with $typeName are the same bytes as create() at half its price. */
 import type { Fault as FaultMessage } from "@sluice/proto/gen/sluice/common/v1/fault_pb.js";
 import { type TurnEvent as WireEvent, TurnStatus } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Batch, Outcome, TurnEvent } from "./turn/turn.ts";
+import type { Batch, Outcome, TurnEvent, Usage } from "./turn/turn.ts";
 
 const empty = new Uint8Array(0);
 /** Field tags, indices and frame around an event, roughly. */
@@ -131,9 +131,17 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array) {
     incompleteReason: outcome.reason ?? "",
     serviceTier: outcome.serviceTier,
     serviceMetadataJson,
-    ...(outcome.usage && { usage: { $typeName: "sluice.inference.v1.Usage" as const, ...outcome.usage } }),
+    ...(outcome.usage && { usage: wireUsage(outcome.usage) }),
   };
 }
+
+const wireUsage = ({ serverToolUse, ...tokens }: Usage) => ({
+  $typeName: "sluice.inference.v1.Usage" as const,
+  ...tokens,
+  ...(serverToolUse && {
+    serverToolUse: { $typeName: "sluice.inference.v1.ServerToolUse" as const, ...serverToolUse },
+  }),
+});
 
 /** About the size of a fault on the wire. */
 export const faultCost = (fault: FaultMessage): number =>

@@ -1,5 +1,11 @@
 /** The response object of POST /responses: folded from the events of a turn, written in the field order of the contract. */
-import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import {
+  type ServerToolUse,
+  type TurnEnd,
+  type TurnEvent,
+  TurnStatus,
+  type Usage,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { serviceMetadataMembers } from "../http/service-metadata.ts";
 import type { Echo } from "./echo.ts";
@@ -91,6 +97,14 @@ function usage(value: Usage | undefined): string {
     `{"input_tokens":${value.inputTokens}` +
     `,"input_tokens_details":{"cached_tokens":${value.cachedTokens},"cache_write_tokens":${value.cacheWriteTokens}}` +
     `,"output_tokens":${value.outputTokens},"output_tokens_details":{"reasoning_tokens":${value.reasoningTokens}}` +
-    `,"total_tokens":${value.inputTokens + value.outputTokens},"is_byok":false}`
+    `,"total_tokens":${value.inputTokens + value.outputTokens},"is_byok":false` +
+    `${value.serverToolUse ? `,"server_tool_use_details":${serverToolUse(value.serverToolUse)}` : ""}}`
   );
 }
+
+const serverToolUse = (use: ServerToolUse): string =>
+  JSON.stringify({
+    web_search_requests: use.webSearchRequests,
+    tool_calls_requested: use.toolCallsRequested,
+    tool_calls_executed: use.toolCallsExecuted,
+  });

@@ -57,6 +57,14 @@ export interface Usage {
   /** Reasoning among them. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
+  /** Of tools that the provider runs itself, where it says. */
+  readonly serverToolUse?: ServerToolUse;
+}
+
+export interface ServerToolUse {
+  readonly webSearchRequests?: number;
+  readonly toolCallsRequested?: number;
+  readonly toolCallsExecuted?: number;
 }
 
 /** Everything one upstream read made known, in order; never empty. The batch is what keeps layers and frames cheap. */

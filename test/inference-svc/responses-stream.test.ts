@@ -346,6 +346,25 @@ describe("the end", () => {
     );
   });
 
+  test("with the figures of tools that the provider ran, where it has any", () => {
+    const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+    const use = { web_search_requests: 1, tool_calls_requested: 2, tool_calls_executed: "many" };
+    const outcomeOf = (figures: object) => read([completed([], { usage: figures })]).events.at(-1);
+    const tokens = { inputTokens: 3, outputTokens: 2, cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+    expect(outcomeOf(usage)).toMatchObject({ outcome: { usage: tokens } });
+    expect(outcomeOf({ ...usage, server_tool_use_details: use })).toMatchObject({
+      outcome: { usage: { serverToolUse: { webSearchRequests: 1, toolCallsRequested: 2, toolCallsExecuted: 0 } } },
+    });
+    expect(outcomeOf({ ...usage, server_tool_use_details: { tool_calls_executed: 1 } })).toEqual({
+      type: "end",
+      outcome: {
+        status: "completed",
+        serviceTier: "default",
+        usage: { ...tokens, serverToolUse: { toolCallsExecuted: 1 } },
+      },
+    });
+  });
+
   test("by its name, where the response does not say how it ended", () => {
     expect(read([{ type: "response.completed", response: { output: [message("a", "Hi")] } }]).items).toEqual([
       message("a", "Hi"),

@@ -1,6 +1,6 @@
 /** The figures of a Responses answer. */
-import type { Usage } from "../../turn/turn.ts";
-import { count, isObject } from "../json.ts";
+import type { ServerToolUse, Usage } from "../../turn/turn.ts";
+import { type JsonObject, count, isObject } from "../json.ts";
 
 export function responsesUsage(value: unknown): Usage | undefined {
   if (!isObject(value)) return undefined;
@@ -14,5 +14,12 @@ export function responsesUsage(value: unknown): Usage | undefined {
     cachedTokens: Math.min(inputTokens, count(input.cached_tokens)),
     cacheWriteTokens: Math.min(inputTokens, count(input.cache_write_tokens)),
     reasoningTokens: Math.min(outputTokens, count(output.reasoning_tokens)),
+    ...(isObject(value.server_tool_use_details) && { serverToolUse: toolUse(value.server_tool_use_details) }),
   };
 }
+
+const toolUse = ({ web_search_requests, tool_calls_requested, tool_calls_executed }: JsonObject): ServerToolUse => ({
+  ...(web_search_requests !== undefined && { webSearchRequests: count(web_search_requests) }),
+  ...(tool_calls_requested !== undefined && { toolCallsRequested: count(tool_calls_requested) }),
+  ...(tool_calls_executed !== undefined && { toolCallsExecuted: count(tool_calls_executed) }),
+});

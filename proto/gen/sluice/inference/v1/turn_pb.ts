@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEihAoKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2wiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSKBAQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDSKVBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEihAoKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2wiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSK+AQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2UivwEKDVNlcnZlclRvb2xVc2USIAoTd2ViX3NlYXJjaF9yZXF1ZXN0cxgBIAEoDUgAiAEBEiEKFHRvb2xfY2FsbHNfcmVxdWVzdGVkGAIgASgNSAGIAQESIAoTdG9vbF9jYWxsc19leGVjdXRlZBgDIAEoDUgCiAEBQhYKFF93ZWJfc2VhcmNoX3JlcXVlc3RzQhcKFV90b29sX2NhbGxzX3JlcXVlc3RlZEIWChRfdG9vbF9jYWxsc19leGVjdXRlZCKVBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -335,6 +335,13 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
    * @generated from field: uint32 reasoning_tokens = 5;
    */
   reasoningTokens: number;
+
+  /**
+   * Absent when the provider does not say.
+   *
+   * @generated from field: sluice.inference.v1.ServerToolUse server_tool_use = 6;
+   */
+  serverToolUse?: ServerToolUse | undefined;
 };
 
 /**
@@ -343,6 +350,41 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 2);
+
+/**
+ * Work of the tools that a provider runs itself.
+ *
+ * @generated from message sluice.inference.v1.ServerToolUse
+ */
+export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
+  /**
+   * Searches of the web.
+   *
+   * @generated from field: optional uint32 web_search_requests = 1;
+   */
+  webSearchRequests?: number | undefined;
+
+  /**
+   * Calls that the model asked for.
+   *
+   * @generated from field: optional uint32 tool_calls_requested = 2;
+   */
+  toolCallsRequested?: number | undefined;
+
+  /**
+   * Calls that were run.
+   *
+   * @generated from field: optional uint32 tool_calls_executed = 3;
+   */
+  toolCallsExecuted?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ServerToolUse.
+ * Use `create(ServerToolUseSchema)` to create a new message.
+ */
+export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 3);
 
 /**
  * One step of a turn.
@@ -459,7 +501,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 3);
+  messageDesc(file_sluice_inference_v1_turn, 4);
 
 /**
  * Who answers.
@@ -480,7 +522,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 4);
+  messageDesc(file_sluice_inference_v1_turn, 5);
 
 /**
  * The beginning of an output item.
@@ -508,7 +550,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 5);
+  messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -550,7 +592,7 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 7);
 
 /**
  * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
@@ -579,7 +621,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 8);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -614,7 +656,7 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 9);
 
 /**
  * An event of a kind that only its provider knows: progress of a tool that the provider runs.
@@ -649,7 +691,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
  * Use `create(NativeEventSchema)` to create a new message.
  */
 export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 10);
 
 /**
  * The end of an output item.
@@ -677,7 +719,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -698,7 +740,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 11);
+  messageDesc(file_sluice_inference_v1_turn, 12);
 
 /**
  * The end of a turn.
@@ -747,7 +789,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 12);
+  messageDesc(file_sluice_inference_v1_turn, 13);
 
 /**
  * How a turn ended that did not fail.

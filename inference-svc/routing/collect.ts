@@ -1,17 +1,18 @@
 /** Answers as whoever asked wants them: from the first event on, or whole. */
 import type { Batch, TurnEvent } from "../turn/turn.ts";
 
-/** Puts the start where it belongs: after the debug event, before all else. */
-const started = (model: string, batch: Batch): Batch => {
-  const debugs = batch.filter((event) => event.type === "debug");
-  const start: TurnEvent = { type: "start", model };
-  return debugs.length === 0
-    ? [start, ...batch]
-    : [...debugs, start, ...batch.filter((event) => event.type !== "debug")];
-};
+/** What comes before all that a provider says: the bodies that were sent, then the start. */
+const opening = (model: string, bodies: readonly string[]): readonly TurnEvent[] => [
+  ...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })),
+  { type: "start", model },
+];
 
 /** Hand-written: a generator would cost something at every batch for what concerns only the first. */
-export function withStart(model: string, batches: AsyncIterable<Batch>): AsyncIterable<Batch> {
+export function withStart(
+  model: string,
+  bodies: readonly string[],
+  batches: AsyncIterable<Batch>,
+): AsyncIterable<Batch> {
   return {
     [Symbol.asyncIterator]() {
       const iterator = batches[Symbol.asyncIterator]();
@@ -21,7 +22,8 @@ export function withStart(model: string, batches: AsyncIterable<Batch>): AsyncIt
           if (!first) return iterator.next();
           first = false;
           return iterator.next().then((result): IteratorResult<Batch> => {
-            return result.done === true ? result : { value: started(model, result.value), done: false };
+            if (result.done === true) return result;
+            return { value: [...opening(model, bodies), ...result.value], done: false };
           });
         },
         return: () => iterator.return?.() ?? Promise.resolve({ value: undefined, done: true }),

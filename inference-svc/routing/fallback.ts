@@ -72,7 +72,9 @@ async function attempt(
   scope.trace.losses = [];
   try {
     const batches = await turn(fitted(request, endpoint, scope.trace.losses), scope);
-    const answer = request.stream ? withStart(endpoint.model, batches) : await collected(endpoint.model, batches);
+    const answer = request.stream
+      ? withStart(endpoint.model, scope.trace.bodies, batches)
+      : await collected(endpoint.model, batches);
     note(200);
     return answer;
   } catch (error) {

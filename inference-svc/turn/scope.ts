@@ -50,6 +50,8 @@ export class Trace {
   readonly stages: Stage[] = [];
   /** Of the last attempt. */
   losses: Loss[] = [];
+  /** The body of every attempt so far, without credentials; only on request. */
+  readonly bodies: string[] = [];
   /** In the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
   /** Index into `candidates` of the one that committed. */

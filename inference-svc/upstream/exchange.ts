@@ -62,16 +62,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#controller !== undefined;
   }
 
-  /**
-   * @param first comes before what the provider says
-   * @param over called once, as soon as the connection can carry another request, or must be closed
-   */
-  start(
-    connection: Dispatcher,
-    first: readonly TurnEvent[],
-    over: (reusable: boolean) => void,
-  ): Promise<AsyncIterable<Batch>> {
-    for (const event of first) this.#queue.emit(event);
+  /** @param over called once, as soon as the connection can carry another request, or must be closed */
+  start(connection: Dispatcher, over: (reusable: boolean) => void): Promise<AsyncIterable<Batch>> {
     this.#over = over;
     this.#call.signal.addEventListener("abort", this.#onAbort, { once: true });
     connection.dispatch(this.#call.options, this);

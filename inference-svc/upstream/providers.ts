@@ -124,15 +124,14 @@ function httpProvider(
     const target = targetOf(destination);
     return async (request, scope) => {
       const body = dialect.body(request, target, (path, reason) => scope.trace.losses.push({ path, reason }));
-      const debug = request.echoUpstreamBody && request.stream;
-      const first = debug ? [{ type: "debug" as const, bodyJson: redacted(body) }] : [];
+      if (request.echoUpstreamBody && request.stream) scope.trace.bodies.push(redacted(body));
       for (let again = true; ; again = false) {
         throwIfAborted(scope.signal);
         const key = keys.take();
         const exchange = open(request, scope, target, body, key);
         const connection = connections.take();
         try {
-          return await exchange.start(connection, first, (reusable) =>
+          return await exchange.start(connection, (reusable) =>
             reusable ? connections.release(connection) : connections.discard(connection),
           );
         } catch (error) {

@@ -182,6 +182,64 @@ describe("refusal and reasoning", () => {
   });
 });
 
+describe("reasoning in details", () => {
+  const details = (...reasoning_details: object[]) => chatChunk({ reasoning_details, reasoning: "twice" });
+  const thought = { type: "reasoning.text", text: "Hm", format: "anthropic-claude-v1", index: 0 };
+  const claude = { format: "anthropic-claude-v1" };
+
+  test("text and summary count once, format and signature stay with the item", () => {
+    const { items } = read([
+      details({ type: "reasoning.summary", summary: "Short.", ...claude }),
+      details(thought),
+      chatChunk({ reasoning_details: [{ type: "reasoning.text", signature: "sig", ...claude }] }),
+      chatChunk({ content: "No." }),
+      stop,
+    ]);
+    expect(masked(items)).toEqual([
+      { ...reasoning("Hm"), ...claude, summary: [{ type: "summary_text", text: "Short." }], signature: "sig" },
+      message(textPart("No.")),
+    ]);
+  });
+
+  test("where they hold no text, the plain one counts", () => {
+    expect(masked(read([details(), stop]).items)).toEqual([reasoning("twice")]);
+  });
+
+  test("sealed text only on request, a format that nobody knows as unknown", () => {
+    const chunks = [details(thought, { type: "reasoning.encrypted", data: "e", format: "new-v9" }), stop];
+    expect(read(chunks).items[0]).not.toHaveProperty("encrypted_content");
+    const asked = read(chunks, { include: ["reasoning.encrypted_content"] }).items;
+    expect(asked).toMatchObject([{ encrypted_content: "e", format: "unknown", content: [{ text: "Hm" }] }]);
+  });
+
+  test("a seal that comes after the thought has ended says nothing", () => {
+    const late = chatChunk({ reasoning_details: [{ type: "reasoning.text", signature: "sig" }] });
+    expect(masked(read([chatChunk({ content: "Hi" }), late, stop]).items)).toEqual([message(textPart("Hi"))]);
+  });
+});
+
+describe("other outputs", () => {
+  const image = (url: string) => ({ type: "image_url", image_url: { url } });
+  const drawn = (result: string) => ({ type: "image_generation_call", id: "masked", status: "completed", result });
+
+  test.each([
+    ["data:image/png;base64,QUJD", "QUJD"],
+    ["https://a.example/b.png", "https://a.example/b.png"],
+  ])("an image %s is an item", (url, result) => {
+    const { items } = read([chatChunk({ content: "Here:" }), chatChunk({ images: [image(url), image("")] }), stop]);
+    expect(masked(items)).toEqual([message(textPart("Here:")), drawn(result)]);
+  });
+
+  test("what was spoken is given as text", () => {
+    const { items } = read([
+      chatChunk({ audio: { id: "a", transcript: "Hel" } }),
+      chatChunk({ audio: { transcript: "lo", data: "QUJD" } }),
+      stop,
+    ]);
+    expect(masked(items)).toEqual([message(textPart("Hello"))]);
+  });
+});
+
 describe("tool calls", () => {
   test("in pieces, two of them, after text", () => {
     const { items, events } = read([

@@ -7,7 +7,7 @@ import { asking, functionTool, house, itemsOf, masked, newScope, openEngine, run
 const engine = openEngine(
   house({
     providers: [{ id: "sluice", name: "Sluice", dialect: "echo" }],
-    models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }] }],
+    models: [{ id: "sluice/echo", endpoints: [{ provider: "sluice" }], input_modalities: ["text", "image", "file"] }],
   }),
 );
 afterAll(() => engine.upstreams.close());
@@ -93,6 +93,67 @@ describe("tools", () => {
       expect(given[0]).toMatchObject({ name: "get_weather", arguments: '{"town":"example"}' });
     else if (request.input) expect(textOf(given[0])).toContain("The tools said: clear");
   });
+});
+
+describe("tools of other kinds", () => {
+  const sql = { type: "custom", name: "sql", json: "{}" } as const;
+  const search = { type: "hosted", kind: "web_search", spelling: "web_search", json: "{}" } as const;
+  const crm = { type: "namespace", name: "crm", description: "", json: "{}", tools: [weather, sql] } as const;
+  const only = (...tools: { type: string; name?: string; namespace?: string }[]) =>
+    ({ type: "allowed_tools", mode: "required", tools }) as const;
+
+  test("a custom tool gets what was said, and is answered like others", async () => {
+    expect(await items({ tools: [sql], text: "select 1" })).toMatchObject([
+      { type: "custom_tool_call", name: "sql", input: "select 1" },
+    ]);
+    const input = [
+      { type: "message", role: "user", content: "Weather?" },
+      { type: "custom_tool_call", call_id: "a", name: "sql", input: "x" },
+      { type: "custom_tool_call_output", call_id: "a", output: "rows" },
+    ];
+    expect(textOf((await items({ tools: [sql], input }))[0])).toContain("The tools said: rows");
+  });
+
+  test("calls of a namespace carry it", async () => {
+    expect(await items({ tools: [crm] })).toMatchObject([
+      { type: "function_call", name: "get_weather", namespace: "crm" },
+    ]);
+    const toolChoice = { type: "tool", tool: { type: "custom", name: "sql", namespace: "crm" } } as const;
+    expect(await items({ tools: [crm], toolChoice })).toMatchObject([
+      { type: "custom_tool_call", name: "sql", namespace: "crm" },
+    ]);
+  });
+
+  test("only what is allowed is called, and only what is allowed is refused", async () => {
+    const tools = [search, sql, weather];
+    expect(await items({ tools, toolChoice: only({ type: "function", name: "get_weather" }) })).toMatchObject([
+      { name: "get_weather" },
+    ]);
+    for (const request of [{ tools }, { tools, toolChoice: only({ type: "web_search" }) }]) {
+      const { fault } = await echo(request);
+      expect([fault?.status, fault?.message]).toEqual([
+        400,
+        "tools.0: the built-in model runs no tools of type web_search",
+      ]);
+    }
+  });
+});
+
+test("declares what it does not read, and no sampler", async () => {
+  const asked = newScope();
+  const content = [
+    { type: "input_text", text: "Hi" },
+    { type: "input_image", image_url: "data:image/png;base64,AA" },
+  ];
+  const input = [
+    { type: "message", role: "user", content },
+    { type: "function_call_output", call_id: "a", output: [{ type: "input_file", file_id: "f" }] },
+  ];
+  await run(engine.turn, asking({ models: ["sluice/echo"], input, temperature: 1 }), asked);
+  expect(asked.scope.trace.losses).toEqual([
+    { path: "input.0.content.1", reason: "the built-in model reads text only" },
+    { path: "input.1.output.0", reason: "the built-in model reads text only" },
+  ]);
 });
 
 test.each([1, 5, 16])("stops after %i tokens", async (maxOutputTokens) => {

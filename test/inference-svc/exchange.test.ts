@@ -94,6 +94,26 @@ describe("what is sent", () => {
     expect(body).not.toContain("upstream-key");
     expect(upstream.requests[0]?.body).toContain(image);
   });
+
+  test("the debug event shows no credentials of tool servers and nothing sealed", async () => {
+    await begin(
+      [{ chunks: [{ sse: [{ type: "response.completed", response: { status: "completed", output: [] } }] }] }],
+      {
+        dialect: "responses",
+      },
+    );
+    const json =
+      '{ "type": "mcp", "server_label": "a", "authorization" : "secret \\"1\\"", "headers": {"x-key": "secret-2"} }';
+    const tools = [{ type: "hosted" as const, kind: "mcp", spelling: "mcp", json }];
+    const input = [{ type: "image_generation_call", id: "i", status: "completed", result: "QUJD".repeat(100) }];
+    const { events } = await run(engine.turn, asking({ input, tools, echoUpstreamBody: true }));
+    const body = events[0]?.type === "debug" ? events[0].bodyJson : "";
+    expect(JSON.parse(body)).toMatchObject({
+      input: [{ type: "image_generation_call", result: "[redacted]" }],
+      tools: [{ type: "mcp", server_label: "a", authorization: "[redacted]", headers: "[redacted]" }],
+    });
+    expect(upstream.requests[0]?.body).toContain("secret-2");
+  });
 });
 
 describe("how it comes", () => {

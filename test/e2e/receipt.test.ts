@@ -1,0 +1,137 @@
+/** The receipt, and the bodies that providers were sent: samples 12 and 14 of the contract, over two providers. */
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { masked, sampleJson, sampleStream } from "../support/contract.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../support/upstream.ts";
+
+let acme: Upstream;
+let borealis: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  acme = await startUpstream();
+  borealis = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1", api_keys: [upstream-key]}
+  - {id: borealis, name: Borealis, dialect: chat, base_url: "${borealis.url}/v1"}
+models:
+  - id: acme/large-2
+    endpoints:
+      - {provider: acme, upstream_model: large-2}
+      - {provider: borealis, upstream_model: large, supported_parameters: [temperature]}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await acme?.stop();
+  await borealis?.stop();
+});
+
+const failure = { status: 500, chunks: [{ json: { error: { message: "no" } } }] };
+const hello = {
+  chunks: [
+    {
+      sse: [
+        chatChunk({ content: "Hello." }),
+        chatChunk({}, "stop"),
+        { choices: [], usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } },
+        "[DONE]",
+      ],
+    },
+  ],
+};
+beforeEach(() => {
+  acme.script([failure]);
+  borealis.script([hello]);
+});
+
+const post = (body: unknown, headers: Record<string, string> = {}) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+const bodyOf = (upstream: Upstream) => ({ echo_upstream_body: upstream.requests.at(-1)?.json });
+
+test("12: the body that was sent comes before everything else", async () => {
+  acme.script([hello]);
+  const answer = parseSse(await (await post(sampleJson("12-debug-stream.request.json"))).text());
+  const [debug, ...others] = answer.events;
+  const [wanted, ...rest] = sampleStream("12-debug-stream.sse").events;
+  // What is said of a token limit and of figures is each server's own.
+  expect(debug).toEqual({ ...wanted, debug: bodyOf(acme) });
+  expect(bodyOf(acme)).toMatchObject({
+    echo_upstream_body: { model: "large-2", messages: [{ role: "user", content: "Hi" }], stream: true },
+  });
+  expect(masked(others)).toEqual(masked(rest));
+});
+
+test("one body for every provider that was tried, before the response is created", async () => {
+  const ask = { ...(sampleJson("12-debug-stream.request.json") as object), temperature: 1, top_p: 0.5 };
+  const answer = parseSse(await (await post(ask)).text());
+  expect(answer.events.slice(0, 3)).toMatchObject([
+    { type: "response.debug", sequence_number: 0, debug: bodyOf(acme) },
+    { type: "response.debug", sequence_number: 1, debug: bodyOf(borealis) },
+    { type: "response.created", sequence_number: 2 },
+  ]);
+  expect(bodyOf(acme).echo_upstream_body).toMatchObject({ model: "large-2", top_p: 0.5 });
+  expect(bodyOf(borealis).echo_upstream_body).toMatchObject({ model: "large", temperature: 1 });
+  expect(bodyOf(borealis).echo_upstream_body).not.toHaveProperty("top_p");
+});
+
+test("14: the receipt of an answer that the second provider gave", async () => {
+  const usage = { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 };
+  borealis.script([chatAnswer({ role: "assistant", content: "Done." }, "stop", { usage })]);
+  const answer = (await (
+    await post({ model: "acme/large-2", input: "Do it." }, { "x-service-metadata": "enabled" })
+  ).json()) as { service_metadata: { params: object; generation_time: unknown } };
+  const wanted = sampleJson("14-service-metadata.response.json") as {
+    service_metadata: { attempts: object[] };
+  };
+  const { attempts } = wanted.service_metadata;
+  const { params, generation_time } = answer.service_metadata;
+  expect(masked(answer)).toEqual(
+    masked({
+      ...wanted,
+      service_metadata: {
+        ...wanted.service_metadata,
+        // A provider's own trouble is 502, whatever it says of it.
+        attempts: [{ ...attempts[0], status: 502 }, ...attempts.slice(1)],
+        generation_time,
+        // The sample's come from features that were not asked for here.
+        params,
+        pipeline: [],
+      },
+    }),
+  );
+  expect([params, generation_time]).toEqual([{ policy_generation: expect.any(Number) }, expect.any(Number)]);
+});
+
+test("the receipt names what the provider that answered was not told", async () => {
+  const ask = {
+    model: "acme/large-2",
+    input: "Hi",
+    stream: true,
+    temperature: 1,
+    top_p: 0.5,
+    text: { verbosity: "low" },
+  };
+  const answer = parseSse(await (await post(ask, { "x-service-metadata": "enabled" })).text());
+  expect(answer.events.at(-1)).toMatchObject({
+    response: {
+      service_metadata: {
+        params: {
+          not_sent: [
+            { path: "top_p", reason: "the endpoint does not support it" },
+            { path: "text.verbosity", reason: "the endpoint does not support it" },
+          ],
+        },
+      },
+    },
+  });
+});

@@ -4,7 +4,7 @@ import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
-import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { serviceMetadata } from "./routing/service-metadata.ts";
 import { parseTurn } from "./turn/parse.ts";
@@ -32,6 +32,7 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #turns: Counter;
   readonly #seconds: Histogram;
+  #open = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -48,6 +49,7 @@ export class Engine {
       buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
       registers,
     });
+    gauge(parts.registry, "sluice_open_turns", "Turns that are open in this process.", () => this.#open);
   }
 
   /**
@@ -64,6 +66,7 @@ export class Engine {
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
     let failure: Fault | undefined;
+    this.#open++;
     try {
       const turnRequest = parseTurn(request);
       const scope = await this.#admit(requester, signal);
@@ -84,6 +87,7 @@ export class Engine {
       }
       throw failure;
     } finally {
+      this.#open--;
       // Whoever aborts with a fault says why; without one the client has left.
       const cancelled = signal.aborted && !(signal.reason instanceof Fault);
       this.#account(request, requester, { trace, outcome, failure, cancelled });

@@ -10,18 +10,28 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 const connectionsCheckingInterval = 5_000;
 
 /**
- * The answer that is under way on a connection. On the socket itself and only that long: a WeakMap kept every finished answer alive
- * through young collections, which cost a tenth of the gateway's time.
+ * The answers that are owed on a connection, in order: more than one when its client does not wait for the first. On the socket itself and
+ * only that long: a WeakMap kept every finished answer alive through young collections, which cost a tenth of the gateway's time.
  */
-const answering = Symbol("answering");
-type AnsweringSocket = Duplex & { [answering]?: ServerResponse | undefined };
+const owed = Symbol("owed");
+type EdgeSocket = Duplex & { [owed]?: ServerResponse[] };
+
+function owedOn(socket: EdgeSocket): ServerResponse[] {
+  const responses: ServerResponse[] = [];
+  // Node closes the answer that is under way when its client leaves, and says nothing to those that wait behind it.
+  socket.once("close", () => {
+    for (const response of responses.splice(0)) if (!response.socket) response.destroy().emit("close");
+  });
+  return responses;
+}
 
 export function createEdgeServer(handle: Handle): Server {
   const serve: Handle = (request, response) => {
-    const socket: AnsweringSocket = request.socket;
-    socket[answering] = response;
+    const socket: EdgeSocket = request.socket;
+    const responses = (socket[owed] ??= owedOn(socket));
+    responses.push(response);
     response.on("close", () => {
-      socket[answering] = undefined;
+      if (responses[0] === response) responses.shift();
     });
     handle(request, response);
   };
@@ -35,7 +45,7 @@ export function createEdgeServer(handle: Handle): Server {
   // Other expectations are ignored, as most servers do; Node would answer 417, which the contract does not know.
   server.on("checkExpectation", serve);
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    const response = (socket as AnsweringSocket)[answering];
+    const response = (socket as EdgeSocket)[owed]?.[0];
     const begun = response?.headersSent === true && !response.writableFinished;
     // In the middle of an answer a second one would be read as part of the first.
     if (begun) socket.destroy();

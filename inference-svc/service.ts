@@ -20,7 +20,7 @@ import {
 } from "@sluice/proto/runtime/rpc/caller.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkScalars } from "@sluice/proto/runtime/validation/scalars.js";
+import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import type { Engine } from "./engine.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
 import type { Catalog } from "./routing/catalog.ts";

@@ -6,11 +6,11 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { Fields, type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { requestShape } from "@sluice/proto/contract/request.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type Member, type Span, scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkScalars, serviceTiers, verbosities } from "@sluice/proto/runtime/validation/scalars.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import { type Echo, echoOf } from "./echo.ts";
 import { checkUnavailable, refusePrompt } from "./request-unavailable.ts";
@@ -39,15 +39,16 @@ export function parseRequest(body: Buffer, headers: RequestHeaders, fillDefaults
   const cuts = cutOut(body, scanObject(body, "body"));
   const problems = new Problems();
   const parsed = JSON.parse(cuts.rest) as JsonObject;
-  const fields = new Fields(parsed, "", problems);
   checkSubtrees(body, cuts, problems);
-  const request = turnOf(body, cuts, fields, headers, problems);
-  checkScalars(request, problems);
-  checkUnavailable(fields, problems);
-  const reasoning = fields.object("reasoning", "nullable");
+  requestShape.check(parsed, "", problems);
+  checkUnavailable(parsed, problems);
+  const sessionId = sessionOf(parsed, headers, problems);
   problems.throwIfAny();
-  refusePrompt(fields);
-  return { request, echo: echoOf(request, reasoning, fillDefaults) };
+  refusePrompt(parsed);
+  // The shape has seen every field that is read from here on.
+  const fields = parsed as RequestFields;
+  const request = turnOf(body, cuts, fields, { ...headers, sessionId });
+  return { request, echo: echoOf(request, fields.reasoning ?? undefined, fillDefaults) };
 }
 
 interface Cuts {
@@ -55,6 +56,10 @@ interface Cuts {
   readonly tools: Span | undefined;
   readonly toolChoice: Span | undefined;
   readonly reasoning: Span | undefined;
+  readonly imageConfig: Span | undefined;
+  readonly promptCacheOptions: Span | undefined;
+  readonly trace: Span | undefined;
+  readonly stopServerToolsWhen: Span | undefined;
   readonly textFormat: Span | undefined;
   /** The body with null in the place of input, tools and text.format. */
   readonly rest: string;
@@ -74,7 +79,18 @@ function cutOut(body: Buffer, members: readonly Member[]): Cuts {
     from = span.end;
   }
   rest += body.toString("utf8", from);
-  return { input, tools, textFormat, toolChoice: named("tool_choice"), reasoning: named("reasoning"), rest };
+  return {
+    input,
+    tools,
+    textFormat,
+    toolChoice: named("tool_choice"),
+    reasoning: named("reasoning"),
+    imageConfig: named("image_config"),
+    promptCacheOptions: named("prompt_cache_options"),
+    trace: named("trace"),
+    stopServerToolsWhen: named("stop_server_tools_when"),
+    rest,
+  };
 }
 
 const isObjectAt = (body: Buffer, { start }: Span): boolean => body[start] === 0x7b;
@@ -91,75 +107,103 @@ function bytesOf(body: Buffer, span: Span | undefined): Uint8Array {
 const isNullAt = (body: Buffer, { start }: Span): boolean => body[start] === 0x6e;
 
 /** Only whether they are there and of the right kind; inference-svc looks inside. */
-function checkSubtrees(body: Buffer, { input, tools, textFormat }: Cuts, problems: Problems): void {
+function checkSubtrees(body: Buffer, cuts: Cuts, problems: Problems): void {
+  const { input, tools, toolChoice, reasoning, textFormat } = cuts;
   const first = input && body[input.start];
   if (input === undefined || isNullAt(body, input)) problems.add("input", "required");
   else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
   if (tools && body[tools.start] !== openBracket) problems.add("tools", "must be an array");
   if (textFormat && !isObjectAt(body, textFormat)) problems.add("text.format", "must be an object");
-}
-
-function turnOf(body: Buffer, cuts: Cuts, fields: Fields, headers: RequestHeaders, problems: Problems): RunTurnRequest {
-  const text = new Fields(fields.object("text") ?? {}, "text", problems);
-  const debug = new Fields(fields.object("debug") ?? {}, "debug", problems);
-  checkToolChoice(fields);
-  return {
-    $typeName: "sluice.inference.v1.RunTurnRequest",
-    model: fields.string("model") ?? "",
-    models: fields.strings("models") ?? [],
-    inputJson: bytesOf(body, cuts.input),
-    instructions: fields.string("instructions", "nullable"),
-    stream: fields.boolean("stream", "nullable") ?? false,
-    maxOutputTokens: fields.integer("max_output_tokens", "nullable"),
-    temperature: fields.number("temperature", "nullable"),
-    topP: fields.number("top_p", "nullable"),
-    topK: fields.integer("top_k"),
-    frequencyPenalty: fields.number("frequency_penalty", "nullable"),
-    presencePenalty: fields.number("presence_penalty", "nullable"),
-    topLogprobs: fields.integer("top_logprobs", "nullable"),
-    parallelToolCalls: fields.boolean("parallel_tool_calls", "nullable"),
-    toolsJson: bytesOf(body, cuts.tools),
-    toolChoiceJson: bytesOf(body, cuts.toolChoice),
-    textFormatJson: bytesOf(body, cuts.textFormat),
-    textVerbosity: text.word("verbosity", verbosities, "nullable") ?? "",
-    reasoningJson: bytesOf(body, cuts.reasoning),
-    include: fields.strings("include", "nullable") ?? [],
-    maxToolCalls: fields.integer("max_tool_calls", "nullable"),
-    metadata: metadataOf(fields),
-    modalities: fields.strings("modalities") ?? [],
-    user: fields.string("user"),
-    safetyIdentifier: fields.string("safety_identifier", "nullable"),
-    sessionId: fields.string("session_id") ?? sessionOf(fields, headers, problems),
-    promptCacheKey: fields.string("prompt_cache_key", "nullable"),
-    serviceTier: fields.word("service_tier", serviceTiers, "nullable") ?? "",
-    echoUpstreamBody: debug.boolean("echo_upstream_body") ?? false,
-    serviceMetadata: headers.serviceMetadata,
-    truncation: "",
-    imageConfigJson: none,
-    promptCacheOptionsJson: none,
-    traceJson: none,
-    stopServerToolsWhenJson: none,
-  };
-}
-
-function checkToolChoice(fields: Fields): void {
-  const choice = fields.raw("tool_choice", "nullable");
-  if (choice !== undefined && typeof choice !== "string" && !isObject(choice)) {
-    fields.problem("tool_choice", "must be a string or an object");
+  if (reasoning && !isObjectAt(body, reasoning) && !isNullAt(body, reasoning)) {
+    problems.add("reasoning", "must be an object or null");
+  }
+  if (toolChoice && !isObjectAt(body, toolChoice) && !isNullAt(body, toolChoice) && body[toolChoice.start] !== quote) {
+    problems.add("tool_choice", "must be a string or an object");
   }
 }
 
-/** The parsed object itself: copying it key by key would lose a key named like a member of every object. */
-function metadataOf(fields: Fields): Record<string, string> {
-  const metadata = fields.object("metadata", "nullable") ?? {};
-  const wrong = Object.keys(metadata).filter((key) => typeof metadata[key] !== "string");
-  for (const key of wrong) fields.problem(`metadata.${key.slice(0, 64)}`, "must be a string");
-  return wrong.length === 0 ? (metadata as Record<string, string>) : {};
+/** The fields of a request by their JSON names, as the request's shape lets them through. */
+type RequestFields = {
+  readonly [name in "model" | "user" | "session_id"]?: string;
+} & {
+  readonly [name in "instructions" | "safety_identifier" | "prompt_cache_key" | "service_tier"]?: string | null;
+} & {
+  readonly [name in "temperature" | "top_p" | "top_k" | "frequency_penalty" | "presence_penalty" | "top_logprobs"]?:
+    | number
+    | null;
+} & {
+  readonly [name in "max_output_tokens" | "max_tool_calls"]?: number | null;
+} & {
+  readonly [name in "stream" | "parallel_tool_calls"]?: boolean | null;
+} & {
+  readonly models?: string[];
+  readonly include?: string[] | null;
+  readonly modalities?: string[];
+  readonly metadata?: Record<string, string> | null;
+  readonly text?: { readonly verbosity?: string | null };
+  readonly debug?: { readonly echo_upstream_body?: boolean };
+  readonly reasoning?: JsonObject | null;
+  readonly truncation?: string | { readonly type: string } | null;
+  readonly cache_control?: { readonly ttl?: string };
+};
+
+function turnOf(
+  body: Buffer,
+  cuts: Cuts,
+  fields: RequestFields,
+  { sessionId, serviceMetadata }: { sessionId: string | undefined; serviceMetadata: boolean },
+): RunTurnRequest {
+  const { truncation, cache_control: mark } = fields;
+  return {
+    $typeName: "sluice.inference.v1.RunTurnRequest",
+    model: fields.model ?? "",
+    models: fields.models ?? [],
+    inputJson: bytesOf(body, cuts.input),
+    instructions: fields.instructions ?? undefined,
+    stream: fields.stream ?? false,
+    maxOutputTokens: fields.max_output_tokens ?? undefined,
+    temperature: fields.temperature ?? undefined,
+    topP: fields.top_p ?? undefined,
+    topK: wholeOf(fields.top_k),
+    frequencyPenalty: fields.frequency_penalty ?? undefined,
+    presencePenalty: fields.presence_penalty ?? undefined,
+    topLogprobs: wholeOf(fields.top_logprobs),
+    parallelToolCalls: fields.parallel_tool_calls ?? undefined,
+    toolsJson: bytesOf(body, cuts.tools),
+    toolChoiceJson: bytesOf(body, cuts.toolChoice),
+    textFormatJson: bytesOf(body, cuts.textFormat),
+    textVerbosity: fields.text?.verbosity ?? "",
+    reasoningJson: bytesOf(body, cuts.reasoning),
+    include: fields.include ?? [],
+    maxToolCalls: fields.max_tool_calls ?? undefined,
+    // The parsed object itself: copying it key by key would lose a key named like a member of every object.
+    metadata: fields.metadata ?? {},
+    modalities: fields.modalities ?? [],
+    user: fields.user,
+    safetyIdentifier: fields.safety_identifier ?? undefined,
+    sessionId,
+    promptCacheKey: fields.prompt_cache_key ?? undefined,
+    serviceTier: fields.service_tier ?? "",
+    echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
+    serviceMetadata,
+    truncation: (typeof truncation === "object" ? truncation?.type : truncation) ?? "",
+    imageConfigJson: bytesOf(body, cuts.imageConfig),
+    cacheControl: mark && { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" },
+    promptCacheOptionsJson: bytesOf(body, cuts.promptCacheOptions),
+    traceJson: bytesOf(body, cuts.trace),
+    stopServerToolsWhenJson: bytesOf(body, cuts.stopServerToolsWhen),
+  };
 }
 
-/** Header text arrives as one character per byte. */
-function sessionOf(fields: Fields, { sessionId }: RequestHeaders, problems: Problems): string | undefined {
-  if (sessionId === undefined || sessionId === "" || fields.raw("session_id") !== undefined) return undefined;
+/** -0 is 0. */
+const wholeOf = (value: number | null | undefined): number | undefined =>
+  typeof value === "number" ? value + 0 : undefined;
+
+/** The body's session counts before the header's. Header text arrives as one character per byte. */
+function sessionOf(parsed: JsonObject, { sessionId }: RequestHeaders, problems: Problems): string | undefined {
+  const own = parsed["session_id"];
+  if (typeof own === "string") return own;
+  if (sessionId === undefined || sessionId === "" || own !== undefined) return undefined;
   const bytes = Buffer.from(sessionId, "latin1");
   const decoded = bytes.length === sessionId.length && isUtf8(bytes) ? bytes.toString("utf8") : undefined;
   if (decoded === undefined) problems.add("x-session-id", "must be valid UTF-8");

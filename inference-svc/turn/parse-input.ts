@@ -1,96 +1,121 @@
-/** The input items: which kinds there are, what each must hold, and which order makes sense. */
-import { Fields, type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+/** The input items: each by its shape, then what they must be to one another. */
+import { inputItem, input as inputShape } from "@sluice/proto/contract/input.js";
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkContent, checkText, checkTexts, inputParts, partsOfRole } from "./parse-content.ts";
-import { itemKinds } from "./parse-kinds.ts";
+import type { DeclaredTools } from "./declared-tools.ts";
+import { References } from "./item-references.ts";
+import { type Aliases, neutralize } from "./parse-kinds.ts";
+import { neutralizeTools } from "./parse-tools.ts";
 import type { InputItem } from "./request.ts";
 
-const roles = new Set(["user", "system", "developer", "assistant"]);
-const statuses = new Set(["completed", "incomplete", "in_progress"]);
-const phases = new Set(["commentary", "final_answer"]);
+/** Outputs with the kind of call before them that they belong to. */
+const callOf: ReadonlyMap<string, string> = new Map([
+  ["function_call_output", "function_call"],
+  ["custom_tool_call_output", "custom_tool_call"],
+  ["apply_patch_call_output", "apply_patch_call"],
+  ["local_shell_call_output", "local_shell_call"],
+  ["shell_call_output", "shell_call"],
+  ["computer_call_output", "computer_call"],
+  ["tool_search_output", "tool_search_call"],
+  ["mcp_approval_response", "mcp_approval_request"],
+]);
+const calls: ReadonlySet<string> = new Set(callOf.values());
 
-/** A string is one message of the user. */
-export function parseInput(value: unknown, problems: Problems): readonly InputItem[] {
-  if (typeof value === "string") {
-    checkText("input", value, problems);
-    return [{ type: "message", role: "user", content: value }];
-  }
-  if (!Array.isArray(value)) {
-    problems.add("input", value === undefined || value === null ? "required" : "must be a string or an array of items");
+/** A string is one message of the user. The items are the parsed ones themselves, with defaults put in. */
+export function parseInput(
+  value: unknown,
+  declared: DeclaredTools,
+  aliases: Aliases,
+  problems: Problems,
+): readonly InputItem[] {
+  if (value === undefined || value === null) {
+    problems.add("input", "required");
     return [];
   }
-  if (value.length === 0) problems.add("input", "at least 1 item");
-  const calls = new Set<string>();
-  return value.map((item: unknown, index) => parseItem(item, `input.${index}`, calls, problems));
+  if (Array.isArray(value)) for (const item of value) neutralizeItem(item, aliases);
+  inputShape.check(value, "input", problems);
+  if (typeof value === "string") return [{ type: "message", role: "user", content: value }];
+  return Array.isArray(value) ? new Sequence(declared, problems).read(value) : [];
 }
 
-/** @param calls the function calls that came before */
-function parseItem(value: unknown, path: string, calls: Set<string>, problems: Problems): InputItem {
-  if (!isObject(value)) {
-    problems.add(path, "must be an object");
-    return { type: "" };
+function neutralizeItem(item: unknown, aliases: Aliases): void {
+  if (!isObject(item)) return;
+  neutralize(item, inputItem.kinds, aliases);
+  if (item["tools"] !== undefined) neutralizeTools(item["tools"], aliases);
+}
+
+class Sequence {
+  readonly #declared: DeclaredTools;
+  readonly #problems: Problems;
+  /** The ids of calls by the kind of call. */
+  readonly #calls = new Map<string, Set<unknown>>();
+  #references: References | undefined;
+
+  constructor(declared: DeclaredTools, problems: Problems) {
+    this.#declared = declared;
+    this.#problems = problems;
   }
-  const fields = new Fields(value, path, problems);
-  // Only a message has a role, so its type may be left out.
-  const item = value["type"] === undefined && value["role"] !== undefined ? { ...value, type: "message" } : value;
-  switch (item["type"]) {
-    case "message":
-      return message(item, fields, problems);
-    case "reasoning":
-      return reasoning(item, fields, problems);
-    case "function_call":
-      functionCall(fields, calls);
-      break;
-    case "function_call_output":
-      functionCallOutput(item, fields, calls, problems);
-      break;
-    default:
-      refuse(item["type"], fields, path, problems);
+
+  read(values: readonly unknown[]): readonly InputItem[] {
+    const items: InputItem[] = [];
+    for (let index = 0; index < values.length; index++) {
+      // What is none has been said to be none; nothing is read after that.
+      const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
+      if (item["type"] === undefined && item["role"] !== undefined) item["type"] = "message";
+      items.push(this.#item(item, index, items));
+    }
+    return items;
   }
-  return item as InputItem;
+
+  #item(item: Record<string, unknown>, index: number, before: readonly InputItem[]): InputItem {
+    const type = item["type"] as string;
+    if (type === "message") message(item);
+    else if (type === "reasoning") item["summary"] ??= [];
+    else if (type === "item_reference") return this.#reference(item, index, before);
+    else if (calls.has(type)) this.#called(type, item);
+    else if (callOf.has(type)) this.#answered(type, item, index);
+    else if (type === "configuration_update" && before.at(-1)?.type === type) {
+      this.#problems.add(`input.${index}`, "follows another configuration_update");
+    } else if (type === "additional_tools") this.#declared.add(item["tools"], `input.${index}.tools`, this.#problems);
+    return item as InputItem;
+  }
+
+  #called(type: string, item: JsonObject): void {
+    let ids = this.#calls.get(type);
+    if (!ids) this.#calls.set(type, (ids = new Set()));
+    if (type === "mcp_approval_request" || type === "local_shell_call") ids.add(item["id"]);
+    ids.add(item["call_id"]);
+  }
+
+  #answered(type: string, item: JsonObject, index: number): void {
+    const call = callOf.get(type) as string;
+    const field =
+      type === "mcp_approval_response" ? "approval_request_id" : type === "local_shell_call_output" ? "id" : "call_id";
+    const id = item[field];
+    if (typeof id === "string" && !this.#calls.get(call)?.has(id)) {
+      this.#problems.add(`input.${index}.${field}`, `matches no ${call} before it`);
+    }
+    if (type === "tool_search_output") this.#declared.add(item["tools"], `input.${index}.tools`, this.#problems, true);
+    withDetail(item["output"]);
+  }
+
+  #reference(item: JsonObject, index: number, before: readonly InputItem[]): InputItem {
+    this.#references ??= new References(this.#problems);
+    return this.#references.resolve(item, index, before);
+  }
 }
 
-function message(item: JsonObject, fields: Fields, problems: Problems): InputItem {
-  const role = fields.requiredString("role") === undefined ? undefined : fields.word("role", roles);
-  fields.string("id", "nullable");
-  fields.word("status", statuses, "nullable");
-  fields.word("phase", phases, "nullable");
-  const content = fields.raw("content", "nullable") ?? [];
-  checkContent(fields.path("content"), content, partsOfRole(role), problems);
-  return { ...item, type: "message", content };
+function message(item: Record<string, unknown>): void {
+  item["content"] ??= [];
+  // It means something for what an assistant said; elsewhere providers refuse it.
+  if (item["phase"] !== undefined && item["role"] !== "assistant") delete item["phase"];
+  withDetail(item["content"]);
 }
 
-function reasoning(item: JsonObject, fields: Fields, problems: Problems): InputItem {
-  for (const name of ["id", "format", "signature", "encrypted_content"]) fields.string(name, "nullable");
-  fields.word("status", statuses, "nullable");
-  const summary = fields.array("summary", "nullable") ?? [];
-  checkTexts(fields.path("summary"), summary, "summary_text", problems);
-  checkTexts(fields.path("content"), fields.array("content", "nullable") ?? [], "reasoning_text", problems);
-  return { ...item, type: "reasoning", summary };
-}
-
-function functionCall(fields: Fields, calls: Set<string>): void {
-  const callId = fields.requiredString("call_id");
-  if (callId !== undefined) calls.add(callId);
-  if (callId === "") fields.problem("call_id", "at least 1 character");
-  if (fields.requiredString("name") === "") fields.problem("name", "at least 1 character");
-  fields.requiredString("arguments");
-  fields.string("id", "nullable");
-  fields.word("status", statuses, "nullable");
-}
-
-function functionCallOutput(item: JsonObject, fields: Fields, calls: ReadonlySet<string>, problems: Problems): void {
-  const callId = fields.requiredString("call_id");
-  if (callId !== undefined && !calls.has(callId)) fields.problem("call_id", "matches no function_call before it");
-  if (item["output"] === undefined || item["output"] === null) fields.problem("output", "required");
-  else checkContent(fields.path("output"), item["output"], inputParts, problems);
-  fields.string("id", "nullable");
-  fields.word("status", statuses, "nullable");
-}
-
-function refuse(type: unknown, fields: Fields, path: string, problems: Problems): void {
-  if (typeof type !== "string") return fields.problem("type", type === undefined ? "required" : "must be a string");
-  if (type === "item_reference") problems.add(path, "item_reference is not supported: nothing is stored");
-  else if (itemKinds.has(type)) problems.add(path, `items of type ${type} are not available yet`);
-  else fields.problem("type", `unknown type ${type.slice(0, 64)}`);
+/** The default is put in here, so that no dialect has to know it. */
+function withDetail(content: unknown): void {
+  if (!Array.isArray(content)) return;
+  for (const part of content as readonly (Record<string, unknown> | null)[]) {
+    if (part?.["type"] === "input_image") part["detail"] ??= "auto";
+  }
 }

@@ -1,77 +1,29 @@
-/** Every kind of item and tool that the contract names, so that "not built" and "does not exist" are different answers. */
+/** Types of tools and items in the neutral spelling: some clients say another prefix where the contract says `service:`. */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 
-const hosted = [
-  "web_search",
-  "web_fetch",
-  "datetime",
-  "image_generation",
-  "advisor",
-  "subagent",
-  "files",
-  "fusion",
-  "search_models",
-  "experimental__search_models",
-  "apply_patch",
-  "bash",
-  "shell",
-  "tool_search",
-].map((name) => `service:${name}`);
+/** Prefixes that mean the same as `service:`. */
+export type Aliases = readonly string[];
 
-/** Kinds that appear as items only. */
-const hostedItems = ["code_interpreter", "file_search", "browser_use", "text_editor", "memory", "mcp"].map(
-  (name) => `service:${name}`,
-);
-
-export const itemKinds: ReadonlySet<string> = new Set([
-  "message",
-  "reasoning",
-  "function_call",
-  "function_call_output",
-  "custom_tool_call",
-  "custom_tool_call_output",
-  "apply_patch_call",
-  "apply_patch_call_output",
-  "local_shell_call",
-  "local_shell_call_output",
-  "shell_call",
-  "shell_call_output",
-  "mcp_list_tools",
-  "mcp_approval_request",
-  "mcp_approval_response",
-  "mcp_call",
-  "web_search_call",
-  "file_search_call",
-  "image_generation_call",
-  "code_interpreter_call",
-  "computer_call",
-  "computer_call_output",
-  "compaction",
-  "context_compaction",
-  "additional_tools",
-  "agent_message",
-  "configuration_update",
-  "tool_search_call",
-  "tool_search_output",
-  ...hosted,
-  ...hostedItems,
+const prefix = "service:";
+const oldNames: ReadonlyMap<string, string> = new Map([
+  ["service:experimental__search_models", "service:search_models"],
 ]);
 
-export const toolKinds: ReadonlySet<string> = new Set([
-  "function",
-  "web_search",
-  "web_search_2025_08_26",
-  "web_search_preview",
-  "web_search_preview_2025_03_11",
-  "file_search",
-  "computer_use_preview",
-  "code_interpreter",
-  "mcp",
-  "image_generation",
-  "local_shell",
-  "shell",
-  "apply_patch",
-  "custom",
-  "namespace",
-  "tool_search",
-  ...hosted,
-]);
+/**
+ * Spells the type of a tool or item as the contract does; the object is our own, it was just parsed. A type that is not known in any spelling
+ * stays, so that the answer can show it as the client wrote it.
+ */
+export function neutralize(value: unknown, known: ReadonlyMap<string, unknown>, aliases: Aliases): void {
+  if (!isObject(value)) return;
+  const { type } = value;
+  if (typeof type !== "string" || known.has(type)) return;
+  const alias = aliases.find((candidate) => type.startsWith(candidate));
+  const spelled = alias === undefined ? type : prefix + type.slice(alias.length);
+  const neutral = oldNames.get(spelled) ?? spelled;
+  if (known.has(neutral)) (value as Record<string, unknown>)["type"] = neutral;
+}
+
+/** For all entries of what may be an array. */
+export function neutralizeAll(values: unknown, known: ReadonlyMap<string, unknown>, aliases: Aliases): void {
+  if (Array.isArray(values)) for (const value of values) neutralize(value, known, aliases);
+}

@@ -1,24 +1,48 @@
 /**
  * What a request asks for, out of its contract form: the open-ended subtrees are scanned, parsed and checked here for both doors.
  *
- * The scalars have been checked before, by proto/runtime/validation/scalars.ts.
+ * The scalars have been checked before, by proto/contract.
  */
+import { promptCacheOptions } from "@sluice/proto/contract/caching.js";
+import { imageConfig, stopServerToolsWhen, trace } from "@sluice/proto/contract/settings.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { DeclaredTools } from "./declared-tools.ts";
 import { parseInput } from "./parse-input.ts";
+import type { Aliases } from "./parse-kinds.ts";
 import { parseReasoning, parseTextFormat } from "./parse-settings.ts";
-import { parseToolChoice, parseTools } from "./parse-tools.ts";
+import { parseToolChoice } from "./parse-tool-choice.ts";
+import { parseTools } from "./parse-tools.ts";
 import type { TurnRequest } from "./request.ts";
 
+export interface ParseOptions {
+  /** Prefixes that mean the same as `service:` in types of tools and items. */
+  readonly aliases?: Aliases;
+  /** Whom a provider may hold to account. */
+  readonly identityHash?: string;
+}
+
 /** @throws Fault INVALID_REQUEST with every problem and its path */
-export function parseTurn(request: RunTurnRequest): TurnRequest {
+export function parseTurn(request: RunTurnRequest, { aliases = [], identityHash }: ParseOptions = {}): TurnRequest {
   const problems = new Problems();
-  const { tools, names } = parseTools(scanned(request.toolsJson, "tools"), problems);
-  const toolChoice = parseToolChoice(valueOf(request.toolChoiceJson, "tool_choice"), names, problems);
+  const declared = new DeclaredTools();
+  const tools = parseTools(scanned(request.toolsJson, "tools"), declared, aliases, problems);
+  const input = parseInput(valueOf(request.inputJson, "input"), declared, aliases, problems);
+  declared.checkTogether(problems);
+  const toolChoice = parseToolChoice(valueOf(request.toolChoiceJson, "tool_choice"), declared, aliases, problems);
   const textFormat = parseTextFormat(scanned(request.textFormatJson, "text.format"), problems);
   const reasoning = parseReasoning(valueOf(request.reasoningJson, "reasoning"), problems);
-  const input = parseInput(valueOf(request.inputJson, "input"), problems);
+  const imageConfigJson = verbatim(request.imageConfigJson, "image_config", imageConfig, problems);
+  const promptCacheOptionsJson = verbatim(
+    request.promptCacheOptionsJson,
+    "prompt_cache_options",
+    promptCacheOptions,
+    problems,
+  );
+  verbatim(request.traceJson, "trace", trace, problems);
+  verbatim(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
   problems.throwIfAny();
   return {
     ...scalarsOf(request),
@@ -27,7 +51,17 @@ export function parseTurn(request: RunTurnRequest): TurnRequest {
     ...(toolChoice !== undefined && { toolChoice }),
     ...(textFormat && { textFormat }),
     ...(reasoning && { reasoning }),
+    ...(imageConfigJson !== undefined && { imageConfigJson }),
+    ...(promptCacheOptionsJson !== undefined && { promptCacheOptionsJson }),
+    ...(identityHash !== undefined && { identityHash }),
   };
+}
+
+/** The JSON text of an object as the client wrote it, checked by its shape. */
+function verbatim(json: Uint8Array, name: string, shape: Shape, problems: Problems): string | undefined {
+  const text = scanned(json, name)?.toString("utf8");
+  if (text !== undefined) shape.check(JSON.parse(text), name, problems);
+  return text;
 }
 
 /** The bytes of a subtree, once the scanner has accepted them; undefined when there are none. */
@@ -64,5 +98,8 @@ function scalarsOf(request: RunTurnRequest): Omit<TurnRequest, "input" | "tools"
     ...(request.serviceTier !== "" && { serviceTier: request.serviceTier }),
     ...(request.sessionId !== undefined && request.sessionId !== "" && { sessionId: request.sessionId }),
     ...(request.promptCacheKey !== undefined && { promptCacheKey: request.promptCacheKey }),
+    ...(request.maxToolCalls !== undefined && { maxToolCalls: request.maxToolCalls }),
+    ...(request.truncation !== "" && { truncation: request.truncation as "auto" | "disabled" }),
+    ...(request.cacheControl && { cacheControl: { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" } }),
   };
 }

@@ -66,6 +66,12 @@ describe("a request", () => {
       prompt_cache_key: "k",
       service_tier: "flex",
       debug: { echo_upstream_body: true },
+      truncation: { type: "auto" },
+      image_config: { size: "1024x1024" },
+      cache_control: { type: "ephemeral", ttl: "1h" },
+      prompt_cache_options: { mode: "explicit" },
+      trace: { trace_id: "t" },
+      stop_server_tools_when: { type: "step_count_is", step_count: 3 },
     };
     const { request } = parse(body);
     const received = fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
@@ -75,6 +81,10 @@ describe("a request", () => {
     expect(json(received.toolChoiceJson)).toEqual(body.tool_choice);
     expect(json(received.textFormatJson)).toEqual(body.text.format);
     expect(json(received.reasoningJson)).toEqual(body.reasoning);
+    expect(json(received.imageConfigJson)).toEqual(body.image_config);
+    expect(json(received.promptCacheOptionsJson)).toEqual(body.prompt_cache_options);
+    expect(json(received.traceJson)).toEqual(body.trace);
+    expect(json(received.stopServerToolsWhenJson)).toEqual(body.stop_server_tools_when);
     expect(received).toMatchObject({
       model: "acme/large-2",
       models: ["acme/small-1"],
@@ -100,6 +110,8 @@ describe("a request", () => {
       serviceTier: "flex",
       echoUpstreamBody: true,
       serviceMetadata: false,
+      truncation: "auto",
+      cacheControl: { ttl: "1h" },
     });
   });
 
@@ -179,7 +191,7 @@ describe("is refused:", () => {
     [{ input: 5 }, "input: must be a string or an array of items"],
     [{ input: {} }, "input: must be a string or an array of items"],
     [{ model: undefined }, "model or models is required"],
-    [{ model: 5 }, "model: must be a string (and 1 more)"],
+    [{ model: 5 }, "model: must be a string"],
     [{ models: "a/b" }, "models: must be an array"],
     [{ models: ["a/b", 5] }, "models.1: must be a string"],
     [{ instructions: 5 }, "instructions: must be a string or null"],
@@ -221,13 +233,14 @@ describe("is refused:", () => {
     [{ plugins: [{ id: "auto-router" }] }, "plugins.0: plugin auto-router is not available yet"],
     [{ plugins: [{ id: "foo" }] }, "plugins.0.id: unknown plugin foo"],
     [{ plugins: [{ id: "foo", enabled: false }] }, "plugins.0.id: unknown plugin foo"],
-    [{ plugins: [{ id: "alignment", enabled: false }] }, "plugins.0: plugin alignment is not available yet"],
-    [{ plugins: [{ id: "web" }, {}] }, "plugins.0: plugin web is not available yet (and 1 more)"],
+    [{ plugins: [{ id: "alignment", rules: ["r"] }] }, "plugins.0: plugin alignment is not available yet"],
+    [{ plugins: [{ id: "alignment", enabled: false }] }, "plugins.0.rules: required (and 1 more)"],
+    [{ plugins: [{ id: "web" }, {}] }, "plugins.1.id: required (and 1 more)"],
     [{ provider: { order: ["a"] } }, "provider.order: is not available yet"],
-    [{ provider: { colour: "red" } }, "provider.colour: unknown preference"],
-    [{ image_config: { size: "1" } }, "image_config: is not available yet"],
-    [{ truncation: "auto" }, "truncation: auto is not available yet"],
-    [{ truncation: { type: "auto" } }, "truncation: auto is not available yet"],
+    [{ provider: { colour: "red" } }, "provider.colour: unknown field"],
+    [{ provider: { order: "a" } }, "provider.order: must be an array or null"],
+    [{ image_config: { size: {} } }, "image_config.size: must be a string, a number or an array"],
+    [{ truncation: { type: "middle" } }, "truncation.type: must be one of auto, disabled"],
     [{ truncation: "middle" }, "truncation: must be one of auto, disabled"],
   ])("%j", (fields, message) => {
     expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));

@@ -90,14 +90,16 @@ describe("input", () => {
     [{ input: [{ type: 5 }] }, "input.0.type: must be a string"],
     [{ input: [{ type: "poem" }] }, "input.0.type: unknown type poem"],
     [{ input: [{ type: "constructor" }] }, "input.0.type: unknown type constructor"],
-    [{ input: [{ type: "mcp_call" }] }, "input.0: items of type mcp_call are not available yet"],
-    [{ input: [{ type: "service:web_search" }] }, "input.0: items of type service:web_search are not available yet"],
-    [{ input: [{ type: "item_reference", id: "m" }] }, "input.0: item_reference is not supported: nothing is stored"],
+    [{ input: [{ type: "service:spoon" }] }, "input.0.type: unknown type service:spoon"],
+    [
+      { input: [{ type: "item_reference", id: "m" }] },
+      "input.0.id: names no item before it in this input: nothing is stored",
+    ],
     [{ input: [{ type: "message", content: "x" }] }, "input.0.role: required"],
     [{ input: [{ role: "boss", content: "x" }] }, "input.0.role: must be one of user, system, developer, assistant"],
     [
       { input: [{ role: "user", content: "x", status: "lost" }] },
-      "input.0.status: must be one of completed, incomplete, in_progress",
+      "input.0.status: must be one of in_progress, completed, incomplete",
     ],
     [said(5), "input.0.content: must be a string or an array of parts"],
     [said(["x"]), "input.0.content.0: must be an object"],
@@ -105,10 +107,10 @@ describe("input", () => {
     [said([{ type: "input_text" }]), "input.0.content.0.text: required"],
     [said([{ type: "input_text", text: 5 }]), "input.0.content.0.text: must be a string"],
     [said([{ type: "hologram" }]), "input.0.content.0.type: unknown type hologram"],
-    [said([{ type: "input_audio" }]), "input.0.content.0: parts of type input_audio are not available yet"],
+    [said([{ type: "input_audio" }]), "input.0.content.0.input_audio: required"],
     [
       said([{ type: "output_text", text: "x" }]),
-      "input.0.content.0.type: output_text is not possible here; use one of input_text, input_image, input_file",
+      "input.0.content.0.type: output_text is not possible here; use one of input_text, input_image, input_file, input_audio, input_video",
     ],
     [
       said([image], "assistant"),
@@ -133,7 +135,7 @@ describe("input", () => {
     ],
     [
       said([{ type: "input_text", text: "a", cache_control: { type: "eternal" } }]),
-      "input.0.content.0.cache_control.type: must be one of ephemeral",
+      "input.0.content.0.cache_control.type: must be ephemeral",
     ],
     [
       { input: [{ type: "reasoning", summary: [{ type: "reasoning_text", text: "x" }] }] },
@@ -182,7 +184,7 @@ describe("input", () => {
     try {
       turn({
         input: [{ role: "boss" }],
-        tools: [{ type: "mcp" }],
+        tools: [{ type: "spoon" }],
         reasoning: { effort: "huge" },
         tool_choice: "perhaps",
       });
@@ -192,7 +194,7 @@ describe("input", () => {
         "input.0.role",
         "reasoning.effort",
         "tool_choice",
-        "tools.0",
+        "tools.0.type",
       ]);
     }
     expect.assertions(1);
@@ -227,8 +229,7 @@ describe("tools", () => {
     [{ tools: ["f"] }, "tools.0: must be an object"],
     [{ tools: [{}] }, "tools.0.type: required"],
     [{ tools: [{ type: "spoon" }] }, "tools.0.type: unknown type spoon"],
-    [{ tools: [{ type: "mcp" }] }, "tools.0: tools of type mcp are not available yet"],
-    [{ tools: [{ type: "service:datetime" }] }, "tools.0: tools of type service:datetime are not available yet"],
+    [{ tools: [{ type: "service:spoon" }] }, "tools.0.type: unknown type service:spoon"],
     [
       { tools: [{ type: "function", function: { name: "f" } }] },
       "tools.0.function: name, description and parameters belong beside type, not inside function",
@@ -241,14 +242,10 @@ describe("tools", () => {
     [{ tools: [{ ...tool, parameters: [] }] }, "tools.0.parameters: must be an object or null"],
     [{ tools: [{ ...tool, description: 5 }] }, "tools.0.description: must be a string or null"],
     [{ tools: [{ ...tool, strict: "yes" }] }, "tools.0.strict: must be true or false or null"],
-    [{ tools: [{ ...tool, async: true }] }, "tools.0.async: is not available yet"],
-    [{ tools: [{ ...tool, defer_loading: true }] }, "tools.0.defer_loading: is not available yet"],
+    [{ tools: [{ ...tool, async: 1 }] }, "tools.0.async: must be true or false or null"],
     [{ tools: [{ ...tool, async: false, defer_loading: false }] }, "accepted"],
     [{ tool_choice: "required" }, "tool_choice: required needs at least one tool"],
-    [
-      { tool_choice: "perhaps" },
-      "tool_choice: must be one of auto, none, required, or an object that names a function",
-    ],
+    [{ tool_choice: "perhaps" }, "tool_choice: must be one of auto, none, required, or an object that names a tool"],
     [{ tool_choice: { type: "function", name: "f" } }, "tool_choice.name: is not among the tools"],
     [{ tools: [tool], tool_choice: { type: "function" } }, "tool_choice.name: required"],
     [
@@ -257,7 +254,7 @@ describe("tools", () => {
     ],
     [
       { tools: [tool], tool_choice: { type: "allowed_tools", mode: "auto", tools: [] } },
-      "tool_choice: a choice of type allowed_tools is not available yet",
+      "tool_choice.tools: at least 1 tool",
     ],
     [{ tools: [tool], tool_choice: { type: "fork" } }, "tool_choice.type: unknown type fork"],
   ])("%j", (body, message) => {
@@ -292,10 +289,9 @@ describe("settings", () => {
     ],
     [{ reasoning: { summary: "long" } }, "reasoning.summary: must be one of auto, concise, detailed"],
     [{ reasoning: { max_tokens: 0 } }, "reasoning.max_tokens: must be at least 1"],
-    [{ reasoning: { max_tokens: 9 } }, "reasoning.max_tokens: is not available yet without effort"],
     [{ reasoning: { enabled: 1 } }, "reasoning.enabled: must be true or false or null"],
-    [{ reasoning: { mode: "pro" } }, "reasoning.mode: pro is not available yet"],
-    [{ reasoning: { context: "all_turns" } }, "reasoning.context: all_turns is not available yet"],
+    [{ reasoning: { mode: "pro" } }, "accepted"],
+    [{ reasoning: { context: "all_turns" } }, "accepted"],
   ])("%j", (body, message) => {
     expect(refusal(body)).toBe(message);
   });
@@ -305,8 +301,18 @@ describe("settings", () => {
       { effort: "low", summary: "auto" },
       { effort: "low", summary: "auto" },
     ],
-    [{ max_tokens: 100, effort: "low" }, { effort: "low" }],
-    [{ enabled: false, effort: "high" }, { effort: "none" }],
+    [{ max_tokens: 1 }, { maxTokens: 1 }],
+    [
+      { max_tokens: 100, effort: "low" },
+      { effort: "low", maxTokens: 100 },
+    ],
+    [{ enabled: false, effort: "high", max_tokens: 100 }, { effort: "none" }],
+    [{ enabled: true, max_tokens: 100 }, { maxTokens: 100 }],
+    [
+      { mode: "pro", context: "all_turns" },
+      { mode: "pro", context: "all_turns" },
+    ],
+    [{ mode: "standard", context: "auto" }, {}],
     [{ enabled: true }, { effort: "medium" }],
     [{}, {}],
   ])("reasoning %j is %j", (reasoning, expected) => {

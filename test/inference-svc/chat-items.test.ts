@@ -1,8 +1,11 @@
 /** Every kind of item, part and mark that the contract has: what chat is told of it, what is declared lost, and what is refused. */
 import { describe, expect, test } from "@jest/globals";
-import { itemKinds } from "@sluice/inference-svc/turn/parse-kinds.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
+import { inputItem } from "@sluice/proto/contract/input.js";
 import { chatRefused, chatTold, otherChat, vendorChat } from "./chat-telling.js";
+
+/** A reference is its item before a dialect sees it. */
+const itemKinds = [...inputItem.kinds.keys()].filter((type) => type !== "item_reference");
 
 const user: InputItem = { type: "message", role: "user", content: "u" };
 const asked = { role: "user", content: "u" };
@@ -211,11 +214,11 @@ describe("items", () => {
 
   test("every kind that the contract names is told, lost or refused", () => {
     const refused = ["compaction"];
-    const kinds = [...itemKinds].filter((kind) => !kind.startsWith("service:"));
+    const kinds = itemKinds.filter((kind) => !kind.startsWith("service:"));
     expect(kinds.filter((kind) => !Object.hasOwn(rows, kind) && !refused.includes(kind))).toEqual([]);
   });
 
-  test.each([...itemKinds].filter((kind) => kind.startsWith("service:")))("%s is declared lost", (type) => {
+  test.each(itemKinds.filter((kind) => kind.startsWith("service:")))("%s is declared lost", (type) => {
     const { body, losses } = chatTold({ input: [user, { type, id: "i" }] }, otherChat);
     expect([body.messages, losses]).toEqual([[asked], [["input.1", `chat has no words for items of type ${type}`]]]);
   });

@@ -4,7 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { checkScalars } from "@sluice/proto/runtime/validation/scalars.js";
+import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import { checkEndUser, codePointLength, isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 
 type Init = Exclude<MessageInitShape<typeof RunTurnRequestSchema>, { $typeName: string }>;

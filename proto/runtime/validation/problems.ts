@@ -14,26 +14,34 @@ const maxIssues = 20;
 export class Problems {
   readonly #issues: Problem[] = [];
   #count = 0;
+  /** Of the first problem. */
+  #reason: FaultReason = FaultReason.INVALID_REQUEST;
 
   get empty(): boolean {
     return this.#count === 0;
   }
 
-  /** @returns undefined, the value of what has a problem */
-  add(path: string, message: string): undefined {
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * @param reason of the fault, when this is the first problem
+   * @returns undefined, the value of what has a problem
+   */
+  add(path: string, message: string, reason: FaultReason = FaultReason.INVALID_REQUEST): undefined {
+    if (this.#count === 0) this.#reason = reason;
     this.#count++;
     if (this.#issues.length < maxIssues) this.#issues.push({ path, message });
   }
 
-  /** @throws Fault INVALID_REQUEST that shows the first problem and lists the others in its metadata */
+  /** @throws Fault that shows the first problem and lists the others in its metadata; INVALID_REQUEST unless that one says otherwise */
   throwIfAny(): void {
     const [first] = this.#issues;
     if (!first) return;
     const more = this.#count > 1 ? ` (and ${this.#count - 1} more)` : "";
-    throw new Fault(FaultReason.INVALID_REQUEST, `${sentence(first)}${more}`, {
-      origin: FaultOrigin.CLIENT,
-      metadata: { error_type: "invalid_request", param: first.path, issues: this.#issues },
-    });
+    const fault = new Fault(this.#reason, `${sentence(first)}${more}`, { origin: FaultOrigin.CLIENT });
+    throw fault.with({ metadata: { error_type: fault.errorType, param: first.path, issues: this.#issues } });
   }
 }
 

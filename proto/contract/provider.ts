@@ -1,0 +1,90 @@
+/** Preferences for where a request is served. */
+import {
+  type Shape,
+  array,
+  boolean,
+  described,
+  named,
+  nullable,
+  number,
+  object,
+  string,
+  stringOr,
+  word,
+} from "../runtime/validation/shape.ts";
+
+const slugs = array(string({ min: 1 }));
+
+/** USD: a decimal string, or a number. */
+const price: Shape = {
+  check: (value, path, problems) => {
+    if (typeof value === "number" && value >= 0) return;
+    if (typeof value === "string" && /^\d+(\.\d+)?$/.test(value)) return;
+    problems.add(path, 'must be a number of at least 0, or a decimal string such as "0.25"');
+  },
+  schema: () => ({
+    anyOf: [
+      { type: "number", minimum: 0 },
+      { type: "string", pattern: String.raw`^\d+(\.\d+)?$` },
+    ],
+  }),
+};
+
+const cutoff = number({ min: 0 });
+const percentiles = object({
+  p50: nullable(cutoff),
+  p75: nullable(cutoff),
+  p90: nullable(cutoff),
+  p99: nullable(cutoff),
+});
+
+/** A number is the median. */
+const cutoffs: Shape = {
+  check: (value, path, problems) => {
+    if (typeof value === "number") cutoff.check(value, path, problems);
+    else if (typeof value === "object" && value !== null) percentiles.check(value, path, problems);
+    else problems.add(path, "must be a number or an object of percentiles");
+  },
+  schema: (components) => ({ anyOf: [cutoff.schema(components), percentiles.schema(components)] }),
+};
+
+const sort = word("price", "throughput", "latency", "exacto");
+
+const preferences: Readonly<Record<string, Shape>> = {
+  order: described(slugs, "Tried first, in this order."),
+  only: described(slugs, "No others are asked."),
+  ignore: described(slugs, "Never asked."),
+  allow_fallbacks: described(boolean, "Whether others may follow the first; true when absent."),
+  require_parameters: described(boolean, "Whether only endpoints are asked that know every parameter sent."),
+  data_collection: word("allow", "deny"),
+  zdr: described(boolean, "Whether only endpoints are asked that keep nothing."),
+  enforce_distillable_text: boolean,
+  quantizations: array(
+    word("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"),
+  ),
+  sort: stringOr(
+    sort,
+    object({ by: nullable(sort), partition: nullable(word("model", "none")) }),
+    "must be a string or an object",
+  ),
+  max_price: described(
+    object({
+      prompt: nullable(price),
+      completion: nullable(price),
+      request: nullable(price),
+      image: nullable(price),
+      audio: nullable(price),
+    }),
+    "USD per million tokens of prompt and completion, per unit otherwise.",
+  ),
+  preferred_min_throughput: described(cutoffs, "Tokens per second."),
+  preferred_max_latency: described(cutoffs, "Seconds."),
+};
+
+export const provider = named(
+  "ProviderPreferences",
+  object(Object.fromEntries(Object.entries(preferences).map(([name, shape]) => [name, nullable(shape)])), {
+    strict: true,
+    description: "Preferences for where the request is served; null is unset.",
+  }),
+);

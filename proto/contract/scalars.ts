@@ -1,0 +1,53 @@
+/** The scalars of a turn that came as protobuf, under the same limits as those that came as JSON. */
+import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
+import type { Problems } from "../runtime/validation/problems.ts";
+import type { Shape } from "../runtime/validation/shape.ts";
+import { requestShape } from "./request.ts";
+import { verbosity } from "./settings.ts";
+
+type Scalar = Exclude<keyof RunTurnRequest, `${string}Json` | `$${string}`>;
+
+/** Fields by the name they have in the JSON form. Of those that are missing here nothing but the type could be wrong. */
+const names = {
+  model: "model",
+  models: "models",
+  maxOutputTokens: "max_output_tokens",
+  temperature: "temperature",
+  topP: "top_p",
+  topK: "top_k",
+  frequencyPenalty: "frequency_penalty",
+  presencePenalty: "presence_penalty",
+  topLogprobs: "top_logprobs",
+  include: "include",
+  maxToolCalls: "max_tool_calls",
+  metadata: "metadata",
+  modalities: "modalities",
+  user: "user",
+  safetyIdentifier: "safety_identifier",
+  sessionId: "session_id",
+  promptCacheKey: "prompt_cache_key",
+  serviceTier: "service_tier",
+  truncation: "truncation",
+} as const satisfies Partial<Record<Scalar, string>>;
+
+const shapeOf = (name: string): Shape => requestShape.fields[name] as Shape;
+
+const table = Object.entries(names).map(([field, name]) => ({
+  field: field as Scalar,
+  name,
+  shape: shapeOf(name),
+}));
+
+/** Paths are those of the JSON form. */
+export function checkScalars(request: RunTurnRequest, problems: Problems): void {
+  requestShape.rules.also?.({ model: request.model, models: request.models }, "", problems);
+  for (const { field, name, shape } of table) {
+    const value = request[field];
+    // Where protobuf has no unset, a string is empty; where it has, the empty string breaks no limit.
+    if (value !== undefined && value !== "") shape.check(value, name, problems);
+  }
+  if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);
+  const { cacheControl } = request;
+  if (cacheControl && cacheControl.ttl !== "")
+    shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);
+}

@@ -61,7 +61,8 @@ const responsesPath = "/api/v1/responses";
 
 export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new Koa<Koa.DefaultState, Edge>();
-  const routes = adminRoutes(parts).routes();
+  const router = adminRoutes(parts);
+  const routes = router.routes();
   // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
   app.on("error", () => {});
   app.use(async (context) => {
@@ -80,7 +81,7 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     try {
       await authenticate(parts, context);
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);
-      else await routes(context as never, () => notFound(context));
+      else await routes(context as never, () => notFound(router, context));
     } catch (error) {
       const fault = Fault.from(error);
       context.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
@@ -166,6 +167,9 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   return router;
 }
 
-function notFound(context: EdgeContext): never {
-  throw new Fault(FaultReason.NOT_FOUND, `No such resource: ${context.req.method} ${context.path}`);
+/** A wrong method as well: the contract has no 405. What the path does take is in a header. */
+function notFound(router: Router<Koa.DefaultState, Edge>, { req: request, res: response, path }: EdgeContext): never {
+  const methods = path === responsesPath ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);
+  if (methods.length > 0) response.setHeader("allow", methods.join(", "));
+  throw new Fault(FaultReason.NOT_FOUND, `Resource not found: ${request.method} ${path}`);
 }

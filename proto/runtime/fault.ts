@@ -94,7 +94,13 @@ const table: Record<FaultReason, Row> = {
     true,
     "Service temporarily unavailable",
   ),
-  [FaultReason.PROVIDER_TIMEOUT]: row(524, "timeout", Code.DeadlineExceeded, true, "Provider did not answer in time"),
+  [FaultReason.PROVIDER_TIMEOUT]: row(
+    524,
+    "timeout",
+    Code.DeadlineExceeded,
+    true,
+    "Request timed out at the edge: the provider did not answer in time",
+  ),
   [FaultReason.PROVIDER_OVERLOADED]: row(529, "provider_overloaded", Code.Unavailable, true, "Provider overloaded"),
 };
 

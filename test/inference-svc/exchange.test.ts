@@ -417,7 +417,12 @@ describe("failures after output", () => {
       FaultReason.PROVIDER_FAILED,
       "Provider connection lost",
     ],
-    ["silence", { hang: true }, FaultReason.PROVIDER_TIMEOUT, "Provider did not answer in time"],
+    [
+      "silence",
+      { hang: true },
+      FaultReason.PROVIDER_TIMEOUT,
+      "Request timed out at the edge: the provider did not answer in time",
+    ],
   ];
   test.each(cases)("%s", async (_, reply, reason, message) => {
     let release = () => {};

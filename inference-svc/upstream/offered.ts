@@ -1,5 +1,13 @@
 /** The tools that a model may call: those of the request and those that items of the input add. */
-import type { CustomTool, FunctionTool, HostedTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
+import type {
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+  TurnRequest,
+} from "../turn/request.ts";
 import { type JsonObject, objects, text } from "./json.ts";
 
 export interface Offered {
@@ -21,8 +29,7 @@ const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_
 export function offeredTools(request: TurnRequest): readonly Offered[] {
   const brought = request.input.some((item) => bringers.has(item.type));
   if (request.tools.length === 0 && !brought) return none;
-  const choice = request.toolChoice;
-  const allowed = typeof choice === "object" && choice.type === "allowed_tools" ? choice.tools : undefined;
+  const allowed = allowedBy(request.toolChoice);
   return [
     ...request.tools.flatMap((tool, index) => membersOf(tool, `tools.${index}`, allowed)),
     ...request.input.flatMap((item, position) =>
@@ -33,6 +40,13 @@ export function offeredTools(request: TurnRequest): readonly Offered[] {
         : none,
     ),
   ];
+}
+
+/** A namespace that must be called leaves out what is not in it. */
+function allowedBy(choice: ToolChoice | undefined): readonly ToolReference[] | undefined {
+  if (typeof choice !== "object") return undefined;
+  if (choice.type === "allowed_tools") return choice.tools;
+  return choice.tool.type === "namespace" ? [choice.tool] : undefined;
 }
 
 function membersOf(tool: Tool, path: string, allowed: readonly ToolReference[] | undefined): readonly Offered[] {
@@ -55,6 +69,17 @@ export function refersTo(reference: ToolReference, tool: Offered["tool"], namesp
   const inside = reference.namespace === undefined || reference.namespace === null || reference.namespace === namespace;
   return reference.type === tool.type && reference.name === tool.name && inside;
 }
+
+/** Finds tools that are held back: where none are, it has nothing to do. */
+export const isSearch = (tool: Offered["tool"]): boolean =>
+  tool.type === "hosted" && /^(service:)?tool_search$/.test(tool.kind);
+
+/** A tool that is to be run by somebody else than the client. */
+export const hostedTool = (request: TurnRequest): (Offered & { readonly tool: HostedTool }) | undefined =>
+  offeredTools(request).find(
+    (entry): entry is Offered & { readonly tool: HostedTool } =>
+      entry.tool.type === "hosted" && entry.allowed && !isSearch(entry.tool),
+  );
 
 /** A tool out of an item. */
 function toolOf(value: JsonObject): Tool {

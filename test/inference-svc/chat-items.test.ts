@@ -117,8 +117,16 @@ const rows: Readonly<Record<string, Row>> = {
     sent: [called("c", "local_shell", { type: "exec", command: ["ls"], env: {} })],
   },
   local_shell_call_output: {
-    items: [{ type: "local_shell_call_output", id: "c", output: "a" }],
-    sent: [answered("c", "a")],
+    items: [
+      { type: "local_shell_call", id: "i", call_id: "c", action: { type: "exec", command: ["ls"], env: {} } },
+      { type: "local_shell_call_output", id: "i", output: "a" },
+      { type: "local_shell_call_output", id: "c", output: "b" },
+    ],
+    sent: [
+      called("c", "local_shell", { type: "exec", command: ["ls"], env: {} }),
+      answered("c", "a"),
+      answered("c", "b"),
+    ],
   },
   shell_call: {
     items: [{ type: "shell_call", call_id: "c", action: { commands: ["ls"] } }],
@@ -186,10 +194,6 @@ const rows: Readonly<Record<string, Row>> = {
   tool_search_output: {
     items: [{ type: "tool_search_output", id: "i", tools: [{ type: "function", name: "f", parameters: {} }] }],
     lost: [["input.1", "its tools are there from the beginning"]],
-  },
-  item_reference: {
-    items: [{ type: "item_reference", id: "i" }],
-    lost: [["input.1", "the item that it names is in the input itself"]],
   },
   agent_message: {
     items: [

@@ -24,6 +24,8 @@ const namespace = (name: string, ...tools: (CustomTool | ReturnType<typeof funct
   json: "{}",
 });
 const hosted = (type: string): Tool => ({ type: "hosted", kind: type, spelling: type, json: JSON.stringify({ type }) });
+const namesIn = (body: Record<string, unknown>) =>
+  (body.tools as { function: { name: string } }[]).map((tool) => tool.function.name);
 const grammar = '{"type":"grammar","syntax":"lark","definition":"start: WORD"}';
 
 const wrapped = (input: object = { type: "string" }) => ({
@@ -45,8 +47,7 @@ describe("kinds", () => {
       "function with what chat lacks",
       functionTool({
         async: true,
-        deferLoading: true,
-        json: '{"type":"function","name":"f","allowed_callers":["direct"],"output_schema":{"type":"object"}}',
+        json: '{"type":"function","name":"f","defer_loading":true,"allowed_callers":["direct"],"output_schema":{"type":"object"}}',
       }),
       { type: "function", function: { name: "f" } },
       [
@@ -106,8 +107,11 @@ describe("kinds", () => {
     ],
     [
       "a tool of a namespace, with what chat lacks",
-      namespace("crm", functionTool({ deferLoading: true })),
-      { type: "function", function: { name: "crm__f", description: "Part of crm: Customers." } },
+      namespace("crm", custom({ json: '{"defer_loading":true}' })),
+      {
+        type: "function",
+        function: { name: "crm__sql", description: "Part of crm: Customers.", parameters: wrapped() },
+      },
       [["tools.0.tools.0.defer_loading", "the tool is there from the beginning"]],
     ],
   ])("%s", (_, tool, sent, lost, target = otherChat) => {
@@ -128,6 +132,20 @@ describe("kinds", () => {
     const refusal = { path: "tools.1", message: `no provider of this model runs tools of type ${type}` };
     for (const target of [otherChat, vendorChat]) {
       expect(chatRefused({ tools: [functionTool(), hosted(type)] }, target)).toEqual(refusal);
+    }
+  });
+
+  test("a search for tools is declared lost: all are there", () => {
+    for (const type of ["tool_search", "service:tool_search"]) {
+      const { body, losses } = chatTold({ tools: [hosted(type), functionTool()] }, otherChat);
+      expect([namesIn(body), losses]).toEqual([
+        ["f"],
+        [["tools.0", "all tools are there from the beginning: there is nothing to search"]],
+      ]);
+      expect(chatRefused({ tools: [hosted(type)], toolChoice: { type: "tool", tool: { type } } })).toEqual({
+        path: "tool_choice",
+        message: `no provider of this model runs tools of type ${type}`,
+      });
     }
   });
 
@@ -169,8 +187,7 @@ describe("kinds", () => {
   });
 });
 
-const namesOf = (tools: readonly Tool[]) =>
-  (chatTold({ tools }, otherChat).body.tools as { function: { name: string } }[]).map((tool) => tool.function.name);
+const namesOf = (tools: readonly Tool[]) => namesIn(chatTold({ tools }, otherChat).body);
 
 describe("names", () => {
   test("a tool that stands alone keeps its name, whatever its place; of two more one gets a number", () => {
@@ -251,6 +268,11 @@ describe("choices", () => {
     const { body } = chatTold({ tools: [...tools, hosted("web_search")], toolChoice }, otherChat);
     expect((body.tools as { function: { name: string } }[]).map((tool) => tool.function.name)).toEqual(names);
     expect(body.tool_choice).toBe("required");
+  });
+
+  test("a namespace that must be called leaves out all else", () => {
+    const { body } = chatTold({ tools, toolChoice: choose({ type: "namespace", name: "crm" }) }, otherChat);
+    expect([namesIn(body), body.tool_choice]).toEqual([["crm__f", "crm__g"], "required"]);
   });
 
   test("an allowed tool that no provider runs is refused", () => {
@@ -340,7 +362,7 @@ describe("calls", () => {
   });
 
   test("any text in any pieces, and never half a character", () => {
-    const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.string({ unit: "binary" }));
+    const text = fc.oneof(fc.string(), fc.string({ unit: "binary" }));
     const escaped = (value: string) =>
       value.replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
     fc.assert(

@@ -69,7 +69,6 @@ const losses: Readonly<Record<string, string>> = {
   mcp_approval_response: "chat knows no tool servers; request and answer are left out together",
   tool_search_call: "the tools that were found are there from the beginning",
   context_compaction: "it holds nothing",
-  item_reference: "the item that it names is in the input itself",
 };
 
 /** Why an item of that type is not told. */

@@ -21,6 +21,8 @@ class Teller {
   readonly #words: Words;
   readonly thread: Thread;
   readonly marks: CacheMarks;
+  /** Outputs of a local shell may name the id of their call's item. */
+  readonly #callIds = new Map<unknown, unknown>();
 
   constructor(words: Words) {
     this.#words = words;
@@ -114,9 +116,12 @@ class Teller {
 
   #hosted(item: InputItem, path: string): void {
     const call = hostedCall(item);
-    if (call) this.thread.call(functionCall(call.callId, call.name, call.argumentsJson));
+    if (call) {
+      this.#callIds.set(item.id, call.callId);
+      this.thread.call(functionCall(call.callId, call.name, call.argumentsJson));
+    }
     const answer = hostedOutput(item);
-    if (answer) this.#answered(answer.callId, answer.output, path);
+    if (answer) this.#answered(this.#callIds.get(answer.callId) ?? answer.callId, answer.output, path);
     if (!call && !answer) this.#words.lose(path, lossOf(item.type));
   }
 

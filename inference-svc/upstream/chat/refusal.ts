@@ -2,14 +2,19 @@
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
 import { isObject, objects, text } from "../json.ts";
-import { offeredTools } from "../offered.ts";
+import { hostedTool } from "../offered.ts";
 import { partRefusal } from "./parts.ts";
 
+const callable: ReadonlySet<string> = new Set(["function", "custom", "namespace"]);
+
+const cannotRun = (type: string): string => `no provider of this model runs tools of type ${type}`;
+
 export function chatRefusal(request: TurnRequest, target: Target): Refusal | undefined {
-  for (const { tool, path, allowed } of offeredTools(request)) {
-    if (tool.type === "hosted" && allowed) {
-      return { path, message: `no provider of this model runs tools of type ${tool.spelling}` };
-    }
+  const hosted = hostedTool(request);
+  if (hosted) return { path: hosted.path, message: cannotRun(hosted.tool.spelling) };
+  const choice = request.toolChoice;
+  if (typeof choice === "object" && choice.type === "tool" && !callable.has(choice.tool.type)) {
+    return { path: "tool_choice", message: cannotRun(choice.tool.type) };
   }
   for (const [index, item] of request.input.entries()) {
     const refusal = itemRefusal(item, `input.${index}`, target);

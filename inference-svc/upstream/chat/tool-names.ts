@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { CustomTool, FunctionTool, TurnRequest } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";
-import { type Offered, offeredTools } from "../offered.ts";
+import { type Offered, isSearch, offeredTools } from "../offered.ts";
 
 /** Most servers take no longer ones. */
 const maxName = 64;
@@ -15,18 +15,21 @@ export interface ChatTool extends Offered {
 }
 
 export class ChatTools {
-  static readonly #noneNative = new ChatTools([], false);
-  static readonly #noneWrapped = new ChatTools([], true);
+  static readonly #noneNative = new ChatTools([], [], false);
+  static readonly #noneWrapped = new ChatTools([], [], true);
 
   /** Those that may be called. */
   readonly list: readonly ChatTool[];
+  /** Where a search for tools is declared that are held back with others, and are all there in chat. */
+  readonly searches: readonly string[];
   /** Whether calls of custom tools are told as calls of functions. */
   readonly wraps: boolean;
   readonly #bySentName: ReadonlyMap<string, ChatTool>;
   readonly #byOwnName: ReadonlyMap<string, ChatTool>;
 
-  private constructor(tools: readonly ChatTool[], wraps: boolean) {
+  private constructor(tools: readonly ChatTool[], searches: readonly string[], wraps: boolean) {
     this.list = tools.filter((tool) => tool.allowed);
+    this.searches = searches;
     this.wraps = wraps;
     this.#bySentName = new Map(tools.map((tool) => [tool.sentName, tool]));
     this.#byOwnName = new Map(tools.map((tool) => [keyOf(tool.tool.name, tool.namespace?.name), tool]));
@@ -36,7 +39,8 @@ export class ChatTools {
     const offered = offeredTools(request);
     const wraps = !target.original;
     if (offered.length === 0) return wraps ? ChatTools.#noneWrapped : ChatTools.#noneNative;
-    return new ChatTools(named(offered, wraps), wraps);
+    const searches = offered.filter(({ tool, allowed }) => allowed && isSearch(tool)).map(({ path }) => path);
+    return new ChatTools(named(offered, wraps), searches, wraps);
   }
 
   /** The name under which a tool was or is sent, also of one that is no longer offered. */

@@ -6,7 +6,8 @@ import type { ChatTool } from "./tool-names.ts";
 import type { Words } from "./words.ts";
 
 export function toolSettings(request: TurnRequest, words: Words): JsonObject {
-  const { list } = words.tools;
+  const { list, searches } = words.tools;
+  for (const path of searches) words.lose(path, "all tools are there from the beginning: there is nothing to search");
   if (list.length === 0) return {};
   return {
     tools: arrayJson(list.map((tool) => chatTool(tool, words))),
@@ -18,7 +19,7 @@ export function toolSettings(request: TurnRequest, words: Words): JsonObject {
 function chatTool(offered: ChatTool, { lose }: Words): JsonObject {
   const { path, tool, sentName, wrapped } = offered;
   if (tool.async === true) lose(`${path}.async`, "calls are answered in their turn");
-  if (tool.type === "function") declareUnread(tool, path, lose);
+  declareUnread(tool, path, lose);
   const head = { name: sentName, description: describe(offered) };
   if (tool.type === "function") {
     const parameters = tool.parametersJson === "null" ? undefined : new Verbatim(tool.parametersJson);
@@ -36,13 +37,19 @@ const functionOf = (fields: JsonObject): JsonObject => ({
   function: new Verbatim(objectJson(fields)),
 });
 
-function declareUnread(tool: FunctionTool, path: string, lose: Words["lose"]): void {
-  if (tool.deferLoading === true) lose(`${path}.defer_loading`, "the tool is there from the beginning");
-  for (const field of ["allowed_callers", "output_schema"]) {
-    // Hardly a tool has them: the text is searched before it is read.
+/** Fields that hardly a tool has. */
+const unread: Readonly<Record<string, string>> = {
+  defer_loading: "the tool is there from the beginning",
+  allowed_callers: "chat has no words for it",
+  output_schema: "chat has no words for it",
+};
+
+function declareUnread(tool: FunctionTool | CustomTool, path: string, lose: Words["lose"]): void {
+  for (const [field, reason] of Object.entries(unread)) {
+    // The text is searched before it is read.
     if (!tool.json.includes(`"${field}"`)) continue;
     const value = (JSON.parse(tool.json) as JsonObject)[field];
-    if (value !== undefined && value !== null) lose(`${path}.${field}`, "chat has no words for it");
+    if (value !== undefined && value !== null && value !== false) lose(`${path}.${field}`, reason);
   }
 }
 
@@ -73,6 +80,7 @@ function toolChoice(choice: ToolChoice, { tools }: Words): unknown {
   if (typeof choice === "string") return choice;
   // The other tools are not sent: a limit that nobody can overstep.
   if (choice.type === "allowed_tools") return choice.mode;
+  if (choice.tool.type === "namespace") return "required";
   const chosen = tools.list.find(({ tool, namespace }) => refersTo(choice.tool, tool, namespace?.name));
   const name = chosen?.sentName ?? choice.tool.name;
   return chosen?.tool.type === "custom" && !chosen.wrapped

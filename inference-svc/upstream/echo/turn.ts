@@ -6,7 +6,7 @@ import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Loss } from "../../turn/scope.ts";
 import type { Refusal } from "../dialect.ts";
 import { objects } from "../json.ts";
-import { offeredTools } from "../offered.ts";
+import { hostedTool } from "../offered.ts";
 import { type ItemStatus, Output } from "../output.ts";
 import { type Line, inputTokens, scriptOf } from "./script.ts";
 
@@ -15,11 +15,9 @@ const wordMs = 15;
 
 /** Runs nothing: a tool of a provider would be promised in vain. */
 export function echoRefusal(request: TurnRequest): Refusal | undefined {
-  for (const { path, tool, allowed } of offeredTools(request)) {
-    if (tool.type !== "hosted" || !allowed) continue;
-    return { path, message: `the built-in model runs no tools of type ${tool.spelling}` };
-  }
-  return undefined;
+  const hosted = hostedTool(request);
+  if (!hosted) return undefined;
+  return { path: hosted.path, message: `the built-in model runs no tools of type ${hosted.tool.spelling}` };
 }
 
 export const echo: Turn = (request, scope) => {

@@ -2,7 +2,13 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
+import {
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+  createServer,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
   Health,
@@ -50,19 +56,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
       settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
       ...resetLimits,
     },
-    connectNodeAdapter({
-      routes: (router) => {
-        router.service(Health, health(options));
-        options.routes(router);
-      },
-      interceptors: [faults(options.log)],
-      readMaxBytes: maxMessageBytes,
-      writeMaxBytes: maxMessageBytes,
-      ...compressNothing,
-      grpcWeb: true,
-      connect: true,
-      grpc: true,
-    }),
+    handlerOf(options),
   );
   server.on("session", (session) => {
     sessions.add(session);
@@ -79,6 +73,32 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
         server.close(() => resolve());
         for (const session of sessions) session.close();
       }),
+  };
+}
+
+type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+function handlerOf({ routes, log, ...options }: RpcServerOptions): Handler {
+  const handle = connectNodeAdapter({
+    routes: (router) => {
+      router.service(Health, health(options));
+      routes(router);
+    },
+    interceptors: [faults(log)],
+    readMaxBytes: maxMessageBytes,
+    writeMaxBytes: maxMessageBytes,
+    ...compressNothing,
+    grpcWeb: true,
+    connect: true,
+    grpc: true,
+  });
+  return (request, response) => {
+    try {
+      handle(request, response);
+    } catch {
+      // The adapter makes a URL of the host that the client names. Out of here its throw would end the process.
+      response.writeHead(400).end();
+    }
   };
 }
 
@@ -135,7 +155,7 @@ async function* catching<T>(source: AsyncIterable<T>, translate: (error: unknown
   }
 }
 
-function health({ lifecycle, serviceNames }: RpcServerOptions) {
+function health({ lifecycle, serviceNames }: Pick<RpcServerOptions, "lifecycle" | "serviceNames">) {
   const answer = (service: string, ready: boolean): HealthCheckResponse => {
     const known = service === "" || serviceNames.includes(service);
     const state = known ? (ready ? Serving.SERVING : Serving.NOT_SERVING) : Serving.SERVICE_UNKNOWN;

@@ -16,7 +16,10 @@ const inputKinds: Readonly<Record<string, string>> = {
   input_file: "file",
   input_audio: "audio",
   input_video: "video",
+  computer_screenshot: "image",
 };
+
+const bringsTools: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
 export function needsOf(request: TurnRequest): readonly Need[] {
   const needs: Need[] = [];
@@ -26,7 +29,8 @@ export function needsOf(request: TurnRequest): readonly Need[] {
   for (const modality of inputModalities(request)) {
     needs.push(ofModel(`takes no ${modality} input`, (model) => has(model.input_modalities, modality)));
   }
-  if (request.tools.length > 0) needs.push(ofEndpoint("takes no tools", ["tools"]));
+  if (request.tools.length > 0 || request.input.some(({ type }) => bringsTools.has(type)))
+    needs.push(ofEndpoint("takes no tools", ["tools"]));
   if (request.textFormat?.type === "json_schema") {
     needs.push(ofEndpoint("gives no structured outputs", ["structured_outputs", "response_format"]));
   }
@@ -46,9 +50,9 @@ const ofEndpoint = (refusal: string, anyOf: readonly string[]): Need => ({
 
 function inputModalities(request: TurnRequest): ReadonlySet<string> {
   const parts = request.input
-    .flatMap((item) => [item.content, item.output])
-    .flatMap((list) => (Array.isArray(list) ? list : []));
-  const kinds = parts.map((part: { type?: unknown } | null) => inputKinds[String(part?.type)]);
+    // Parts in a list, or a screenshot that stands alone.
+    .flatMap((item) => [item.content, item.output].flat());
+  const kinds = parts.map((part) => inputKinds[String((part as { type?: unknown } | null | undefined)?.type)]);
   return new Set(kinds.filter((kind) => kind !== undefined));
 }
 

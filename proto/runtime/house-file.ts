@@ -51,7 +51,12 @@ const endpoint = z.strictObject({
     .strictObject({ prompt: price, completion: price, cache_read: price.optional(), cache_write: price.optional() })
     .optional(),
   quantization: z.string().default("unknown"),
-  supported_parameters: z.array(z.string()).optional(),
+  supported_parameters: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take.",
+    ),
 });
 
 const model = z.strictObject({

@@ -235,6 +235,50 @@ limits: {status_gate_ms: 200, keep_alive_ms: 100}
     await expectStream("08-incomplete.sse", sampleJson("08-incomplete.request.json"));
   });
 
+  test("16: a call of a custom tool, where the provider knows functions only", async () => {
+    const piece = (fields: object) => chatChunk({ tool_calls: [{ index: 0, ...fields }] });
+    chat.script([
+      stream(
+        piece({ id: "call_c", type: "function", function: { name: "run_sql", arguments: '{"input"' } }),
+        piece({ function: { arguments: ':"select ' } }),
+        piece({ function: { arguments: '1"}' } }),
+        chatChunk({}, "tool_calls"),
+        usage(50, 20),
+      ),
+    ]);
+    const [tool] = (sampleStream("16-custom-and-patch.sse").events[0] as unknown as { response: { tools: object[] } })
+      .response.tools;
+    const response = await post({ model: "acme/large-2", input: "Count.", stream: true, tools: [tool] });
+    const answer = parseSse(await response.text());
+    const wanted = sampleStream("16-custom-and-patch.sse").events.slice(2, 7);
+    expect(masked(answer.events.slice(2, -1))).toMatchObject(masked(wanted) as object[]);
+    expect(chat.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "function", function: { name: "run_sql" } }]);
+  });
+
+  test("17: an answer by a schema", async () => {
+    const { plugins: _, ...ask } = sampleJson("17-structured.request.json") as { plugins: unknown; text: object };
+    const wanted = sampleJson("17-structured.response.json") as {
+      output: { content: { text: string }[] }[];
+      usage: { input_tokens: number; output_tokens: number };
+    };
+    const content = wanted.output[0]?.content[0]?.text;
+    const { input_tokens: prompt_tokens, output_tokens: completion_tokens } = wanted.usage;
+    const choices = [{ index: 0, message: { role: "assistant", content }, finish_reason: "stop" }];
+    chat.script([{ chunks: [{ json: { choices, usage: { prompt_tokens, completion_tokens } } }] }]);
+    await expectObject("17-structured.response.json", ask);
+    expect(chat.requests.at(-1)?.json["response_format"]).toMatchObject({
+      type: "json_schema",
+      json_schema: { name: "person", strict: true },
+    });
+  });
+
+  test("a tool that no provider runs is the caller's mistake, by its place", async () => {
+    const tools = [{ type: "function", name: "f" }, { type: "web_search" }];
+    const response = await post({ model: "acme/large-2", input: "Find it.", tools });
+    const message = "tools.1: no provider of this model runs tools of type web_search";
+    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 400, message } }]);
+  });
+
   test("20: a failure after the status gate has opened, before any output", async () => {
     const failure = { error: { message: "internal detail of the provider", code: 500 } };
     chat.script([{ chunks: [{ bytes: ": thinking\n\n" }, { afterMs: 600, sse: [failure] }] }]);

@@ -192,7 +192,21 @@ describe("who can serve at all", () => {
       { input: [{ type: "message", role: "user", content: [{ type: "input_image", image_url: "data:," }] }] },
       "acme/large-2 takes no image input",
     ],
+    [
+      "a screenshot",
+      {
+        input: [
+          { type: "computer_call_output", call_id: "c", output: { type: "computer_screenshot", image_url: "data:," } },
+        ],
+      },
+      "acme/large-2 takes no image input",
+    ],
     ["tools", { models: ["no-tools"], tools }, "no-tools takes no tools"],
+    [
+      "tools in an item",
+      { models: ["no-tools"], input: [{ type: "additional_tools", tools: [] }] },
+      "no-tools takes no tools",
+    ],
     [
       "schema",
       { models: ["no-tools"], textFormat: { type: "json_schema", name: "n", schemaJson: "{}" } },

@@ -50,6 +50,6 @@ function imagePart(part: JsonObject, path: string, lose: Words["lose"]): JsonObj
 }
 
 function filePart({ file_data, file_id, filename }: JsonObject): JsonObject {
-  if (typeof file_data === "string") return { type: "file", file: { ...(filename ? { filename } : {}), file_data } };
-  return { type: "file", file: { file_id } };
+  const named = typeof filename === "string" && filename !== "" ? { filename } : {};
+  return { type: "file", file: { ...named, ...(typeof file_data === "string" ? { file_data } : { file_id }) } };
 }

@@ -143,6 +143,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#flushing = false;
     this.#queue.flush();
     if (this.#closed || this.#paused || this.#queue.unreadBytes <= unreadLimitBytes) return;
+    // What was read is the beginning of one event: nothing can be taken before its end, so that nobody would resume.
+    if (!this.#queue.waits) return;
     this.#paused = true;
     clearTimeout(this.#timer);
     this.#controller?.pause();

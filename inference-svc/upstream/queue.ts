@@ -55,6 +55,11 @@ export class BatchQueue implements AsyncIterable<Batch>, AsyncIterator<Batch> {
     return this.#opening === undefined;
   }
 
+  /** Whether anything waits to be taken. */
+  get waits(): boolean {
+    return this.#events.length > 0;
+  }
+
   /** Gives out what there is. A failure that is known before anything was given out is all that is given out. */
   flush(): void {
     if (this.#opening) return this.#tryOpen(this.#opening);

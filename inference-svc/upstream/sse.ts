@@ -2,8 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import { providerFailed } from "./failure.ts";
 
-/** For one line and for the data of one event: above what any provider sends, an image in base64 included. */
-export const maxEventBytes = 4 * 1024 * 1024;
+/** For one line and for the data of one event: a large image in base64 has 5 MiB, and the last event repeats every image of the answer. */
+export const maxEventBytes = 16 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;

@@ -1,6 +1,6 @@
 /** One call to a provider over real sockets: what it sends, how failures are told, and that it stops when it must. */
-import { createServer } from "node:net";
 import { once } from "node:events";
+import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -531,6 +531,29 @@ describe("bounds", () => {
     expect(characters).toBeGreaterThan((many - 300) * 900);
     abort.abort();
   }, 30_000);
+
+  test("an event that is larger than all that may wait arrives", async () => {
+    const large = "x".repeat(5 * 1024 * 1024);
+    const opened = new AbortController();
+    await begin([
+      {
+        chunks: [
+          { sse: [chatChunk({ content: "Hi" })] },
+          {
+            after: once(opened.signal, "abort"),
+            sse: [chatChunk({ content: large }), chatChunk({}, "stop"), "[DONE]"],
+          },
+        ],
+      },
+    ]);
+    const answer = await engine.turn(asking(), newScope().scope);
+    opened.abort();
+    let said = "";
+    for await (const batch of answer) {
+      for (const event of batch) if (event.type === "text.delta") said += event.delta;
+    }
+    expect(said === `Hi${large}`).toBe(true);
+  });
 
   test("an answer above 64 MiB fails", async () => {
     const megabyte = `{"a":"${"x".repeat(1024 * 1024)}`;

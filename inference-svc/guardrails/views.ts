@@ -38,6 +38,8 @@ function* textsOf(request: TurnRequest): Iterable<string> {
     yield* leaves(item);
     yield* joined(item.content);
     yield* joined(item.output);
+    // Of a tool a model reads everything, the names of parameters included.
+    if (item.tools !== undefined) yield* jsonLeaves(JSON.stringify(item.tools));
   }
   for (const tool of request.tools) yield* jsonLeaves(tool.json);
   if (request.textFormat?.type !== "json_schema") return;

@@ -71,6 +71,18 @@ describe("where it looks", () => {
     ["a tool's description", tool({ description: "plutonium" })],
     ["a tool's schema", tool({ parametersJson: '{"properties":{"a":{"description":"plutonium"}}}' })],
     ["a parameter's name", tool({ parametersJson: '{"properties":{"plutonium":{}}}' })],
+    [
+      "a parameter's name in a tool of an item",
+      {
+        input: [
+          { type: "additional_tools", tools: [{ type: "function", parameters: { properties: { plutonium: {} } } }] },
+        ],
+      },
+    ],
+    [
+      "a grammar in a tool of an item",
+      { input: [{ type: "additional_tools", tools: [{ type: "custom", format: { definition: "plutonium" } }] }] },
+    ],
     ["an output schema", { textFormat: { type: "json_schema", name: "n", schemaJson: '{"title":"plutonium"}' } }],
     ["a file name", message([{ type: "input_file", filename: "plutonium.pdf", file_data: "AA" }])],
     ["a link to an image", message([{ type: "input_image", image_url: "https://a.example/plutonium.png" }])],

@@ -5,7 +5,7 @@
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
-import { type Part, type PartKind, openPart, partStem, partValue, textDone, textStem } from "./part.ts";
+import { type Part, type PartKind, isPartKind, openPart, partStem, partValue, textDone, textStem } from "./part.ts";
 
 /** Writes one event: its type, and the payload members without braces. */
 export type Emit = (type: string, payload: string) => void;
@@ -92,7 +92,8 @@ export class OpenItem {
     const item = JSON.parse(json) as ItemJson;
     for (const [index, part] of (item.summary ?? []).entries()) this.#complete("summary_text", index, part.text ?? "");
     for (const [index, part] of (item.content ?? []).entries()) {
-      this.#complete(part.type as PartKind, index, part.refusal ?? part.text ?? "");
+      if (isPartKind(part.type)) this.#complete(part.type, index, part.refusal ?? part.text ?? "");
+      else this.#whole(index, JSON.stringify(part));
     }
     this.#close();
     if (this.#call) this.#completeCall(this.#call, item);
@@ -130,7 +131,6 @@ export class OpenItem {
   }
 
   #complete(kind: PartKind, index: number, whole: string): void {
-    if (textStem[kind] === undefined) return;
     const part = this.#part(kind, index);
     const delta = part ? rest(part.text, whole) : "";
     if (delta === "") return;
@@ -139,11 +139,25 @@ export class OpenItem {
     this.text({ $typeName, index: this.#index, part: index, delta, logprobsJson: new Uint8Array() });
   }
 
+  /** A part of a kind that has no events of its own. */
+  #whole(index: number, json: string): void {
+    if (index < this.#siblings("output_text")) return;
+    this.#close();
+    const part = openPart("output_text", index, this.#address);
+    this.#parts.push(part);
+    this.#emit("response.content_part.added", `${part.position},"part":${json}`);
+    this.#emit("response.content_part.done", `${part.position},"part":${json}`);
+  }
+
+  #siblings(kind: PartKind): number {
+    return this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
+  }
+
   /** The part that takes the delta; another one that was open is closed first. Undefined when it is closed itself. */
   #part(kind: PartKind, index: number): Part | undefined {
     const open = this.#open;
     if (open && open.kind === kind && open.index === index) return open;
-    const siblings = this.#parts.filter((part) => (part.kind === "summary_text") === (kind === "summary_text")).length;
+    const siblings = this.#siblings(kind);
     if (index < siblings) return undefined;
     // Clients append a part at "added" and find it by its number afterwards: an empty one that was left out has to be there.
     for (let number = siblings; number <= index; number++) this.#begin(openPart(kind, number, this.#address));

@@ -30,6 +30,8 @@ export const textStem: Readonly<Record<PartKind, string>> = {
   summary_text: "response.reasoning_summary_text",
 };
 
+export const isPartKind = (type: string): type is PartKind => Object.hasOwn(textStem, type);
+
 /** Of `<stem>.added` and `<stem>.done`. */
 export const partStem = (kind: PartKind): string =>
   kind === "summary_text" ? "response.reasoning_summary_part" : "response.content_part";

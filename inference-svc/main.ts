@@ -42,6 +42,7 @@ const engine = new Engine({
   log,
   registry,
   region: settings.SLUICE_REGION,
+  parse: { aliases: file.compat.tool_type_aliases },
 });
 const doors = new InferenceDoors({
   engine,

@@ -37,7 +37,9 @@ providers:
   - {id: sluice, dialect: echo}
   - {id: chat, dialect: chat, base_url: "${upstream.url}/v1"}
   - {id: native, dialect: responses, base_url: "${upstream.url}/v1"}
+  - {id: hosting, dialect: responses, base_url: "${upstream.url}/v1", native_tools: ["service:datetime", "service:web_search"]}
 models:
+  - {id: far/hosting, endpoints: [{provider: hosting}]}
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
   - {id: far/chat, endpoints: [{provider: chat}]}
   - {id: far/native, endpoints: [{provider: native}]}
@@ -148,6 +150,11 @@ compat: {tool_type_aliases: ["openrouter:"]}
       ["05-reasoning-stream", { include: ["reasoning.encrypted_content"] }],
       ["06-refusal-stream", {}],
       ["08-incomplete", {}],
+      ["09-web-search-stream", { tools: [{ type: "web_search", searchContextSize: "low" }] }],
+      [
+        "16-custom-and-patch",
+        { tools: [{ type: "custom", name: "run_sql", format: { type: "text" } }, { type: "apply_patch" }] },
+      ],
     ])("%s: nothing unknown, with a stream and without", async (name, request) => {
       const terminal = sampleStream(`${name}.sse`).events.at(-1);
       const whole: Reply = { chunks: [{ json: terminal?.["response"] }] };
@@ -156,6 +163,41 @@ compat: {tool_type_aliases: ["openrouter:"]}
       expect(answers.whole.output).not.toHaveLength(0);
     });
   });
+
+  test.each(["openrouter:", "service:"])(
+    "tools that the provider runs, which calls them %s: items come in the client's spelling",
+    async (prefix) => {
+      const response = JSON.parse(sample("10-service-tools.response.json").replaceAll("service:", prefix)) as object;
+      const whole: Reply = { chunks: [{ json: response }] };
+      upstream.script([whole, { chunks: [{ sse: [{ type: "response.completed", response }] }] }]);
+      const tools: models.ResponsesRequest["tools"] = [
+        { type: "openrouter:datetime", parameters: { timezone: "Europe/Oslo" } },
+        { type: "openrouter:web_search", parameters: { maxResults: 3 } },
+      ];
+      const request = { model: "far/hosting", input: "What day is it, and what is new?", tools };
+      const answer = await ask(request);
+      const events = await stream(request);
+      expect(answer.output.map((item) => item.type)).toEqual([
+        "openrouter:datetime",
+        "openrouter:web_search",
+        "message",
+      ]);
+      // Of the tools that a response repeats, this client knows only those of other kinds.
+      const repeated = /^(\.\d+\.response)?\.tools\.\d+: /;
+      expect([...unknowns(answer), ...unknowns(events)].filter((path) => !repeated.test(path))).toEqual([]);
+
+      const next = [...answer.output, { role: "user", content: "And tomorrow?" }] as models.InputsUnion;
+      upstream.script([whole]);
+      await ask({ ...request, input: next });
+      const sent = upstream.requests.at(-1)?.json["input"] as { type: string }[];
+      expect(sent.map((item) => item.type)).toEqual([
+        "openrouter:datetime",
+        "openrouter:web_search",
+        "message",
+        "message",
+      ]);
+    },
+  );
 
   test("callModel runs its tools until the model has no more calls", async () => {
     const execute = ({ town }: { town: string }) => ({ sky: `clear over ${town}` });

@@ -1,15 +1,16 @@
 /** The input items, as the client sent them: what only this house reads of them stays here, what the provider cannot read is declared lost. */
-import type { InputItem } from "../../turn/request.ts";
+import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Lose, Target } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { runs } from "./refusal.ts";
+import { spelled } from "./spelling.ts";
 import { isVendor } from "./vendor.ts";
 
-export function inputItems(input: readonly InputItem[], target: Target, lose: Lose): readonly JsonObject[] {
+export function inputItems(request: TurnRequest, target: Target, lose: Lose): readonly JsonObject[] {
   const vendor = isVendor(target);
-  return input.flatMap((item, index): readonly JsonObject[] => {
+  return request.input.flatMap((item, index): readonly JsonObject[] => {
     if (item.type === "reasoning") return reasoning(item, `input.${index}`, target, lose);
-    if (item.type.includes(":")) return ofServerTool(item, `input.${index}`, target, lose);
+    if (item.type.includes(":")) return ofServerTool(item, `input.${index}`, request, target, lose);
     const sent = item.type === "message" && item.model !== undefined ? withoutModel(item) : item;
     return [vendor ? forVendor(sent, `input.${index}`, lose) : sent];
   });
@@ -40,8 +41,16 @@ function reasoning(item: InputItem, path: string, target: Target, lose: Lose): r
   return [];
 }
 
-function ofServerTool(item: InputItem, path: string, target: Target, lose: Lose): readonly JsonObject[] {
-  if (runs(target, item.type)) return [item];
+/** In the spelling of the tool that made it, which is how the provider is told of the tool. */
+function ofServerTool(
+  item: InputItem,
+  path: string,
+  request: TurnRequest,
+  target: Target,
+  lose: Lose,
+): readonly JsonObject[] {
+  const type = spelled(item.type, request);
+  if (runs(target, item.type) || runs(target, type)) return [{ ...item, type }];
   lose(path, "the provider runs no such tool");
   return [];
 }

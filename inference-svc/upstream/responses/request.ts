@@ -9,7 +9,7 @@ import { isVendor } from "./vendor.ts";
 export function responsesBody(request: TurnRequest, target: Target, lose: Lose): string {
   return objectJson({
     model: target.upstreamModel,
-    input: inputItems(request.input, target, lose),
+    input: inputItems(request, target, lose),
     instructions: request.instructions,
     stream: request.stream,
     // Nothing of the house's traffic is kept with a provider.

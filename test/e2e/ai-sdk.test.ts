@@ -6,6 +6,7 @@ import {
   APICallError,
   type LanguageModel,
   Output,
+  type ToolSet,
   generateObject,
   generateText,
   stepCountIs,
@@ -13,6 +14,7 @@ import {
   tool,
 } from "ai";
 import { z } from "zod";
+import { sample, sampleStream } from "../support/contract.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { type Upstream, chatChunk, responsesAnswer, startUpstream } from "../support/upstream.ts";
 
@@ -228,4 +230,23 @@ describe.each(providers)("the AI SDK with $name", ({ provider, keepsThoughts }) 
     expect(types.at(-1)).toBe("abort");
     await closed;
   });
+});
+
+test("@ai-sdk/openai shows the sources of a search that the provider made, whole and streamed", async () => {
+  const name = "09-web-search-stream.sse";
+  const response = sampleStream(name).events.at(-1)?.["response"];
+  upstream.script([{ chunks: [{ json: response }] }, { chunks: [{ bytes: sample(name) }] }]);
+  const openai = createOpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey });
+  // Its own two types for a tool part ways under exactOptionalPropertyTypes.
+  const tools = { web_search: openai.tools.webSearch({ searchContextSize: "low" }) } as unknown as ToolSet;
+  const request = { model: openai.responses("native/thinker"), prompt: "Latest Node LTS?", tools };
+  const whole = await generateText(request);
+  expect(whole.sources).toMatchObject([{ sourceType: "url", url: expect.stringMatching(/^https:/) }]);
+  expect(whole.toolCalls).toMatchObject([{ toolName: "web_search", providerExecuted: true }]);
+  const streamed = streamText(request);
+  await streamed.consumeStream();
+  expect(await streamed.text).toBe(whole.text);
+  expect(await streamed.sources).toMatchObject(
+    whole.sources.map((source) => ({ url: source.sourceType === "url" && source.url })),
+  );
 });

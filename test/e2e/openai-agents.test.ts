@@ -1,6 +1,6 @@
 /** Agents that run on a house: their loop, their streams, and the hand-over from one to the other. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Agent, OpenAIProvider, Runner, handoff, tool } from "@openai/agents";
+import { Agent, OpenAIProvider, Runner, applyPatchTool, handoff, shellTool, tool } from "@openai/agents";
 import OpenAI from "openai";
 import { z } from "zod";
 import { type House, startHouse } from "../support/house.ts";
@@ -56,6 +56,13 @@ models:
   const reporter = () =>
     new Agent({ name: "Reporter", instructions: "Say the weather.", model: "sluice/echo", tools: [weather] });
 
+  async function outputOf(agent: Agent, input: string, stream: boolean): Promise<string | undefined> {
+    if (!stream) return (await runner.run(agent, input)).finalOutput;
+    const run = await runner.run(agent, input, { stream });
+    await run.completed;
+    return run.finalOutput;
+  }
+
   test("a tool loop", async () => {
     asked.length = 0;
     const result = await runner.run(reporter(), "Weather in Oslo?");
@@ -108,6 +115,43 @@ models:
     expect(result.lastAgent?.name).toBe("Painter");
     expect(result.finalOutput).toContain("A picture, please.");
     expect(upstream.requests.at(-1)?.json["tools"]).toMatchObject([{ type: "function", name: "transfer_to_Painter" }]);
+  });
+
+  test.each([false, true])("a patch and a command that the agent carries out (stream: %s)", async (stream) => {
+    const done: unknown[] = [];
+    const tools = [
+      applyPatchTool({
+        editor: {
+          createFile: async () => {},
+          updateFile: async ({ path, diff }) => void done.push(path, diff),
+          deleteFile: async () => {},
+        },
+      }),
+      shellTool({
+        shell: {
+          run: async ({ commands }) => {
+            done.push(commands);
+            return { output: [{ stdout: "a.txt", stderr: "", outcome: { type: "exit", exitCode: 0 } }] };
+          },
+        },
+      }),
+    ];
+    const operation = { type: "update_file", path: "a.txt", diff: "@@\n-a\n+b\n" };
+    const patch = { type: "apply_patch_call", id: "apc_1", call_id: "call_p", status: "completed", operation };
+    const action = { commands: ["ls"], timeout_ms: 1_000, max_output_length: 100 };
+    const command = { type: "shell_call", id: "sh_1", call_id: "call_s", status: "completed", action };
+    upstream.script([responsesAnswer(patch, command), responsesAnswer(message("Done."))]);
+    const agent = new Agent({ name: "Coder", model: "native/model", tools });
+    expect(await outputOf(agent, "Fix it.", stream)).toBe("Done.");
+    expect(done).toEqual(["a.txt", operation.diff, ["ls"]]);
+    const listed = { stdout: "a.txt", stderr: "", outcome: { type: "exit", exit_code: 0 } };
+    expect(upstream.requests.at(-1)?.json["input"]).toEqual([
+      { type: "message", role: "user", content: "Fix it." },
+      patch,
+      command,
+      { type: "apply_patch_call_output", call_id: "call_p", status: "completed" },
+      { type: "shell_call_output", call_id: "call_s", output: [listed] },
+    ]);
   });
 
   test("settings of the model reach the provider", async () => {

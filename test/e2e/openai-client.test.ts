@@ -97,6 +97,29 @@ describe("the openai client with only its base URL and key changed", () => {
     },
   );
 
+  test.each([false, true])(
+    "a custom tool: free text goes in and comes back as it was (stream: %s)",
+    async (streamed) => {
+      const run = {
+        type: "custom" as const,
+        name: "run_sql",
+        description: "Runs SQL",
+        format: { type: "text" as const },
+      };
+      const question = { role: "user" as const, content: "How many moons?" };
+      const request = { model: "sluice/echo", input: [question], tools: [run] };
+      const first = streamed
+        ? await client.responses.stream(request).finalResponse()
+        : await client.responses.create(request);
+      const [call] = first.output;
+      if (call?.type !== "custom_tool_call") throw new Error(`no custom call in ${JSON.stringify(first.output)}`);
+      expect(call).toMatchObject({ name: "run_sql", input: expect.stringMatching(/./) });
+      const output = { type: "custom_tool_call_output" as const, call_id: call.call_id, output: "79" };
+      const second = await client.responses.create({ ...request, input: [question, call, output] });
+      expect(second.output_text).toContain("79");
+    },
+  );
+
   test("parse() of a structured answer, whole and streamed", async () => {
     const request = { model: "sluice/echo", input: "A moon?", text: { format: zodTextFormat(Moon, "moon") } };
     const whole = await client.responses.parse(request);

@@ -46,7 +46,7 @@ function headersOf(body: Buffer, { requestId, generationId }: AnswerIds): Header
 }
 
 /** `error`, and the receipt verbatim when there is one. */
-function faultBody(fault: Fault, metadataAlias?: string): Buffer {
+export function faultBody(fault: Fault, metadataAlias?: string): Buffer {
   const metadata = fault.metadata ?? (fault.status === 401 ? undefined : { error_type: fault.errorType });
   const error = JSON.stringify({ code: fault.status, message: fault.message, metadata });
   return Buffer.from(`{"error":${error}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);

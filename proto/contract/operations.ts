@@ -1,13 +1,12 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
-import { type Components, type JsonSchema, type Shape, anything, map, named } from "../runtime/validation/shape.ts";
+import { type Components, type JsonSchema, type Shape } from "../runtime/validation/shape.ts";
 import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
 import { errorStatuses } from "./errors.ts";
 import { streamEvent } from "./events.ts";
 import { endUserExample, eventExample, keyHashesExample, requestExamples, responseExample } from "./examples.ts";
 import { modelList } from "./models.ts";
+import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
-
-const responseRequest = named("ResponseRequest", map(anything));
 
 interface Operation {
   readonly path: string;
@@ -79,6 +78,19 @@ const framing =
   "`data: [DONE]` comes last. Lines that begin with a colon only keep the connection open. Exactly one of `response.completed`, " +
   "`response.incomplete` and `response.failed` ends the response.";
 
+/** What no schema can say. The fuzzer holds every refusal of a request that the schema accepts against these. */
+const beyondTheSchema = [
+  "`input` is needed, and so is a model: `model` or `models` names it.",
+  "An output names a call before it in the same input: by `call_id`, that of an MCP approval by `approval_request_id`, that of a local shell by `id`.",
+  "An `item_reference` names an item before it in the same input, since nothing is stored; no two `configuration_update` follow one another.",
+  "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only.",
+  "`tool_choice` names tools of the request, and `required` needs at least one.",
+  "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
+  "`service:bash` needs a sandbox, which this service has none of.",
+  "Plugin `alignment` is given once.",
+  "Plugins and preferences of `provider` are not available yet: 400, unless they are disabled or null. Stored prompts do not exist: 404.",
+];
+
 const createResponse: Operation = {
   path: "/responses",
   method: "post",
@@ -88,9 +100,10 @@ const createResponse: Operation = {
   description:
     "Sends a request to a model and answers with one response object, or with a stream of events when `stream` is true. Until something " +
     "was given out, a failing endpoint is replaced by the next one; a failure that is left has the status that is listed here, also when a " +
-    "stream was asked for. After that a stream ends in `response.failed`.",
+    "stream was asked for. After that a stream ends in `response.failed`.\n\nBeyond what the schema says:\n\n" +
+    beyondTheSchema.map((rule) => `- ${rule}`).join("\n"),
   parameters: [metadataHeader, legacyMetadataHeader, sessionHeader],
-  body: json(responseRequest, requestExamples),
+  body: json(requestShape, requestExamples),
   answer: {
     says: "The response, or its events.",
     content: [

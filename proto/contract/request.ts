@@ -59,7 +59,10 @@ const keyText = identifier();
 
 const metadata = map(identifier(512), {
   max: 16,
-  key: { check: checkKey, schema: { minLength: 1, maxLength: 64, pattern: String.raw`^[^\[\]]*$` } },
+  key: {
+    check: checkKey,
+    schema: { minLength: 1, maxLength: 64, pattern: String.raw`^[^\[\]\u0000]*$`, not: { const: "__proto__" } },
+  },
 });
 
 const notStored = "must be false: responses are not stored";

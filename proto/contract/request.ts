@@ -85,7 +85,7 @@ export const requestShape = named(
         array(slug, { max: 32 }),
         "Further slugs, tried in order when the first cannot serve; without `model` the first of them is it.",
       ),
-      input: elsewhere(input),
+      input: described(elsewhere(input), "One message of the user as text, or the conversation so far as items."),
       instructions: described(nullable(string()), "Put before the input as a system message."),
       stream: described(nullable(boolean), "Whether the answer comes as events; false when absent."),
       max_output_tokens: described(nullable(integer({ min: 1 })), "Tokens of the answer, reasoning among them."),
@@ -98,8 +98,11 @@ export const requestShape = named(
         nullable(integer({ min: 0, max: 20 })),
         "How many alternatives to each token are told with their probabilities.",
       ),
-      tools: elsewhere(tools),
-      tool_choice: elsewhere(nullable(toolChoice)),
+      tools: described(elsewhere(tools), "What the model may call."),
+      tool_choice: described(
+        elsewhere(nullable(toolChoice)),
+        "Which of the tools it may or must call; auto when absent.",
+      ),
       parallel_tool_calls: described(
         nullable(boolean),
         "Whether the model may call several tools at once; true when absent.",
@@ -113,7 +116,7 @@ export const requestShape = named(
         object({ format: elsewhere(textFormat), verbosity: nullable(verbosity) }),
         "The form of the answer.",
       ),
-      reasoning: elsewhere(nullable(reasoning)),
+      reasoning: described(elsewhere(nullable(reasoning)), "How much the model is to think, and what of it is shown."),
       include: described(
         nullable(
           array(
@@ -143,23 +146,29 @@ export const requestShape = named(
         "Groups requests and keeps them with one provider; counts before the header x-session-id.",
       ),
       prompt_cache_key: described(nullable(identifier()), "Hint for the provider's cache."),
-      prompt_cache_options: nullable(promptCacheOptions),
+      prompt_cache_options: described(
+        nullable(promptCacheOptions),
+        "How the provider caches; ignored where it cannot be told.",
+      ),
       cache_control: described(cacheControl, "Marks the last block that can be cached."),
       service_tier: described(
         nullable(word("auto", "default", "fast", "flex", "priority", "scale", "ultrafast")),
         "Which endpoints are asked; auto when absent. fast is priority.",
       ),
       truncation: described(nullable(truncation), "What happens to input that is too long; disabled when absent."),
-      provider: nullable(provider),
-      plugins,
+      provider: described(nullable(provider), "Preferences for where the request is served."),
+      plugins: described(plugins, "What the service does beyond asking the model."),
       trace,
-      debug: object({
-        echo_upstream_body: described(
-          boolean,
-          "Whether a stream begins with an event that shows the body sent to the provider.",
-        ),
-      }),
-      prompt: nullable(prompt),
+      debug: described(
+        object({
+          echo_upstream_body: described(
+            boolean,
+            "Whether a stream begins with an event that shows the body sent to the provider.",
+          ),
+        }),
+        "What a stream shows of the way to the provider.",
+      ),
+      prompt: described(nullable(prompt), "A stored prompt. None is stored here: 404."),
       route: described(nullable(word("fallback", "sort")), "Deprecated, without effect."),
       store: described(nullable(constant(false, notStored)), "Nothing is stored."),
       background: described(nullable(constant(false, notStored)), "Nothing runs in the background."),

@@ -3,6 +3,9 @@ import { describe, expect, test } from "@jest/globals";
 import { endUserAnswer, endUserChange, keyHashes } from "@sluice/proto/contract/administration.js";
 import { errorOf } from "@sluice/proto/contract/errors.js";
 import { streamEvent } from "@sluice/proto/contract/events.js";
+import { input } from "@sluice/proto/contract/input.js";
+import { requestShape } from "@sluice/proto/contract/request.js";
+import { tools } from "@sluice/proto/contract/tools.js";
 import { response } from "@sluice/proto/contract/response.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
@@ -24,7 +27,11 @@ test("all 21 samples are here", () => {
 
 describe("samples", () => {
   test.each(named(".request.json"))("%s", (name) => {
-    expect(validateRequest(sampleJson(name))).toEqual([]);
+    const request = sampleJson(name) as Readonly<Record<string, unknown>>;
+    expect(validateRequest(request)).toEqual([]);
+    check(requestShape, request);
+    check(input, request["input"]);
+    check(tools, request["tools"] ?? []);
   });
 
   test.each(named(".response.json"))("%s", (name) => {

@@ -1,4 +1,5 @@
 /** The edge: what happens to every request, in order, and where each path leads. */
+import type { ServerResponse } from "node:http";
 import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
@@ -68,11 +69,8 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   app.use(async (context) => {
     const { req: request, res: response } = context;
     context.respond = false;
-    if (request.url === "/livez") return void response.end("ok\n");
-    if (request.url === "/readyz") {
-      response.statusCode = parts.lifecycle.ready && parts.pool.ready ? 200 : 503;
-      return void response.end(response.statusCode === 200 ? "ready\n" : "not ready\n");
-    }
+    if (request.url === "/livez") return writeProbe(response, true, "ok");
+    if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
     observe(parts, context);
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
     // Before the key is asked for: a browser sends none with a preflight.
@@ -90,6 +88,12 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     }
   });
   return app;
+}
+
+/** Koa begins every answer as a 404. */
+function writeProbe(response: ServerResponse, passed: boolean, word: string): void {
+  response.statusCode = passed ? 200 : 503;
+  response.end(passed ? `${word}\n` : `not ${word}\n`);
 }
 
 function observe({ observer }: AppParts, context: EdgeContext): void {

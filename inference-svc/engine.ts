@@ -82,7 +82,7 @@ export class Engine {
       if (!outcome) throw new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
     } catch (error) {
       failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
-      trace?.lost(failure.status);
+      trace?.lost(failure.attemptStatus);
       if (trace && failure.reason !== FaultReason.INTERNAL && request.serviceMetadata) {
         failure = failure.with({ serviceMetadataJson: this.#metadata(request, trace) });
       }

@@ -50,7 +50,7 @@ export const fallback =
             request_id: scope.requestId,
             provider: endpoint.provider,
             model: endpoint.model,
-            status: fault.status,
+            status: fault.attemptStatus,
             err: fault.cause,
           },
           "attempt failed",
@@ -78,7 +78,7 @@ async function attempt(
     note(200);
     return answer;
   } catch (error) {
-    note(Fault.from(error).status);
+    note(Fault.from(error).attemptStatus);
     throw error;
   }
 }
@@ -89,8 +89,10 @@ function summary(failures: readonly Failure[]): Fault {
   if (last.reason === FaultReason.INTERNAL) return last;
   const hints = failures.map(({ fault }) => fault.retryAfterMs).filter((hintMs) => hintMs > 0);
   const limited = failures.every(({ fault }) => fault.reason === FaultReason.RATE_LIMITED);
+  const unsaid = last.reason === FaultReason.PROVIDER_OVERLOADED && last.retryAfterMs === 0;
   return last.with({
     ...(limited && hints.length > 0 && { retryAfterMs: Math.min(...hints) }),
+    ...(unsaid && { retryAfterMs: overloadedMs() }),
     metadata: {
       error_type: last.errorType,
       ...last.metadata,
@@ -99,4 +101,7 @@ function summary(failures: readonly Failure[]): Fault {
   });
 }
 
-const slim = ({ provider, fault }: Failure) => ({ provider, code: fault.errorType, status: fault.status });
+/** Apart from each other, so that those who were turned away together do not come back together. */
+const overloadedMs = (): number => 5_000 + Math.random() * 25_000;
+
+const slim = ({ provider, fault }: Failure) => ({ provider, code: fault.errorType, status: fault.attemptStatus });

@@ -91,6 +91,7 @@ export function providerFault(error: ProviderError): Fault {
     // For the log, which holds no words of a provider: they may quote the prompt.
     cause: new Error(`provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+    ...(error.status !== undefined && { providerStatus: error.status }),
     ...(code !== undefined && { metadata: { provider_code: code } }),
   });
 }

@@ -114,6 +114,8 @@ export interface FaultOptions {
   readonly serviceMetadataJson?: Uint8Array;
   /** Overrides the table: false once work was billed, true where a retry is known to be safe. */
   readonly shouldRetry?: boolean;
+  /** HTTP status that a provider answered with. Stays in the process: what leaves it carries the status of the contract. */
+  readonly providerStatus?: number;
   /** For the log only. */
   readonly cause?: unknown;
 }
@@ -127,6 +129,7 @@ export class Fault extends Error {
   readonly origin: FaultOrigin;
   readonly serviceMetadataJson: Uint8Array | undefined;
   readonly #shouldRetry: boolean | undefined;
+  readonly #providerStatus: number | undefined;
 
   /** @param message fit to show to a client; the table's text when empty. Always the table's for INTERNAL, which is masked. */
   constructor(reason: FaultReason, message = "", options: FaultOptions = {}) {
@@ -138,11 +141,17 @@ export class Fault extends Error {
     this.origin = options.origin ?? FaultOrigin.UNSPECIFIED;
     this.serviceMetadataJson = options.serviceMetadataJson;
     this.#shouldRetry = options.shouldRetry;
+    this.#providerStatus = options.providerStatus;
   }
 
   /** HTTP status of the contract. */
   get status(): number {
     return table[this.reason].status;
+  }
+
+  /** Status of the attempt that failed: the provider's own if it answered, else the one of the contract. */
+  get attemptStatus(): number {
+    return this.#providerStatus ?? this.status;
   }
 
   get errorType(): string {
@@ -172,6 +181,7 @@ export class Fault extends Error {
       ...(this.metadata && { metadata: this.metadata }),
       ...(this.serviceMetadataJson && { serviceMetadataJson: this.serviceMetadataJson }),
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
+      ...(this.#providerStatus !== undefined && { providerStatus: this.#providerStatus }),
       ...options,
     });
   }

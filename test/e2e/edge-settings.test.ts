@@ -36,6 +36,15 @@ cors: {allow_origins: ["${page}/"]}
       body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
     });
 
+  test("the main port says that it lives and is ready", async () => {
+    const { origin } = new URL(house.baseUrl);
+    const answers = await Promise.all(["/livez", "/readyz"].map((path) => fetch(origin + path)));
+    expect(await Promise.all(answers.map(async (answer) => [answer.status, await answer.text()]))).toEqual([
+      [200, "ok\n"],
+      [200, "ready\n"],
+    ]);
+  });
+
   test("21: unset samplers are shown as their defaults", async () => {
     const usage = { prompt_tokens: 4, completion_tokens: 2, total_tokens: 6 };
     upstream.script([chatAnswer({ role: "assistant", content: "Filled." }, "stop", { usage })]);
@@ -79,7 +88,7 @@ cors: {allow_origins: ["${page}/"]}
         upstream.script([{ status: 500 }]);
         const response = await post({ stream }, asked);
         const body = (await response.json()) as Record<string, unknown>;
-        expect([response.status, body["service_metadata"]]).toMatchObject([502, { attempts: [{ status: 502 }] }]);
+        expect([response.status, body["service_metadata"]]).toMatchObject([502, { attempts: [{ status: 500 }] }]);
         expect(body["vendor_metadata"]).toEqual(body["service_metadata"]);
       }
     });

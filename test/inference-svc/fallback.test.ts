@@ -151,7 +151,7 @@ describe("when all fail", () => {
       FaultReason.PROVIDER_OVERLOADED,
       {
         error_type: "provider_overloaded",
-        previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 502 }],
+        previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 503 }],
       },
     ]);
   });
@@ -314,7 +314,7 @@ describe("the receipt", () => {
     expect({ ...receipt, generation_time: 812 }).toEqual({
       attempt: 2,
       attempts: [
-        { model: "acme/large-2", provider: "Acme", status: 502 },
+        { model: "acme/large-2", provider: "Acme", status: 503 },
         { model: "acme/large-2", provider: "Borealis", status: 200 },
       ],
       endpoints: {

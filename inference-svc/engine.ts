@@ -7,7 +7,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { serviceMetadata } from "./routing/service-metadata.ts";
-import { type ParseOptions, parseTurn } from "./turn/parse.ts";
+import type { TurnRequest } from "./turn/request.ts";
 import { type Scope, Trace } from "./turn/scope.ts";
 import type { Outcome, Turn } from "./turn/turn.ts";
 import { type WireBatch, toWire } from "./wire.ts";
@@ -26,7 +26,8 @@ export interface EngineParts {
   readonly log: Logger;
   readonly registry: Registry;
   readonly region: string;
-  readonly parse: ParseOptions;
+  /** @throws Fault INVALID_REQUEST */
+  readonly parse: (request: RunTurnRequest, keyHash: string) => TurnRequest;
 }
 
 export class Engine {
@@ -69,7 +70,7 @@ export class Engine {
     let failure: Fault | undefined;
     this.#open++;
     try {
-      const turnRequest = parseTurn(request, this.#parts.parse);
+      const turnRequest = this.#parts.parse(request, requester.keyHash);
       const scope = await this.#admit(requester, signal);
       trace = scope.trace;
       accepted();

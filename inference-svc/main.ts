@@ -16,6 +16,8 @@ import { Engine } from "./engine.ts";
 import { Catalog } from "./routing/catalog.ts";
 import { InferenceDoors } from "./service.ts";
 import { buildTurn } from "./stack.ts";
+import { Identities } from "./turn/identity.ts";
+import { parseTurn } from "./turn/parse.ts";
 import { openUpstreams } from "./upstream/providers.ts";
 
 const settings = readEnvironment(environment, process.env);
@@ -36,13 +38,15 @@ const access = new Access({
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 const catalog = new Catalog(file);
 const upstreams = openUpstreams(file.providers, version);
+const identities = new Identities(settings.SLUICE_SECRET);
+const aliases = file.compat.tool_type_aliases;
 const engine = new Engine({
   access,
+  parse: (request, keyHash) => parseTurn(request, { aliases, identityHash: identities.of(keyHash, request) }),
   turn: buildTurn({ catalog, upstreams, log }),
   log,
   registry,
   region: settings.SLUICE_REGION,
-  parse: { aliases: file.compat.tool_type_aliases },
 });
 const doors = new InferenceDoors({
   engine,

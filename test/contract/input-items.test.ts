@@ -1,0 +1,187 @@
+/** Every kind of input item: accepted, each of its fields named when it is wrong, and what items must be to one another. */
+import { describe, expect, test } from "@jest/globals";
+import { inputItem } from "@sluice/proto/contract/input.js";
+import { outputItems } from "@sluice/proto/contract/output.js";
+import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { parsed, problemsOf } from "../support/parsed.js";
+import { answered, answersTo, said } from "./input-kinds.js";
+
+const samples = { ...answered, ...said };
+const kinds = Object.entries(samples);
+
+/** The item where its kind may stand. */
+const inPlace = (item: { readonly type: string }): readonly object[] => {
+  const before = answersTo[item.type];
+  return before === undefined ? [item] : [answered[before] as object, item];
+};
+
+test("the tables hold every kind of the contract", () => {
+  expect([...Object.keys(samples), "item_reference"].toSorted()).toEqual([...inputItem.kinds.keys()].toSorted());
+  const sent = Object.keys(outputItems).filter((type) => !["shell_call_output", "tool_search_output"].includes(type));
+  expect(Object.keys(answered).toSorted()).toEqual(sent.toSorted());
+});
+
+describe("accepted unchanged", () => {
+  test.each(kinds)("%s", (_, item) => {
+    expect(parsed({ input: inPlace(item) }).input.at(-1)).toEqual(item);
+  });
+
+  test.each(Object.entries(answered))(
+    "%s without id and status, and with null for what is not needed",
+    (type, item) => {
+      const needed = (inputItem.kinds.get(type) as ObjectShape).rules?.required ?? ["type", "role", "content"];
+      const bare = Object.fromEntries(
+        Object.entries(item).map(([name, value]) => [name, needed.includes(name) ? value : null]),
+      );
+      expect(problemsOf({ input: [bare] })).toEqual([]);
+      const { id: _id, status: _status, ...rest } = item;
+      expect(problemsOf({ input: [rest] })).toEqual([]);
+    },
+  );
+});
+
+describe("refused with the field's path", () => {
+  const wrong = (value: unknown): unknown => (typeof value === "string" || Array.isArray(value) ? 5 : "x");
+  /** Whatever a provider or tool likes to put there. */
+  const open = new Set(["computer_call.action", "tool_search_call.arguments", "service:files.result"])
+    .add("mcp_list_tools.error")
+    .add("mcp_call.error");
+
+  test.each(kinds)("%s, a field of a wrong type", (type, item) => {
+    for (const [name, value] of Object.entries(item)) {
+      if (name === "type" || open.has(`${type}.${name}`)) continue;
+      const input = inPlace({ ...item, [name]: wrong(value) });
+      const path = `input.${input.length - 1}.${name}`;
+      expect(problemsOf({ input }).find((problem) => problem.startsWith(path)) ?? `${name} is accepted`).toContain(
+        path,
+      );
+    }
+  });
+
+  test.each(kinds)("%s, a field missing", (type, item) => {
+    const required = (inputItem.kinds.get(type) as ObjectShape).rules?.required ?? [];
+    for (const name of required.filter((field) => field !== "type")) {
+      const { [name]: _, ...rest } = item;
+      const input = inPlace(rest as typeof item);
+      expect(problemsOf({ input })).toContain(`input.${input.length - 1}.${name}: required`);
+    }
+  });
+});
+
+describe("items together", () => {
+  test.each(Object.entries(answersTo))("%s needs a %s before it", (type, call) => {
+    const output = samples[type] as { readonly [field: string]: unknown };
+    const field = ["call_id", "approval_request_id", "id"].find((name) => output[name] !== undefined) as string;
+    const says = `${field}: matches no ${call} before it`;
+    expect(problemsOf({ input: [output] })).toEqual([`input.0.${says}`]);
+    expect(problemsOf({ input: [output, answered[call]] })).toEqual([`input.0.${says}`]);
+    expect(problemsOf({ input: [answered[call], { ...output, [field]: "another" }] })).toEqual([`input.1.${says}`]);
+    // The id of a call of another kind is not the id of this one.
+    const other = call === "function_call" ? "custom_tool_call" : "function_call";
+    expect(problemsOf({ input: [answered[other], output] })).toEqual([`input.1.${says}`]);
+  });
+
+  test("a search of the provider has no call_id to match", () => {
+    expect(problemsOf({ input: [{ ...said["tool_search_output"], call_id: null }] })).toEqual([]);
+  });
+
+  test("a reference is the item before it", () => {
+    const item = { type: "message", id: "m", role: "assistant", content: "a" };
+    const { input } = parsed({ input: [item, { type: "item_reference", id: "m" }] });
+    expect(input).toEqual([item, item]);
+  });
+
+  test.each([
+    [
+      "later",
+      [
+        { type: "item_reference", id: "m" },
+        { id: "m", role: "user", content: "a" },
+      ],
+      0,
+    ],
+    [
+      "nowhere",
+      [
+        { role: "user", content: "a" },
+        { type: "item_reference", id: "m" },
+      ],
+      1,
+    ],
+  ])("a reference to an item that is %s is an invalid prompt", (_, input, index) => {
+    const caught = (): Fault => {
+      try {
+        parsed({ input });
+      } catch (error) {
+        return error as Fault;
+      }
+      throw new Error("accepted");
+    };
+    const { status, errorType, message, metadata } = caught();
+    expect([status, errorType, metadata?.["error_type"]]).toEqual([400, "invalid_prompt", "invalid_prompt"]);
+    expect(message).toBe(`input.${index}.id: names no item before it in this input: nothing is stored`);
+  });
+
+  test("references make no long input of a short one", () => {
+    const item = { id: "m", role: "user", content: "a".repeat(1_000_000) };
+    const references = (count: number) => Array.from({ length: count }, () => ({ type: "item_reference", id: "m" }));
+    expect(problemsOf({ input: [item, ...references(33)] })).toEqual([]);
+    expect(problemsOf({ input: [item, ...references(40)] })).toEqual([
+      "input.34: the items referred to have more than 33554432 characters together",
+    ]);
+  });
+
+  test("two configuration updates in a row", () => {
+    const update = said["configuration_update"];
+    expect(problemsOf({ input: [update, update] })).toEqual(["input.1: follows another configuration_update"]);
+    expect(problemsOf({ input: [update, { role: "user", content: "x" }, update] })).toEqual([]);
+  });
+
+  test("tools of an item count as tools, under their own path", () => {
+    const choice = { type: "function", name: "more" };
+    expect(problemsOf({ input: [said["additional_tools"]], tool_choice: choice })).toEqual([]);
+    const tools = [{ type: "function", name: "more" }];
+    expect(problemsOf({ input: [said["additional_tools"]], tools })).toEqual([
+      "input.0.tools.0.name: more is the name of a tool before it",
+    ]);
+    expect(problemsOf({ input: [{ ...said["additional_tools"], tools: [{ type: "function" }] }] })).toEqual([
+      "input.0.tools.0.name: required",
+    ]);
+  });
+
+  test("a phase is kept where an assistant speaks, and nowhere else", () => {
+    const items = ["assistant", "user"].map((role) => ({ type: "message", role, content: "a", phase: "commentary" }));
+    expect(parsed({ input: items }).input.map((item) => item["phase"])).toEqual(["commentary", undefined]);
+  });
+
+  test.each(["a string", { type: "http_error", code: 500 }, null])("mcp_call.error %j", (error) => {
+    expect(problemsOf({ input: [{ ...answered["mcp_call"], error }] })).toEqual([]);
+  });
+});
+
+test("parts of the user: sound and video", () => {
+  const content = [
+    { type: "input_audio", input_audio: { data: "AA", format: "mp3" } },
+    { type: "input_video", video_url: "https://a.example/v", processing: "agentic" },
+    { type: "input_text", text: "a", prompt_cache_breakpoint: { mode: "explicit" } },
+  ];
+  expect(parsed({ input: [{ role: "user", content }] }).input[0]?.["content"]).toEqual(content);
+  const problems = problemsOf({
+    input: [
+      {
+        role: "user",
+        content: [
+          { type: "input_audio", input_audio: { data: "AA", format: "ogg" } },
+          { type: "input_video" },
+          { type: "input_text", text: "a", prompt_cache_breakpoint: {} },
+        ],
+      },
+    ],
+  });
+  expect(problems).toEqual([
+    "input.0.content.0.input_audio.format: must be one of mp3, wav",
+    "input.0.content.1.video_url: required",
+    "input.0.content.2.prompt_cache_breakpoint.mode: required",
+  ]);
+});

@@ -1,0 +1,23 @@
+/** A request on its way through both processes, without sockets: what the dialects get of a client's body, or how it is refused. */
+import { parseRequest } from "@sluice/gateway/responses/request.js";
+import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+
+/** @param body text as it is; the fields of an object stand beside a model and an input */
+export function parsed(body: unknown, options: ParseOptions = {}): TurnRequest {
+  const text = typeof body === "string" ? body : JSON.stringify({ model: "a/b", input: "x", ...(body as object) });
+  return parseTurn(parseRequest(Buffer.from(text), { serviceMetadata: false }).request, options);
+}
+
+/** Everything that is wrong with a request, as "path: message". */
+export function problemsOf(body: unknown, options: ParseOptions = {}): readonly string[] {
+  try {
+    parsed(body, options);
+  } catch (error) {
+    if (!(error instanceof Fault) || error.status !== 400) throw error;
+    const issues = error.metadata?.["issues"] as readonly { path: string; message: string }[];
+    return issues.map(({ path, message }) => `${path}: ${message}`);
+  }
+  return [];
+}

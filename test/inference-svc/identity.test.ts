@@ -1,0 +1,33 @@
+/** Whom a provider is told of: never what the client sent, always the same for the same. */
+import { createHmac } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "@jest/globals";
+import { Identities } from "@sluice/inference-svc/turn/identity.js";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+
+const asked = (fields: { safetyIdentifier?: string; user?: string } = {}) => create(RunTurnRequestSchema, fields);
+const hash = (text: string) => createHmac("sha256", "secret").update(text).digest("base64url");
+
+test.each([
+  [{ safetyIdentifier: "s", user: "u" }, "key\0s"],
+  [{ user: "u" }, "key\0u"],
+  [{}, "key\0"],
+])("%j", (fields, identity) => {
+  const identities = new Identities("secret");
+  expect(identities.of("key", asked(fields))).toBe(hash(identity));
+  // Once more, remembered.
+  expect(identities.of("key", asked(fields))).toBe(hash(identity));
+});
+
+test("another key, another secret: somebody else", () => {
+  const own = new Identities("secret").of("key", asked({ user: "u" }));
+  expect(new Identities("secret").of("other", asked({ user: "u" }))).not.toBe(own);
+  expect(new Identities("another").of("key", asked({ user: "u" }))).not.toBe(own);
+});
+
+test("many users, and long ones, are told right", () => {
+  const identities = new Identities("secret");
+  const users = Array.from({ length: 5_000 }, (_, n) => `u${n}`).concat("l".repeat(10_000), "u0");
+  for (const user of users) identities.of("key", asked({ user }));
+  for (const user of users.slice(-3)) expect(identities.of("key", asked({ user }))).toBe(hash(`key\0${user}`));
+});

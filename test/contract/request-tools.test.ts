@@ -176,6 +176,7 @@ describe("a tool", () => {
     else expect(problem).toBe(`tools.0.${message}`);
   });
 
+  const inner = (count: number) => names(count).map((type) => ({ type }));
   const container = (id: string) => ({ environment: { type: "container_reference", container_id: id } });
   const network = (count: number) => ({
     environment: { type: "container_auto", network_policy: { type: "allowlist", allowed_domains: names(count) } },
@@ -237,12 +238,7 @@ describe("a tool", () => {
     ["fusion", { analysis_models: names(8) }, { analysis_models: names(9) }, "analysis_models: at most 8 models"],
     ["fusion", { analysis_models: ["a"] }, { analysis_models: [] }, "analysis_models: at least 1 model"],
     ["fusion", { max_tool_calls: 16 }, { max_tool_calls: 17 }, "max_tool_calls: must be between 1 and 16"],
-    [
-      "fusion",
-      { tools: Array<object>(8).fill({ type: "x" }) },
-      { tools: Array<object>(9).fill({ type: "x" }) },
-      "tools: at most 8 tools",
-    ],
+    ["fusion", { tools: inner(8) }, { tools: inner(9) }, "tools: at most 8 tools"],
     ["search_models", { max_results: 20 }, { max_results: 21 }, "max_results: must be between 1 and 20"],
     ["tool_search", { max_results: 50 }, { max_results: 51 }, "max_results: must be between 1 and 50"],
     [

@@ -3,6 +3,8 @@ import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
 import { loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { corsFor } from "@sluice/proto/runtime/http1/cors.js";
+import { close, listen } from "@sluice/proto/runtime/http1/server.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -10,10 +12,9 @@ import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
-import { corsFor } from "./http/cors.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
+import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
-import { close, listen } from "./http/server.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { OpenTurns } from "./responses/route.ts";
@@ -45,7 +46,7 @@ const app = createApp({
   openTurns,
   limits,
   compat,
-  cors: corsFor(cors.allow_origins),
+  cors: corsFor(cors.allow_origins, answerHeaders),
   lifecycle,
   observer: new RequestObserver(log, registry),
   admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),

@@ -1,10 +1,11 @@
 /** Environment of inference-svc. */
-import { addresses, commonEnvironment, port, secret } from "@sluice/proto/runtime/config.js";
+import { addresses, commonEnvironment, optionalPort, port, secret } from "@sluice/proto/runtime/config.js";
 import { z } from "zod";
 
 export const environment = z.object({
   ...commonEnvironment,
   SLUICE_INFERENCE_PORT: port(8081),
+  SLUICE_INFERENCE_HTTP_PORT: optionalPort,
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),

@@ -63,6 +63,10 @@ const server = await serveRpc({
   log,
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
+  http1:
+    settings.SLUICE_INFERENCE_HTTP_PORT === undefined
+      ? undefined
+      : { port: settings.SLUICE_INFERENCE_HTTP_PORT, allowOrigins: file.cors.allow_origins },
 });
 await serveProbes(settings.SLUICE_INFERENCE_HEALTH_PORT, lifecycle, registry);
 await access.watch();
@@ -73,4 +77,4 @@ lifecycle.onDrain(() => upstreams.close());
 lifecycle.onDrain(() => access.stop());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
-log.info({ port: server.port, models: file.models.length }, "ready");
+log.info({ port: server.port, http_port: server.http1Port, models: file.models.length }, "ready");

@@ -73,6 +73,8 @@ export class InferenceDoors {
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
     const gone = () => abort.abort(context.signal.reason);
+    // A deadline may have passed before: a signal that is aborted tells nobody any more.
+    if (context.signal.aborted) gone();
     context.signal.addEventListener("abort", gone);
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
     const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };

@@ -8,6 +8,8 @@ export interface Ports {
   /** Of the first replica; replica n takes it + 100 n. */
   readonly inference: number;
   readonly inference_health: number;
+  /** The HTTP/1.1 door; absent when nobody asked for it. */
+  readonly inference_http?: number;
   readonly admin: number;
   readonly admin_health: number;
   /** Absent when the operator brings the database. */
@@ -22,17 +24,25 @@ export function portsOf(settings: Settings): Ports {
     gateway_health: settings.SLUICE_GATEWAY_HEALTH_PORT,
     inference: settings.SLUICE_INFERENCE_PORT,
     inference_health: settings.SLUICE_INFERENCE_HEALTH_PORT,
+    ...(settings.SLUICE_INFERENCE_HTTP_PORT !== undefined && { inference_http: settings.SLUICE_INFERENCE_HTTP_PORT }),
     admin: settings.SLUICE_ADMIN_PORT,
     admin_health: settings.SLUICE_ADMIN_HEALTH_PORT,
     ...(settings.DATABASE_URL === undefined && { postgres: settings.SLUICE_POSTGRES_PORT }),
   };
 }
 
+export interface ReplicaPorts {
+  readonly rpc: number;
+  readonly health: number;
+  readonly http?: number;
+}
+
 /** The ports of each inference process. */
-export function replicasOf({ inference, inference_health }: Ports, count: number): { rpc: number; health: number }[] {
+export function replicasOf({ inference, inference_health, inference_http }: Ports, count: number): ReplicaPorts[] {
   return Array.from({ length: count }, (_, n) => ({
     rpc: inference + n * replicaStep,
     health: inference_health + n * replicaStep,
+    ...(inference_http !== undefined && { http: inference_http + n * replicaStep }),
   }));
 }
 
@@ -59,9 +69,10 @@ function named(ports: Ports, replicas: number): [variable: string, port: number]
     ["SLUICE_GATEWAY_HEALTH_PORT", ports.gateway_health],
     ["SLUICE_ADMIN_HEALTH_PORT", ports.admin_health],
   ];
-  for (const [n, { rpc, health }] of replicasOf(ports, replicas).entries()) {
+  for (const [n, { rpc, health, http }] of replicasOf(ports, replicas).entries()) {
     const note = n === 0 ? "" : ` (replica ${n} takes it + ${n * replicaStep})`;
     list.push([`SLUICE_INFERENCE_PORT${note}`, rpc], [`SLUICE_INFERENCE_HEALTH_PORT${note}`, health]);
+    if (http !== undefined) list.push([`SLUICE_INFERENCE_HTTP_PORT${note}`, http]);
   }
   if (ports.postgres !== undefined) list.push(["SLUICE_POSTGRES_PORT", ports.postgres]);
   return list;

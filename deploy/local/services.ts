@@ -65,7 +65,7 @@ export function inferenceServices(house: House): Service[] {
   const { ports, secrets, settings, environment } = house;
   // Providers are configured by variables of any name, so this service gets all that no other one owns.
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name));
-  return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health }, n) => ({
+  return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health, http }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: script("inference-svc"),
     healthPort: health,
@@ -75,6 +75,7 @@ export function inferenceServices(house: House): Service[] {
       SLUICE_SECRET: secrets.secret,
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
+      ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
       SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
     },
   }));

@@ -9,7 +9,8 @@ import { z } from "zod";
 /** The checkout: this file is deploy/local/dist/settings.js in it. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-const fixedPort = (fallback: number) => z.coerce.number().int().min(1).max(65_535).default(fallback);
+const port = z.coerce.number().int().min(1).max(65_535);
+const fixedPort = (fallback: number) => port.default(fallback);
 
 const key = (kind: KeyKind) =>
   z.string().refine((text) => kindOfKey(text) === kind, {
@@ -19,6 +20,7 @@ const key = (kind: KeyKind) =>
 const schema = z.object({
   SLUICE_PORT: fixedPort(8080),
   SLUICE_INFERENCE_PORT: fixedPort(8081),
+  SLUICE_INFERENCE_HTTP_PORT: port.optional(),
   SLUICE_ADMIN_PORT: fixedPort(8082),
   SLUICE_POSTGRES_PORT: fixedPort(8083),
   SLUICE_GATEWAY_HEALTH_PORT: fixedPort(9080),

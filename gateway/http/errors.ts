@@ -5,6 +5,9 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { hasUnreadBody } from "./body.ts";
 import { serviceMetadataMembers } from "./service-metadata.ts";
 
+/** Headers of ours that an answer may carry, for pages of other origins. */
+export const answerHeaders = ["x-request-id", "x-generation-id", "retry-after", "retry-after-ms", "x-should-retry"];
+
 export interface AnswerIds {
   readonly requestId?: string;
   readonly generationId?: string;

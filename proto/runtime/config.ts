@@ -37,6 +37,9 @@ export function readSettings<Schema extends z.ZodType>(
 /** A TCP port. */
 export const port = (fallback: number) => z.coerce.number().int().min(0).max(65535).default(fallback);
 
+/** A TCP port on which nothing listens unless it is set. */
+export const optionalPort = z.coerce.number().int().min(0).max(65535).optional();
+
 /** Milliseconds. */
 export const milliseconds = (fallback: number) => z.coerce.number().int().min(0).max(3_600_000).default(fallback);
 

@@ -1,17 +1,25 @@
-/** The RPC server on real sockets. */
+/** The RPC server on real sockets, its HTTP/1.1 port included. */
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { sendRaw } from "../support/raw-http.ts";
 
 const log = openLog("test", "silent");
 const lifecycle = new Lifecycle(log);
 let server: RpcServer;
 
 beforeAll(async () => {
-  server = await serveRpc({ port: 0, lifecycle, log, serviceNames: ["known"], routes: () => {} });
+  server = await serveRpc({
+    port: 0,
+    lifecycle,
+    log,
+    serviceNames: ["known"],
+    routes: () => {},
+    http1: { port: 0, allowOrigins: [] },
+  });
   lifecycle.started();
 });
 afterAll(() => server?.drain());
@@ -40,4 +48,16 @@ describe("a host that is none", () => {
     expect(await statusFor(authority)).toBe(400);
     expect(await statusFor("house")).toBe(200);
   });
+
+  test.each(["HTTP/1.1\r\nHost: [", "HTTP/1.1\r\nHost: %", "HTTP/1.1", "HTTP/1.0"])(
+    "is refused over HTTP/1 too: %j",
+    async (rest) => {
+      const post = async (line: string) => {
+        const head = `POST ${check} ${line}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close`;
+        return (await sendRaw(server.http1Port as number, `${head}\r\n\r\n{}`)).status;
+      };
+      expect(await post(rest)).toBe(400);
+      expect(await post("HTTP/1.1\r\nHost: house")).toBe(200);
+    },
+  );
 });

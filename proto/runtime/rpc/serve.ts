@@ -2,13 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import {
-  type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
-  type ServerHttp2Session,
-  createServer,
-} from "node:http2";
+import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
   Health,
@@ -19,6 +13,7 @@ import {
 import { Fault, FaultReason } from "../fault.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
+import { type Http1Options, serveHttp1 } from "./http1.ts";
 import { toConnectError } from "./status.ts";
 
 /** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
@@ -40,23 +35,27 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
+  /** The same calls on a second port. A stream in both directions is refused there, with 505. */
+  readonly http1?: Http1Options | undefined;
 }
 
 export interface RpcServer {
   readonly port: number;
+  readonly http1Port: number | undefined;
   /** No new calls; settles when the last running one has ended. */
   drain(): Promise<void>;
 }
 
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const sessions = new Set<ServerHttp2Session>();
+  const handle = handlerOf(options);
   const server = createServer(
     {
       // One session carries all turns of a gateway: with the 64 KiB default its throughput would be 64 KiB a round trip.
       settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
       ...resetLimits,
     },
-    handlerOf(options),
+    handle,
   );
   server.on("session", (session) => {
     sessions.add(session);
@@ -66,17 +65,19 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   });
   server.on("error", (error) => options.log.error({ err: error }, "rpc server failed"));
   await listen(server, options.port);
+  const http1 = options.http1 && (await serveHttp1(handle, options.http1));
   return {
     port: (server.address() as AddressInfo).port,
-    drain: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const session of sessions) session.close();
-      }),
+    http1Port: http1?.port,
+    drain: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close();
+      await Promise.all([closed, http1?.drain()]);
+    },
   };
 }
 
-type Handler = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+type Handler = ReturnType<typeof connectNodeAdapter>;
 
 function handlerOf({ routes, log, ...options }: RpcServerOptions): Handler {
   const handle = connectNodeAdapter({
@@ -97,7 +98,8 @@ function handlerOf({ routes, log, ...options }: RpcServerOptions): Handler {
       handle(request, response);
     } catch {
       // The adapter makes a URL of the host that the client names. Out of here its throw would end the process.
-      response.writeHead(400).end();
+      response.statusCode = 400;
+      response.end();
     }
   };
 }

@@ -16,15 +16,17 @@ const preflightHeaders = {
   "access-control-max-age": String(maxAgeSeconds),
 };
 
-const exposed = "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry";
-
 /** True when the request was a preflight, and has been answered. Sets headers that the later answer carries, whatever it is. */
 export type Cors = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** @param origins of pages, or `*` for all. Undefined when there are none. */
-export function corsFor(origins: readonly string[]): Cors | undefined {
+/**
+ * @param origins of pages, or `*` for all. Undefined when there are none.
+ * @param exposed headers of an answer that pages may read
+ */
+export function corsFor(origins: readonly string[], exposed: readonly string[]): Cors | undefined {
   if (origins.length === 0) return undefined;
   const all = origins.includes("*");
+  const exposedNames = exposed.join(", ");
   const allowed = new Set(origins.filter((origin) => origin !== "*").map((origin) => new URL(origin).origin));
   return (request, response) => {
     const { origin } = request.headers;
@@ -32,7 +34,7 @@ export function corsFor(origins: readonly string[]): Cors | undefined {
     if (!all) response.setHeader("vary", "origin");
     if (origin === undefined || !(all || allowed.has(origin))) return false;
     response.setHeader("access-control-allow-origin", all ? "*" : origin);
-    response.setHeader("access-control-expose-headers", exposed);
+    response.setHeader("access-control-expose-headers", exposedNames);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
     response.writeHead(204, preflightHeaders).end();
     return true;

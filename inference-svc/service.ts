@@ -72,16 +72,23 @@ export class InferenceDoors {
     const abort = new AbortController();
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
-    const gone = () => abort.abort(context.signal.reason);
-    // A deadline may have passed before: a signal that is aborted tells nobody any more.
-    if (context.signal.aborted) gone();
-    context.signal.addEventListener("abort", gone);
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
     const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };
+    const batches = this.#parts.engine.run(request, requester, abort.signal, () => {});
+    let left = false;
+    const gone = () => {
+      left = true;
+      clearTimeout(timer);
+      abort.abort(context.signal.reason);
+      // The adapter may wait for ever for room on a socket that is closed, and never ask for the next batch: then nothing else ends the turn.
+      void batches.return();
+    };
+    // A deadline may have passed before: a signal that is aborted tells nobody any more.
+    if (context.signal.aborted) abort.abort(context.signal.reason);
+    else context.signal.addEventListener("abort", gone);
     try {
-      for await (const { events } of this.#parts.engine.run(request, requester, abort.signal, () => {})) {
-        yield create(RunTurnResponseSchema, { events });
-      }
+      for await (const { events } of batches) yield create(RunTurnResponseSchema, { events });
+      if (left) throw abort.signal.reason;
     } catch (error) {
       throw abort.signal.reason instanceof Fault ? abort.signal.reason : error;
     } finally {

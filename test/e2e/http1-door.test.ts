@@ -278,13 +278,13 @@ cors: {allow_origins: ["https://app.example"]}
     const words = "word ".repeat(2_000);
     upstream.script([{ chunks: [{ sse: [chatChunk({ content: words })], repeat: 10_000 }] }]);
     const before = { asked: upstream.requests.length, bytes: upstream.bytesWritten };
-    const sockets = Array.from({ length: 3 }, () => connect(Number(new URL(door).port), "127.0.0.1"));
+    const sockets = Array.from({ length: 8 }, () => connect(Number(new URL(door).port), "127.0.0.1"));
     for (const socket of sockets) socket.on("error", () => {}).write(rawTurn());
-    await eventually(() => upstream.requests.length === before.asked + 3);
+    await eventually(() => upstream.requests.length === before.asked + 8);
     const written = () => upstream.bytesWritten - before.bytes;
     for (let last = -1; last !== written(); await new Promise((resolve) => setTimeout(resolve, 250))) last = written();
-    // 3 x 100 MB were offered; sockets and windows take some MB each.
-    expect(written()).toBeLessThan(3 * 30_000_000);
+    // 8 x 100 MB were offered; sockets and windows take some MB each.
+    expect(written()).toBeLessThan(8 * 30_000_000);
     upstream.script([chatStream("still ", "here")]);
     expect((await eventsOf("Connect", stream)).at(-1)?.event.case).toBe("end");
     for (const socket of sockets) socket.destroy();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { type Socket, connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type House, startHouse } from "../support/house.ts";
@@ -148,6 +149,30 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
       body: JSON.stringify({ model: "acme/large-2", input: "x", stream: true }),
     });
     expect(await served.text()).toContain("response.completed");
+  });
+
+  test("while it reads nothing of a call of its own to inference-svc", async () => {
+    const words = "word ".repeat(2_000);
+    upstream.script([{ chunks: [{ sse: [chatChunk({ content: words })], repeat: 1_000 }] }]);
+    const json = JSON.stringify({ model: "acme/large-2", inputJson: btoa('"x"'), stream: true });
+    const message = Buffer.concat([Buffer.alloc(5), Buffer.from(json)]);
+    message.writeUInt32BE(json.length, 1);
+    const before = upstream.requests.length;
+    const sessions = Array.from({ length: 10 }, () => connectHttp2(`http://127.0.0.1:${house.ports.inference}`));
+    for (const session of sessions) {
+      const call = session.request({
+        ":method": "POST",
+        ":path": "/sluice.inference.v1.InferenceService/RunTurn",
+        "content-type": "application/connect+json",
+        authorization: `Bearer ${house.apiKey}`,
+      });
+      call.on("error", () => {}).end(message);
+    }
+    await askedTimes(before + 10);
+    const written = () => upstream.bytesWritten;
+    for (let last = -1; last !== written(); await delay(250)) last = written();
+    for (const session of sessions) session.destroy();
+    await untilNothingIsOpen();
   });
 
   test("when it is the gateway that dies", async () => {

@@ -71,7 +71,7 @@ class Sequence {
     const type = item["type"] as string;
     if (type === "message") message(item);
     else if (type === "reasoning") item["summary"] ??= [];
-    else if (type === "item_reference") return this.#reference(item, index, before);
+    else if (type === "item_reference") this.#reference(item, index, before);
     else if (calls.has(type)) this.#called(type, item);
     else if (callOf.has(type)) this.#answered(type, item, index);
     else if (type === "configuration_update" && before.at(-1)?.type === type) {
@@ -99,9 +99,9 @@ class Sequence {
     withDetail(item["output"]);
   }
 
-  #reference(item: JsonObject, index: number, before: readonly InputItem[]): InputItem {
+  #reference(item: JsonObject, index: number, before: readonly InputItem[]): void {
     this.#references ??= new References(this.#problems);
-    return this.#references.resolve(item, index, before);
+    this.#references.check(item, index, before);
   }
 }
 

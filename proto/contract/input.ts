@@ -151,7 +151,7 @@ const others: Readonly<Record<string, Shape>> = {
   ),
   item_reference: itemOf(
     "item_reference",
-    "An item again that comes before in the same input: nothing is stored.",
+    "Names an item that comes before in the same input, and adds nothing to it: nothing is stored.",
     { id: string({ min: 1 }) },
     ["id"],
   ),

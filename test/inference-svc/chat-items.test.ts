@@ -4,8 +4,7 @@ import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import { inputItem } from "@sluice/proto/contract/input.js";
 import { chatRefused, chatTold, otherChat, vendorChat } from "./chat-telling.js";
 
-/** A reference is its item before a dialect sees it. */
-const itemKinds = [...inputItem.kinds.keys()].filter((type) => type !== "item_reference");
+const itemKinds = [...inputItem.kinds.keys()];
 
 const user: InputItem = { type: "message", role: "user", content: "u" };
 const asked = { role: "user", content: "u" };
@@ -207,6 +206,14 @@ const rows: Readonly<Record<string, Row>> = {
     ],
   },
   configuration_update: { items: [{ type: "configuration_update", reasoning: { effort: "low" } }] },
+  item_reference: {
+    items: [
+      { type: "function_call", id: "fc", call_id: "c", name: "f", arguments: "{}" },
+      { type: "item_reference", id: "fc" },
+      { type: "function_call_output", call_id: "c", output: "o" },
+    ],
+    sent: [called("c", "f", {}), answered("c", "o")],
+  },
 };
 
 describe("items", () => {

@@ -363,6 +363,14 @@ describe("input items", () => {
     expect(said({ input: [item] }, target)).toMatchObject({ body: { input: [item] }, losses: [] });
   });
 
+  test("what a reference names is sent once", () => {
+    const call: InputItem = { type: "function_call", id: "fc", call_id: "c", name: "f", arguments: "{}" };
+    const output: InputItem = { type: "function_call_output", call_id: "c", output: "o" };
+    const input = [call, { type: "item_reference", id: "fc" }, output];
+    expect(said({ input }).losses).toEqual([]);
+    expect(bodyOf({ input })["input"]).toEqual([call, output]);
+  });
+
   test("which model said a message stays in the house", () => {
     const message = { type: "message", id: "m", role: "assistant", content: "t" };
     expect(said({ input: [{ ...message, model: "acme/large-2" }] })).toMatchObject({ losses: [] });

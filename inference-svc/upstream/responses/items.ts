@@ -9,6 +9,8 @@ import { isVendor } from "./vendor.ts";
 export function inputItems(request: TurnRequest, target: Target, lose: Lose): readonly JsonObject[] {
   const vendor = isVendor(target);
   return request.input.flatMap((item, index): readonly JsonObject[] => {
+    // What it names stands before it, and two items of one id are refused.
+    if (item.type === "item_reference") return [];
     if (item.type === "reasoning") return reasoning(item, `input.${index}`, target, lose);
     if (item.type.includes(":")) return ofServerTool(item, `input.${index}`, request, target, lose);
     const sent = item.type === "message" && item.model !== undefined ? withoutModel(item) : item;

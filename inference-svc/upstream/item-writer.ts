@@ -15,9 +15,9 @@ const statusOptional: ReadonlySet<string> = new Set([
   "compaction",
 ]);
 
-/** How an item of a kind stands that began and says nothing of it. */
+/** However its provider announces an item, as completed for one: clients are told that it begins. */
 const begun = (item: OutputItem): JsonObject =>
-  item.status === undefined && !statusOptional.has(item.type) ? { status: "in_progress" } : {};
+  item.status !== undefined || !statusOptional.has(item.type) ? { status: "in_progress" } : {};
 
 /** @param status where the provider said none, of an item that was begun with one */
 function ended(start: OutputItem, final: JsonObject, status: ItemStatus): JsonObject {

@@ -274,6 +274,23 @@ describe("tool calls", () => {
     expect(masked(items)).toEqual([call("f", '{"x":1}'), call("g", '{"y":2}')]);
   });
 
+  test("of interleaved ones that a limit cuts, those that are whole are whole, but for the last", () => {
+    const answer = (last: string) =>
+      read([
+        chatChunk(toolCall(0, "a", "f", '{"x":')),
+        chatChunk(toolCall(1, "b", "g", '{"y":')),
+        chatChunk(toolCall(0, undefined, undefined, "1}")),
+        chatChunk(toolCall(1, undefined, undefined, last)),
+        chatChunk({}, "length"),
+      ]).items.map((item) => [item.arguments, item.status]);
+    for (const last of ["2", "2}"]) {
+      expect(answer(last)).toEqual([
+        ['{"x":1}', "completed"],
+        [`{"y":${last}`, "incomplete"],
+      ]);
+    }
+  });
+
   test("whole ones that are all numbered 0, as some servers do", () => {
     const { items } = read([
       chatChunk(toolCall(0, "a", "f", "{}")),

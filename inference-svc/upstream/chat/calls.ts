@@ -92,8 +92,13 @@ export function chatCalls(output: Output, tools: ChatTools) {
     call.ended = true;
   }
 
+  /** A limit cuts the last call, and those that are not whole; it must not matter in which order the pieces came. */
   function end(status: ItemStatus): void {
-    for (const call of calls) if (!call.ended && (call.writer || status === "completed")) finish(call, status);
+    const last = calls.at(-1);
+    for (const call of calls) {
+      if (call.ended || (!call.writer && status === "incomplete")) continue;
+      finish(call, call !== last && call.writer && isWhole(call) ? "completed" : status);
+    }
   }
 
   return { delta, endWhole, end };

@@ -1,5 +1,5 @@
 /** One log line and one count a request. What a client can invent is logged, never a metric label. */
-import type { Logger } from "@sluice/proto/runtime/log.js";
+import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
 
 export interface RequestNote {
@@ -19,14 +19,14 @@ export interface RequestNote {
 }
 
 export class RequestObserver {
-  readonly #log: Logger;
+  readonly #lines: LineLog;
   readonly #requests: Counter<"route" | "status">;
   readonly #seconds: Histogram<"route">;
   readonly #counts = new Map<string, Counter.Internal>();
   readonly #times = new Map<string, Histogram.Internal<"route">>();
 
   constructor(log: Logger, registry: Registry) {
-    this.#log = log;
+    this.#lines = lineLog(log, "request");
     const registers = [registry];
     this.#requests = new Counter({
       name: "sluice_http_requests_total",
@@ -46,17 +46,12 @@ export class RequestObserver {
   note(note: RequestNote): void {
     this.#count(note.route, note.status).inc();
     this.#time(note.route).observe(note.ms / 1000);
-    const line = {
-      request_id: note.requestId,
-      client_request_id: note.clientRequestId,
-      method: note.method,
-      route: note.route,
-      status: note.status,
-      ms: Math.round(note.ms * 10) / 10,
-      error_type: note.errorType,
-    };
-    if (note.status === 500) this.#log.error({ ...line, err: note.cause }, "request");
-    else this.#log.info(line, "request");
+    const members =
+      `,"request_id":"${note.requestId}"${member("client_request_id", note.clientRequestId)}` +
+      `,"method":"${note.method}","route":"${note.route}","status":${note.status}` +
+      `,"ms":${Math.round(note.ms * 10) / 10}${member("error_type", note.errorType)}`;
+    if (note.status === 500) this.#lines.error(members, note.cause);
+    else this.#lines.info(members);
   }
 
   /** Bound once: to find a child by its labels costs more than to count. Routes and statuses are few. */

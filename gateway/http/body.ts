@@ -37,6 +37,8 @@ export async function readBody(
   if (request.destroyed) throw cutShort();
   awaited.get(request)?.();
   awaited.delete(request);
+  // A small body comes with its headers: then there is nothing to wait for.
+  if (request.complete) return bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes);
   return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -58,6 +60,11 @@ export async function readBody(
     // A reset is reported by "close" as well; without a listener it would be an uncaught error.
     request.on("error", () => {});
   });
+}
+
+function bounded(body: Buffer, limitBytes: number): Buffer {
+  if (body.length > limitBytes) throw tooLarge(limitBytes);
+  return body;
 }
 
 function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {

@@ -8,6 +8,8 @@ import type { Role } from "./roles/role.ts";
 export interface Pace {
   readonly rounds: number;
   readonly warmUpMs: number;
+  /** Requests, or events of streams, that go before the first window: a process is compiled anew until it has served some ten thousand. */
+  readonly warmUpUnits: number;
   readonly windowMs: number;
   /** performance.now() after which nothing is measured again. */
   readonly repeatUntilMs: number;

@@ -34,8 +34,8 @@ export function readOptions(args: readonly string[]): Options {
     selected: new Set(names as readonly ScenarioId[]),
     quick: values.quick,
     pace: values.quick
-      ? { rounds: 2, warmUpMs: 1_000, windowMs: 1_000, repeatUntilMs: 0 }
-      : { rounds: 5, warmUpMs: 4_000, windowMs: 3_000, repeatUntilMs },
+      ? { rounds: 2, warmUpMs: 1_000, warmUpUnits: 0, windowMs: 1_000, repeatUntilMs: 0 }
+      : { rounds: 5, warmUpMs: 4_000, warmUpUnits: 12_000, windowMs: 3_000, repeatUntilMs },
   };
 }
 

@@ -8,14 +8,14 @@ const columns = ["measure", "house", "pipe", "ratio", "gate", "verdict"] as cons
 
 const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
-export function report(findings: readonly Finding[], { rounds, warmUpMs, windowMs }: Pace): string {
+export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpUnits, windowMs }: Pace): string {
   const placement = pinning
     ? "pipe and house on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
   return [
     `Sluice bench, ${new Date().toISOString().slice(0, 10)}: Node ${process.versions.node}, ${cpus().length} x ${processorModel()}, ${placement}.`,
     "",
-    `Cost is processor time of gateway + inference-svc per unit, against a pipe of plain node:http in the same run: ${warmUpMs / 1000} s of warm-up each, ` +
+    `Cost is processor time of gateway + inference-svc per unit, against a pipe of plain node:http in the same run: warm-up of ${warmUpUnits} units and ${warmUpMs / 1000} s each, ` +
       `then ${rounds} rounds of ${windowMs / 1000} s each in turn. Ratios are those of single rounds. ` +
       `limits.streams_per_key is raised to ${streamsPerKey}; everything else is as a house starts.`,
     "",

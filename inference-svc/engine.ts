@@ -1,16 +1,17 @@
 /** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Access } from "@sluice/proto/runtime/access.js";
+import type { Access, Resolved } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
-import type { Logger } from "@sluice/proto/runtime/log.js";
+import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { serviceMetadata } from "./routing/service-metadata.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import { type Scope, Trace } from "./turn/scope.ts";
+import type { TurnSignal } from "./turn/signal.ts";
 import type { Outcome, Turn } from "./turn/turn.ts";
-import { type WireBatch, toWire } from "./wire.ts";
+import { type TurnSink, toWire } from "./wire.ts";
 
 /** For whom a turn is run. */
 export interface Requester {
@@ -32,12 +33,14 @@ export interface EngineParts {
 
 export class Engine {
   readonly #parts: EngineParts;
-  readonly #turns: Counter;
+  readonly #lines: LineLog;
+  readonly #turns: Counter<"outcome">;
   readonly #seconds: Histogram;
   #open = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#lines = lineLog(parts.log, "turn");
     const registers = [parts.registry];
     this.#turns = new Counter({
       name: "sluice_turns_total",
@@ -55,30 +58,29 @@ export class Engine {
   }
 
   /**
-   * One turn as batches for the wire; the last one carries the end. Stops its upstream when the signal aborts.
-   * @param accepted called once the turn is admitted and an upstream may be asked
+   * One turn, as batches for the wire. Settles at its end, or once the signal aborts, which stops its upstream.
    * @throws Fault, with service_metadata when it was asked for
    */
-  async *run(
-    request: RunTurnRequest,
-    requester: Requester,
-    signal: AbortSignal,
-    accepted: () => void,
-  ): AsyncGenerator<WireBatch, void, undefined> {
+  async run(request: RunTurnRequest, requester: Requester, signal: TurnSignal, sink: TurnSink): Promise<void> {
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
     let failure: Fault | undefined;
     this.#open++;
     try {
       const turnRequest = this.#parts.parse(request, requester.keyHash);
-      const scope = await this.#admit(requester, signal);
+      const resolved = this.#parts.access.resolve(requester.keyHash, requester.policyGeneration);
+      // Nearly always known: then nobody waits for it.
+      const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, signal);
       trace = scope.trace;
-      accepted();
+      sink.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
       for await (const batch of await this.#parts.turn(turnRequest, scope)) {
         const last = batch.at(-1);
         if (last?.type === "end") outcome = last.outcome;
-        yield toWire(batch, metadata);
+        const room = sink.take(toWire(batch, metadata), last?.type === "end");
+        if (room) await room;
+        if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
+        if (signal.aborted) return;
       }
       if (!outcome) throw new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
     } catch (error) {
@@ -94,17 +96,6 @@ export class Engine {
       const cancelled = signal.aborted && !(signal.reason instanceof Fault);
       this.#account(request, requester, { trace, outcome, failure, cancelled });
     }
-  }
-
-  async #admit({ keyHash, requestId, policyGeneration }: Requester, signal: AbortSignal): Promise<Scope> {
-    const { caller, generation } = await this.#parts.access.resolve(keyHash, policyGeneration);
-    if (!caller) throw invalidKey();
-    if (caller.kind !== KeyKind.INFERENCE) {
-      throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
-        origin: FaultOrigin.CLIENT,
-      });
-    }
-    return { signal, caller, requestId, trace: new Trace(generation) };
   }
 
   #metadata(request: RunTurnRequest, trace: Trace): Uint8Array {
@@ -125,20 +116,23 @@ export class Engine {
     this.#turns.inc({ outcome: result });
     if (trace) this.#seconds.observe(ms / 1000);
     const unexpected = failure?.reason === FaultReason.INTERNAL && !end.cancelled;
-    const line = {
-      request_id: requester.requestId,
-      key_hash: requester.keyHash,
-      model: request.model,
-      stream: request.stream,
-      outcome: result,
-      ms,
-      attempts: trace?.attempts,
-      usage: outcome?.usage,
-      policy_generation: trace ? Number(trace.policyGeneration) : undefined,
-      ...(failure && !end.cancelled && { status: failure.status }),
-      ...(unexpected && { err: failure.cause }),
-    };
-    if (unexpected) this.#parts.log.error(line, "turn");
-    else this.#parts.log.info(line, "turn");
+    const members =
+      `${member("request_id", requester.requestId)},"key_hash":"${requester.keyHash}"` +
+      `${member("model", request.model)},"stream":${request.stream},"outcome":"${result}","ms":${ms}` +
+      `${member("attempts", trace?.attempts)}${member("usage", outcome?.usage)}` +
+      (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +
+      (failure && !end.cancelled ? `,"status":${failure.status}` : "");
+    if (unexpected) this.#lines.error(members, failure.cause);
+    else this.#lines.info(members);
   }
+}
+
+function admit({ caller, generation }: Resolved, { requestId }: Requester, signal: TurnSignal): Scope {
+  if (!caller) throw invalidKey();
+  if (caller.kind !== KeyKind.INFERENCE) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  return { signal, caller, requestId, trace: new Trace(generation) };
 }

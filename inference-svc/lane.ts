@@ -16,16 +16,17 @@ import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
-import { type WireBatch, faultCost } from "./wire.ts";
+import { TurnAbort, type TurnSignal } from "./turn/signal.ts";
+import { type TurnSink, type WireBatch, faultCost } from "./wire.ts";
 
 /** Runs one opened turn to its end; `turn` takes what becomes known. Must not throw. */
 export type Runner = (open: Open, turn: LaneTurn) => Promise<void>;
 
 /** A turn as the engine sees it. */
-export class LaneTurn {
+export class LaneTurn implements TurnSink {
   readonly #lane: ServerLane;
   readonly #id: number;
-  readonly #abort = new AbortController();
+  readonly #abort = new TurnAbort();
   #credit: number;
   #batch: { events: WireEvent[]; cost: number } | undefined;
   #generation = -1;
@@ -38,18 +39,27 @@ export class LaneTurn {
   }
 
   /** Aborted by a cancel, and when the session is lost. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
+  get signal(): TurnSignal {
+    return this.#abort;
   }
 
-  /** The turn was admitted: from here on the client must not repeat it elsewhere. */
-  accept(): void {
+  /** From here on the client must not repeat the turn elsewhere. */
+  accepted(): void {
     this.#push({ case: "batch", value: { $typeName: "sluice.inference.v1.Batch", events: [], cost: 0 } }, 8, false);
   }
 
-  /** Sends a batch; it joins the turn's last frame when that is still here. */
-  send(batch: WireBatch, last: boolean): void {
+  /** Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit. */
+  take(batch: WireBatch, last: boolean): Promise<void> | undefined {
     this.#credit -= batch.cost;
+    this.#send(batch, last);
+    if (this.#credit > 0 || this.signal.aborted) return undefined;
+    return new Promise((resolve) => {
+      this.#resume = resolve;
+    });
+  }
+
+  /** A batch joins the turn's last frame when that is still here. */
+  #send(batch: WireBatch, last: boolean): void {
     const outbox = this.#lane.outbox;
     if (!last && this.#batch && this.#generation === outbox.generation && outbox.grow(batch.cost)) {
       for (const event of batch.events) this.#batch.events.push(event);
@@ -60,14 +70,6 @@ export class LaneTurn {
     this.#push({ case: "batch", value }, batch.cost, last);
     this.#batch = last ? undefined : value;
     this.#generation = outbox.generation;
-  }
-
-  /** Settles when the client is ready for more; at once while there is credit. Settles too when the turn is cancelled. */
-  ready(): Promise<void> | undefined {
-    if (this.#credit > 0 || this.signal.aborted) return undefined;
-    return new Promise((resolve) => {
-      this.#resume = resolve;
-    });
   }
 
   fail(fault: FaultMessage): void {

@@ -22,6 +22,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import type { Engine } from "./engine.ts";
+import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
 import type { Catalog } from "./routing/catalog.ts";
 
@@ -74,27 +75,32 @@ export class InferenceDoors {
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
     const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };
-    const batches = this.#parts.engine.run(request, requester, abort.signal, () => {});
+    const handover = new Handover();
     let left = false;
     const gone = () => {
       left = true;
       clearTimeout(timer);
       abort.abort(context.signal.reason);
       // The adapter may wait for ever for room on a socket that is closed, and never ask for the next batch: then nothing else ends the turn.
-      void batches.return();
+      handover.end();
     };
     // A deadline may have passed before: a signal that is aborted tells nobody any more.
     if (context.signal.aborted) abort.abort(context.signal.reason);
     else context.signal.addEventListener("abort", gone);
+    const run = this.#parts.engine.run(request, requester, abort.signal, handover);
+    // Awaited below, when what it gave has been passed on.
+    run.catch(() => {}).finally(() => handover.end());
     try {
-      for await (const { events } of batches) yield create(RunTurnResponseSchema, { events });
+      for await (const { events } of handover) yield create(RunTurnResponseSchema, { events });
       if (left) throw abort.signal.reason;
+      await run;
     } catch (error) {
       throw abort.signal.reason instanceof Fault ? abort.signal.reason : error;
     } finally {
       clearTimeout(timer);
       context.signal.removeEventListener("abort", gone);
       abort.abort(over);
+      handover.end();
     }
   }
 
@@ -151,12 +157,7 @@ export class InferenceDoors {
     }, limitMs);
     try {
       const requester = { keyHash, requestId, policyGeneration };
-      for await (const batch of this.#parts.engine.run(request, requester, turn.signal, () => turn.accept())) {
-        turn.send(batch, batch.events.at(-1)?.event.case === "end");
-        const ready = turn.ready();
-        if (ready) await ready;
-        if (turn.signal.aborted) return;
-      }
+      await this.#parts.engine.run(request, requester, turn.signal, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
       // A turn that came to its end has nothing left that hangs on its signal.

@@ -15,6 +15,14 @@ export interface WireBatch {
   readonly cost: number;
 }
 
+/** Takes what a turn says. */
+export interface TurnSink {
+  /** The turn is admitted, and an upstream may be asked. */
+  accepted(): void;
+  /** The next batch; the last one carries the end. Settles when there is room for more; undefined: there is. */
+  take(batch: WireBatch, last: boolean): Promise<void> | undefined;
+}
+
 /** @param serviceMetadata the JSON that the end of the turn carries; called only when an end is among the events */
 export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): WireBatch {
   let cost = 0;

@@ -41,6 +41,18 @@ export async function collected(model: string, batches: AsyncIterable<Batch>): P
   return once(events);
 }
 
-async function* once(batch: Batch): AsyncIterable<Batch> {
-  yield batch;
+/** By hand for the same reason. */
+function once(batch: Batch): AsyncIterable<Batch> {
+  return {
+    [Symbol.asyncIterator]() {
+      let given = false;
+      return {
+        next() {
+          if (given) return Promise.resolve({ value: undefined, done: true });
+          given = true;
+          return Promise.resolve({ value: batch, done: false });
+        },
+      };
+    },
+  };
 }

@@ -1,9 +1,10 @@
 /** What a request brings along unchanged through every layer and attempt. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { TurnSignal } from "./signal.ts";
 
 export interface Scope {
   /** Aborted when the turn is cut short: by the client, a deadline, or a failure. Sockets hang on it. */
-  readonly signal: AbortSignal;
+  readonly signal: TurnSignal;
   /** The key with its policy. */
   readonly caller: Caller;
   readonly requestId: string;

@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Dispatcher } from "undici";
 import { abortFault } from "../turn/abort.ts";
+import type { TurnSignal } from "../turn/signal.ts";
 import type { Batch, TurnEvent } from "../turn/turn.ts";
 import { type Answer, type AnswerHead, openAnswer } from "./answer.ts";
 import type { Translator } from "./dialect.ts";
@@ -24,7 +25,7 @@ const lingerMs = 1_000;
 export interface Call {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
-  readonly signal: AbortSignal;
+  readonly signal: TurnSignal;
   /** Whether deltas are wanted; otherwise nothing is given out before the whole answer is in hand. */
   readonly stream: boolean;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
@@ -44,6 +45,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #readBytes = 0;
   #phase: Phase = "headers";
   #timer: NodeJS.Timeout | undefined;
+  /** performance.now() at which the phase has lasted too long. */
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** When the timer fires: it may be earlier than what is due, and then looks again. */
+  #firesMs = Number.POSITIVE_INFINITY;
   #flushing = false;
   #paused = false;
   /** The answer was read, or failed: what still comes is ignored. */
@@ -65,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** @param over called once, as soon as the connection can carry another request, or must be closed */
   start(connection: Dispatcher, over: (reusable: boolean) => void): Promise<AsyncIterable<Batch>> {
     this.#over = over;
-    this.#call.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#call.signal.addEventListener("abort", this.#onAbort);
     connection.dispatch(this.#call.options, this);
     return this.#queue.opened;
   }
@@ -100,7 +105,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.#release(true);
     if (!this.#closed) this.#step(() => this.#answer?.end());
-    clearTimeout(this.#timer);
+    this.#stopTimer();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -111,7 +116,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       });
     }
     this.#release(false);
-    clearTimeout(this.#timer);
+    this.#stopTimer();
   }
 
   #release(reusable: boolean): void {
@@ -135,20 +140,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#translator.done) this.#complete();
     if (this.#flushing) return;
     this.#flushing = true;
-    // undici calls once a chunk; the microtask runs after the last chunk of the read.
-    queueMicrotask(() => this.#flush());
+    // undici calls once a chunk; the next tick comes after the last chunk of the read.
+    process.nextTick(this.#flush);
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushing = false;
     this.#queue.flush();
     if (this.#closed || this.#paused || this.#queue.unreadBytes <= unreadLimitBytes) return;
     // What was read is the beginning of one event: nothing can be taken before its end, so that nobody would resume.
     if (!this.#queue.waits) return;
     this.#paused = true;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#controller?.pause();
-  }
+  };
 
   #resume(): void {
     if (!this.#paused || this.#closed) return;
@@ -166,14 +171,34 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#translator.done) return;
     if (this.#translator.finished) {
       if (this.#phase !== "figures") this.#enter("figures");
-    } else if (this.#phase === "event") this.#timer?.refresh();
-    else if (this.#queue.committed) this.#enter("event");
+    } else if (this.#phase === "event" || this.#queue.committed) this.#enter("event");
   }
 
+  /** Begins the phase, or begins it again: once an event, so a timer that fires early enough is left as it is. */
   #enter(phase: Phase): void {
-    clearTimeout(this.#timer);
     this.#phase = phase;
-    this.#timer = setTimeout(() => this.#expire(), this.#limitMs());
+    this.#dueMs = performance.now() + this.#limitMs();
+    if (this.#dueMs < this.#firesMs) this.#arm();
+  }
+
+  /** Never later than an event that comes next would need it: so one timer serves a quick answer from its beginning to its end. */
+  #arm(): void {
+    clearTimeout(this.#timer);
+    const now = performance.now();
+    const waitMs = Math.ceil(Math.min(this.#dueMs - now, this.#call.timeouts.idle_ms));
+    this.#firesMs = now + waitMs;
+    this.#timer = setTimeout(this.#look, waitMs);
+  }
+
+  readonly #look = (): void => {
+    this.#firesMs = Number.POSITIVE_INFINITY;
+    if (performance.now() < this.#dueMs) this.#arm();
+    else this.#expire();
+  };
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#firesMs = Number.POSITIVE_INFINITY;
   }
 
   #limitMs(): number {
@@ -203,13 +228,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#closed = true;
     this.#call.signal.removeEventListener("abort", this.#onAbort);
     this.#queue.end();
-    this.#enter("close");
+    if (this.#over) this.#enter("close");
   }
 
   #fail(fault: Fault): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#stopTimer();
     this.#call.signal.removeEventListener("abort", this.#onAbort);
     this.#queue.fail(fault);
     this.#release(false);

@@ -119,8 +119,8 @@ describe("lane", () => {
     const listener = new Listener();
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
-    wire.turns[0]?.send({ events: [delta("a")], cost: 20 }, false);
-    wire.turns[0]?.send({ events: [delta("b")], cost: 20 }, true);
+    void wire.turns[0]?.take({ events: [delta("a")], cost: 20 }, false);
+    void wire.turns[0]?.take({ events: [delta("b")], cost: 20 }, true);
     await until(() => listener.over !== undefined);
     expect(listener).toMatchObject({ text: "ab", over: "ended" });
     expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
@@ -133,7 +133,7 @@ describe("lane", () => {
     });
     wire.lane.open(open(), listener);
     await until(() => wire.turns.length === 1);
-    for (let i = 0; i < 5; i++) wire.turns[0]?.send({ events: [delta("x")], cost: 20 }, false);
+    for (let i = 0; i < 5; i++) void wire.turns[0]?.take({ events: [delta("x")], cost: 20 }, false);
     await until(() => seen.length > 0);
     expect(seen).toEqual([5]);
   });
@@ -144,7 +144,7 @@ describe("lane", () => {
     await until(() => wire.turns.length === 1);
     control.cancel();
     await until(() => wire.turns[0]?.signal.aborted === true);
-    wire.turns[0]?.send({ events: [delta("late")], cost: 20 }, true);
+    void wire.turns[0]?.take({ events: [delta("late")], cost: 20 }, true);
     await tick();
     await tick();
     expect(listener).toMatchObject({ text: "", over: undefined });
@@ -161,8 +161,7 @@ describe("lane", () => {
     const cost = turnCredit / 8;
     const pump = async (turn: LaneTurn, batches: number) => {
       for (let i = 0; i < batches; i++) {
-        turn.send({ events: [delta("x")], cost }, i === batches - 1);
-        await turn.ready();
+        await turn.take({ events: [delta("x")], cost }, i === batches - 1);
       }
     };
     void pump(wire.turns[0] as LaneTurn, 20);
@@ -179,7 +178,7 @@ describe("lane", () => {
     const waiting = new Listener();
     wire.lane.open(open(), accepted);
     await until(() => wire.turns.length === 1);
-    wire.turns[0]?.accept();
+    wire.turns[0]?.accepted();
     await tick();
     await tick();
     wire.lane.open(open(), waiting);
@@ -196,7 +195,7 @@ describe("lane", () => {
     await until(() => wire.turns.length === 1);
     wire.server?.drain();
     await until(() => !wire.lane.ready);
-    wire.turns[0]?.send({ events: [delta("a")], cost: 20 }, true);
+    void wire.turns[0]?.take({ events: [delta("a")], cost: 20 }, true);
     await until(() => listener.over !== undefined);
     expect(listener.over).toBe("ended");
     await until(() => wire.sessions === 2 && wire.lane.ready);
@@ -205,7 +204,7 @@ describe("lane", () => {
   test("a handler that throws fails its own turn only", async () => {
     const broken = new Wire(async (turn) => {
       if (broken.turns.length === 1) throw new Error("secret detail");
-      turn.send({ events: [delta("ok")], cost: 20 }, true);
+      void turn.take({ events: [delta("ok")], cost: 20 }, true);
     });
     await until(() => broken.lane.ready);
     const first = new Listener();
@@ -231,12 +230,15 @@ describe("lane", () => {
         const controls = [0, 1, 2].map(() => pair.lane.open(open(), new Listener()));
         await until(() => pair.turns.length === 3);
         const sent = [0, 0, 0];
+        const waiting = new Set<LaneTurn>();
         for (const next of steps) {
           const turn = pair.turns[next.turn] as LaneTurn;
           if (next.do === "send") {
             // An engine sends only while it has credit; that is the rule that bounds memory.
-            if (turn.ready() !== undefined || turn.signal.aborted) continue;
-            turn.send({ events: [delta("x")], cost: next.cost }, false);
+            if (waiting.has(turn) || turn.signal.aborted) continue;
+            const room = turn.take({ events: [delta("x")], cost: next.cost }, false);
+            if (room) waiting.add(turn);
+            void room?.then(() => waiting.delete(turn));
             sent[next.turn] = (sent[next.turn] ?? 0) + next.cost;
             const inFlight = (sent[next.turn] ?? 0) - (pair.granted.get(next.turn + 1) ?? 0);
             expect(inFlight).toBeLessThanOrEqual(turnCredit + next.cost);

@@ -1,7 +1,7 @@
 /** The built-in model: answers without a provider, the same to the same, and says what it is. For trying out, and for tests. */
-import { setTimeout as wait } from "node:timers/promises";
-import { abortFault, throwIfAborted } from "../../turn/abort.ts";
+import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
 import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Loss } from "../../turn/scope.ts";
 import type { Refusal } from "../dialect.ts";
@@ -41,7 +41,7 @@ const unread = (request: TurnRequest): readonly Loss[] =>
     ),
   );
 
-async function* speak(request: TurnRequest, signal: AbortSignal): AsyncIterable<Batch> {
+async function* speak(request: TurnRequest, signal: TurnSignal): AsyncIterable<Batch> {
   let batch: TurnEvent[] = [];
   const output = new Output((event) => batch.push(event));
   const budget = request.maxOutputTokens ?? Number.POSITIVE_INFINITY;
@@ -80,12 +80,17 @@ const tokensOf = (line: Line): number => line.words.length + (line.kind === "rea
 const outcomeOf = (cut: boolean): Pick<Outcome, "status" | "reason"> =>
   cut ? { status: "incomplete", reason: "max_output_tokens" } : { status: "completed" };
 
-async function pause(signal: AbortSignal): Promise<void> {
-  try {
-    await wait(wordMs, undefined, { signal });
-  } catch {
-    throw abortFault(signal);
-  }
+async function pause(signal: TurnSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", go);
+      resolve();
+    };
+    const timer = setTimeout(go, wordMs);
+    signal.addEventListener("abort", go);
+  });
+  throwIfAborted(signal);
 }
 
 interface LineWriter {

@@ -99,8 +99,14 @@ export function gatewayService(house: House): Service {
   };
 }
 
+/**
+ * Young objects get the room from the start that V8 would grow to only under pressure. With less, what a request makes is often still in use
+ * when memory is looked through, copied, and taken for old: a tenth of the processor time of a small request.
+ */
+const nodeFlags = ["--enable-source-maps", "--min-semi-space-size=16"];
+
 export async function startService(service: Service, log: string, drainLimitMs: number): Promise<Running> {
-  const { pid, exited, child } = await spawnChild(process.execPath, ["--enable-source-maps", service.script], {
+  const { pid, exited, child } = await spawnChild(process.execPath, [...nodeFlags, service.script], {
     log,
     environment: service.environment,
     whenOrphaned: "KILL", // it holds ports, and everything it has acknowledged is in the database

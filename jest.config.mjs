@@ -7,5 +7,6 @@ export default {
   globalTeardown: "<rootDir>/support/teardown.js",
   reporters: ["<rootDir>/support/reporter.js"],
   maxWorkers: 2,
-  testTimeout: 30_000,
+  // A bound for what hangs and no claim about speed: the machine may be ten times slower than the one at hand.
+  testTimeout: 120_000,
 };

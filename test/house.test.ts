@@ -145,5 +145,5 @@ describe("sources", () => {
 
   test("pass the linter", async () => {
     expect(await complaints("oxlint", ["--type-aware", "--deny-warnings"])).toBe("");
-  }, 60_000);
+  }, 300_000);
 });

@@ -23,6 +23,7 @@ import {
   openHouse,
   resolveKey,
   serviceToken,
+  timeoutMs,
   unassign,
 } from "./house.ts";
 
@@ -41,7 +42,7 @@ const update = (metadata: Metadata) =>
     EndUserService.method.updateEndUser,
     create(UpdateEndUserRequestSchema, { user: "known", isActive: true }),
     metadata,
-    5_000,
+    timeoutMs,
   );
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
@@ -110,7 +111,7 @@ describe("ResolveKey", () => {
   test("needs the service token, and an API key is no substitute", async () => {
     const request = create(ResolveKeyRequestSchema, { keyHash: hashKey(house.managementKey) });
     for (const metadata of [new Metadata(), bearer(house.managementKey), serviceMetadata("x".repeat(40))]) {
-      const fault = await faultOf(call(house.client, AccessService.method.resolveKey, request, metadata, 5_000));
+      const fault = await faultOf(call(house.client, AccessService.method.resolveKey, request, metadata, timeoutMs));
       expect(fault).toMatchObject({ reason: FaultReason.UNAUTHENTICATED });
     }
   });

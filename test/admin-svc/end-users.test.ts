@@ -13,7 +13,7 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { connect } from "node:http2";
-import { type AdminHouse, addWorkspace, bearer, openHouse } from "./house.ts";
+import { type AdminHouse, addWorkspace, bearer, openHouse, timeoutMs } from "./house.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -24,7 +24,7 @@ afterAll(() => house.close());
 async function update(user: string, isActive?: boolean): Promise<EndUser> {
   const request = create(UpdateEndUserRequestSchema, { user, ...(isActive !== undefined && { isActive }) });
   const metadata = bearer(house.managementKey);
-  const response = await call(house.client, EndUserService.method.updateEndUser, request, metadata, 5_000);
+  const response = await call(house.client, EndUserService.method.updateEndUser, request, metadata, timeoutMs);
   if (!response.endUser) throw new Error("no end user in the answer");
   return response.endUser;
 }

@@ -18,6 +18,7 @@ import {
   UnassignKeysRequestSchema,
   type UnassignKeysResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { type Logger, openLog } from "@sluice/proto/runtime/log.js";
@@ -78,7 +79,19 @@ export function bearer(key: string): Metadata {
   return metadata;
 }
 
-const timeoutMs = 20_000;
+/** A bound for a call that hangs. */
+export const timeoutMs = 60_000;
+
+/** As often as the service says that a retry may help: on a slow machine writes wait for one another longer than it lets them. */
+export async function patiently<Answer>(write: () => Promise<Answer>): Promise<Answer> {
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof Fault && error.shouldRetry)) throw error;
+    }
+  }
+}
 
 export const assign = (
   client: Client,

@@ -79,7 +79,7 @@ describe("the first and the second start", () => {
     expect(second.output()).toMatch(/^ready .*\(\d+\.\d s\)$/m);
     expect(await statusOf(second)).toBe(200);
     await stop();
-  }, 60_000);
+  });
 
   test("keys that the operator gives work and are neither printed nor kept", async () => {
     const environment = {

@@ -42,7 +42,7 @@ providers:
 models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
   - {id: acme/thinker-1, endpoints: [{provider: thinker, upstream_model: thinker}]}
-limits: {status_gate_ms: 200, keep_alive_ms: 100}
+limits: {status_gate_ms: 3000, keep_alive_ms: 100}
 `,
     });
   });
@@ -344,9 +344,19 @@ limits: {status_gate_ms: 200, keep_alive_ms: 100}
 
   test("20: a failure after the status gate has opened, before any output", async () => {
     const failure = { error: { message: "internal detail of the provider", code: 500 } };
-    chat.script([{ chunks: [{ bytes: ": thinking\n\n" }, { afterMs: 600, sse: [failure] }] }]);
+    let fail = () => {};
+    const after = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    chat.script([{ chunks: [{ bytes: ": thinking\n\n" }, { after, sse: [failure] }] }]);
     const response = await post({ model: "acme/large-2", input: "x", stream: true });
-    const answer = parseSse(await response.text());
+    const reader = (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      text += next.value;
+      if (text.includes(": PROCESSING")) fail();
+    }
+    const answer = parseSse(text);
     expect(masked(answer.events)).toEqual(masked(sampleStream("20-failed-only.sse").events));
     // The silence before the failure was broken by comments.
     expect(answer.comments.length).toBeGreaterThan(0);

@@ -258,21 +258,17 @@ describe("bodies", () => {
         metadata: { error_type: "payload_too_large" },
       },
     });
-  }, 15_000);
+  });
 
   test.each([
     ["413", bearer],
     ["401", "Authorization: Bearer x"],
-  ])(
-    "%s reaches a client that first sends all of 20 MB",
-    async (status, authorization) => {
-      const length = 20 * 2 ** 20;
-      const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
-      const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
-      expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    },
-    15_000,
-  );
+  ])("%s reaches a client that first sends all of 20 MB", async (status, authorization) => {
+    const length = 20 * 2 ** 20;
+    const chunks = Array<Buffer>(length / 2 ** 16).fill(Buffer.alloc(2 ** 16));
+    const text = await sendAll([host, authorization, json, `Content-Length: ${length}`], chunks);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  });
 
   test("too slow: 408", async () => {
     const socket = connect(port, "127.0.0.1");

@@ -97,7 +97,7 @@ class Listener implements TurnListener {
 
 /** Looks after every turn of the event loop, for those that run a hundred times. */
 async function until(condition: () => boolean): Promise<void> {
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 60_000;
   while (!condition()) {
     if (performance.now() > end) throw new Error(`did not come true: ${condition.toString()}`);
     await tick();

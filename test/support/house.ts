@@ -46,7 +46,7 @@ export interface House {
 }
 
 /** Longer than any drain of a test; who is not gone by then hangs. */
-const stopLimitMs = 25_000;
+const stopLimitMs = 60_000;
 
 export async function startHouse(options: HouseOptions = {}): Promise<House> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-house-"));

@@ -42,7 +42,7 @@ export function bareEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** Looks again and again until it holds; for what happens in another process and is not announced. @throws when it never does */
-export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 10_000): Promise<void> {
+export async function eventually(holds: () => boolean | Promise<boolean>, limitMs = 60_000): Promise<void> {
   const end = performance.now() + limitMs;
   while (!(await holds())) {
     if (performance.now() > end) throw new Error(`did not come true in ${limitMs} ms: ${holds.toString()}`);

@@ -37,7 +37,7 @@ export function runTurn(
   client: Client,
   key: string | undefined,
   turn: RunTurnRequest,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): RunningTurn {
   const metadata = new Metadata();
   if (key !== undefined) metadata.set("authorization", `Bearer ${key}`);

@@ -13,6 +13,8 @@ export interface Endpoint {
   readonly tier: EndpointSettings["tier"];
   /** Absent when the operator does not say: then everything is sent. */
   readonly supportedParameters?: readonly string[];
+  /** The model's largest answer, where the operator says. */
+  readonly maxOutputTokens?: number;
 }
 
 export interface CatalogModel {
@@ -62,6 +64,7 @@ const endpointsOf = (model: ModelSettings, names: ReadonlyMap<string, string>): 
     upstreamModel: endpoint.upstream_model ?? model.id,
     tier: endpoint.tier,
     ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),
+    ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
   }));
 
 function entryOf(model: ModelSettings): ModelEntry {

@@ -17,6 +17,8 @@ export interface Target {
   readonly nativeTools?: ReadonlySet<string>;
   /** The `format` of reasoning that the provider seals, such as openai-responses-v1; absent when nobody knows. */
   readonly reasoningFormat?: string;
+  /** The model's largest answer; absent when the operator does not say. */
+  readonly maxOutputTokens?: number;
 }
 
 /** Why a request cannot be said in a format at all. */
@@ -33,6 +35,8 @@ export type Lose = (path: string, reason: string) => void;
 export interface Dialect {
   /** Appended to the base URL. */
   readonly path: string;
+  /** Beside those of every request: who asks, and in which version of the format. */
+  headers(key: string | undefined): Readonly<Record<string, string>>;
   /** What makes the request impossible there; undefined when nothing does. Looked at before an endpoint is tried. */
   refusal(request: TurnRequest, target: Target): Refusal | undefined;
   /** @param lose called for everything that the body does not say */

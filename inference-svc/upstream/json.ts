@@ -44,6 +44,15 @@ export const objectJson = (fields: JsonObject): string =>
     .map(([name, value]) => `${JSON.stringify(name)}:${value instanceof Verbatim ? value.json : JSON.stringify(value)}`)
     .join(",")}}`;
 
+/** Any JSON; parts that somebody else wrote may stand at any depth. */
+export function jsonText(value: unknown): string {
+  if (value instanceof Verbatim) return value.json;
+  if (Array.isArray(value)) return `[${value.map(jsonText).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${jsonText(member)}`).join(",")}}`;
+}
+
 /** A JSON array of such objects. */
 export const arrayJson = (entries: readonly JsonObject[]): Verbatim =>
   new Verbatim(`[${entries.map(objectJson).join(",")}]`);

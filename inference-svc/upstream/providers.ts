@@ -13,6 +13,7 @@ import { echo, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { KeyRing } from "./keys.ts";
+import { messages } from "./messages/dialect.ts";
 import { reasoningFormatOf } from "./reasoning-format.ts";
 import { redacted } from "./redacted.ts";
 import { responses } from "./responses/dialect.ts";
@@ -25,6 +26,8 @@ export interface Destination {
   readonly upstreamModel: string;
   readonly tier: string;
   readonly supportedParameters?: readonly string[];
+  /** The model's largest answer, where the operator says. */
+  readonly maxOutputTokens?: number;
 }
 
 export interface Upstreams {
@@ -40,9 +43,9 @@ type Provider = Omit<Upstreams, "close">;
 
 const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request) };
 
-const dialects: Readonly<Record<string, Dialect>> = { chat, responses };
+const dialects: Readonly<Record<string, Dialect>> = { chat, messages, responses };
 
-/** The vendor of both formats. */
+/** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
 
 /** @param version of the house, for the user agent */
@@ -100,7 +103,7 @@ function httpProvider(
           accept: request.stream ? "text/event-stream" : "application/json",
           "accept-encoding": "identity",
           "user-agent": userAgent,
-          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+          ...dialect.headers(key),
         },
       },
       timeouts: provider.timeouts,
@@ -111,12 +114,13 @@ function httpProvider(
     });
   }
 
-  const targetOf = ({ upstreamModel, tier, supportedParameters }: Destination): Target => ({
+  const targetOf = ({ upstreamModel, tier, supportedParameters, maxOutputTokens }: Destination): Target => ({
     upstreamModel,
     tier,
     original,
     ...(supportedParameters && { supportedParameters }),
     ...(nativeTools && { nativeTools }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(reasoningFormat && { reasoningFormat: reasoningFormat(upstreamModel) }),
   });
 

@@ -12,7 +12,7 @@ const modality = z.enum(["text", "image", "file", "audio", "video"]);
 const provider = z.strictObject({
   id: slug.describe("Name by which endpoints refer to the provider."),
   name: z.string().min(1).optional().describe("Shown in service_metadata; the id when absent."),
-  dialect: z.enum(["echo", "chat", "responses"]).describe("Wire format that the provider speaks."),
+  dialect: z.enum(["echo", "chat", "messages", "responses"]).describe("Wire format that the provider speaks."),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -20,7 +20,7 @@ const provider = z.strictObject({
   api_keys: z
     .array(z.string().min(1))
     .optional()
-    .describe("Sent as bearer tokens in rotation; omit for servers that need none."),
+    .describe("Sent in rotation, as the format sends keys; omit for servers that need none."),
   native_tools: z
     .array(z.string().min(1))
     .optional()

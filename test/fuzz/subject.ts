@@ -8,6 +8,7 @@ import { Trace } from "@sluice/inference-svc/turn/scope.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
 import { echo } from "@sluice/inference-svc/upstream/echo/turn.js";
+import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { newScope } from "../inference-svc/asking.ts";
@@ -20,7 +21,7 @@ const targets: readonly Target[] = [
     tier: "default",
     original: false,
     nativeTools: new Set(["web_search"]),
-    supportedParameters: ["temperature"],
+    supportedParameters: ["temperature", "reasoning.max_tokens"],
   },
 ];
 
@@ -43,7 +44,7 @@ const overWire = (request: RunTurnRequest): RunTurnRequest =>
 
 /** Says the turn to every provider that can be told. @throws when a body is not JSON, or a refusal has no place */
 export function say(turn: TurnRequest): void {
-  for (const dialect of [chat, responses]) {
+  for (const dialect of [chat, messages, responses]) {
     for (const target of targets) {
       const refusal = dialect.refusal(turn, target);
       if (refusal && (refusal.path === "" || refusal.message === "")) throw new Error("a refusal without a place");

@@ -8,7 +8,7 @@ const itemKinds = [...inputItem.kinds.keys()];
 
 const user: InputItem = { type: "message", role: "user", content: "u" };
 const asked = { role: "user", content: "u" };
-const noWords = "chat has no words for it";
+const noWords = "the format has no words for it";
 
 const called = (id: string, name: string, args: unknown) => ({
   role: "assistant",
@@ -20,8 +20,8 @@ const called = (id: string, name: string, args: unknown) => ({
 const answered = (id: string, content: unknown) => ({ role: "tool", tool_call_id: id, content });
 const image = { type: "input_image", image_url: "data:image/png;base64,AA" };
 const sentImage = { type: "image_url", image_url: { url: "data:image/png;base64,AA" } };
-const search = "chat has no words for a search of the provider; what it found is in the answer after it";
-const servers = "chat knows no tool servers; request and answer are left out together";
+const search = "the format has no words for a search of the provider; what it found is in the answer after it";
+const servers = "the format knows no tool servers; request and answer are left out together";
 
 interface Row {
   readonly items: readonly InputItem[];
@@ -50,7 +50,7 @@ const rows: Readonly<Record<string, Row>> = {
       },
     ],
     sent: [{ role: "assistant", content: "a" }],
-    lost: [["input.1.content.0.annotations", "chat takes no annotations back"]],
+    lost: [["input.1.content.0.annotations", "the format takes no annotations back"]],
   },
   reasoning: {
     items: [{ type: "reasoning", content: [{ type: "reasoning_text", text: "t" }] }],
@@ -165,7 +165,7 @@ const rows: Readonly<Record<string, Row>> = {
   },
   mcp_list_tools: {
     items: [{ type: "mcp_list_tools", id: "i", server_label: "crm", tools: [] }],
-    lost: [["input.1", "chat knows no tool servers"]],
+    lost: [["input.1", "the format knows no tool servers"]],
   },
   mcp_approval_request: {
     items: [{ type: "mcp_approval_request", id: "i", name: "f", arguments: "{}", server_label: "crm" }],
@@ -179,7 +179,7 @@ const rows: Readonly<Record<string, Row>> = {
   file_search_call: { items: [{ type: "file_search_call", id: "i", queries: [] }], lost: [["input.1", search]] },
   image_generation_call: {
     items: [{ type: "image_generation_call", id: "i", result: "AA" }],
-    lost: [["input.1", "chat takes no generated images back"]],
+    lost: [["input.1", "the format takes no generated images back"]],
   },
   context_compaction: { items: [{ type: "context_compaction" }], lost: [["input.1", "it holds nothing"]] },
   additional_tools: {
@@ -231,7 +231,10 @@ describe("items", () => {
 
   test.each(itemKinds.filter((kind) => kind.startsWith("service:")))("%s is declared lost", (type) => {
     const { body, losses } = chatTold({ input: [user, { type, id: "i" }] }, otherChat);
-    expect([body.messages, losses]).toEqual([[asked], [["input.1", `chat has no words for items of type ${type}`]]]);
+    expect([body.messages, losses]).toEqual([
+      [asked],
+      [["input.1", `the format has no words for items of type ${type}`]],
+    ]);
   });
 
   test.each<[string, InputItem, string, string, typeof otherChat?]>([

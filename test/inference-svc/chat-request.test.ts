@@ -144,7 +144,7 @@ describe("chat settings", () => {
     const { body, losses } = told(all, other);
     expect(body).toEqual({ ...chatOf({}), ...common, max_tokens: 16, top_k: 3 });
     expect(losses).toEqual([
-      ["reasoning.summary", "chat has no words for it"],
+      ["reasoning.summary", "the format has no words for it"],
       ["text.verbosity", "the endpoint does not support it"],
       ["prompt_cache_key", "the endpoint does not support it"],
     ]);
@@ -161,7 +161,7 @@ describe("chat settings", () => {
       service_tier: "flex",
     });
     expect(losses).toEqual([
-      ["reasoning.summary", "chat has no words for it"],
+      ["reasoning.summary", "the format has no words for it"],
       ["top_k", "the vendor of the format does not know it"],
     ]);
   });
@@ -247,9 +247,9 @@ describe("chat settings", () => {
       vendor,
       {},
       [
-        ["reasoning.context", "chat has no words for it"],
-        ["reasoning.mode", "chat has no words for it"],
-        ["include.1", "chat has no words for it"],
+        ["reasoning.context", "the format has no words for it"],
+        ["reasoning.mode", "the format has no words for it"],
+        ["include.1", "the format has no words for it"],
       ],
     ],
     ["limit of server tools", { maxToolCalls: 3 }, vendor, {}, []],

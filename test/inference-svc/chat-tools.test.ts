@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { CustomTool, Tool, ToolChoice, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
-import { WrappedInput } from "@sluice/inference-svc/upstream/chat/wrapped-input.js";
+import { WrappedInput } from "@sluice/inference-svc/upstream/wrapped-input.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
 import fc from "fast-check";
 import { chatChunk } from "../support/upstream.js";
@@ -53,8 +53,8 @@ describe("kinds", () => {
       [
         ["tools.0.async", "calls are answered in their turn"],
         ["tools.0.defer_loading", "the tool is there from the beginning"],
-        ["tools.0.allowed_callers", "chat has no words for it"],
-        ["tools.0.output_schema", "chat has no words for it"],
+        ["tools.0.allowed_callers", "the format has no words for it"],
+        ["tools.0.output_schema", "the format has no words for it"],
       ],
     ],
     [

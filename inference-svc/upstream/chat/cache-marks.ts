@@ -1,7 +1,7 @@
 /** Marks up to which a provider may cache, in the two forms that there are: `prompt_cache_breakpoint` and `cache_control`. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, isObject } from "../json.ts";
-import { type Words, supports } from "./words.ts";
+import { type Words, supports } from "../words.ts";
 
 /** Providers with cache_control take no more. */
 const maxMarks = 4;

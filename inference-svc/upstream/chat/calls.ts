@@ -3,8 +3,8 @@ import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import type { CallWriter } from "../item-writer.ts";
 import type { ItemStatus, Output } from "../output.ts";
-import type { ChatTools } from "./tool-names.ts";
-import { WrappedInput } from "./wrapped-input.ts";
+import type { SentTools } from "../tool-names.ts";
+import { WrappedInput } from "../wrapped-input.ts";
 
 interface Call {
   readonly key: unknown;
@@ -19,7 +19,7 @@ interface Call {
   ended: boolean;
 }
 
-export function chatCalls(output: Output, tools: ChatTools) {
+export function chatCalls(output: Output, tools: SentTools) {
   const calls: Call[] = [];
 
   function find(piece: JsonObject, begins: boolean): Call | undefined {

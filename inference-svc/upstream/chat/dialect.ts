@@ -1,4 +1,5 @@
 /** Any server that is compatible with OpenAI's chat completions. */
+import { bearer } from "../bearer.ts";
 import type { Dialect } from "../dialect.ts";
 import { chatError } from "./error.ts";
 import { chatRefusal } from "./refusal.ts";
@@ -7,6 +8,7 @@ import { ChatTranslator } from "./stream.ts";
 
 export const chat: Dialect = {
   path: "/chat/completions",
+  headers: bearer,
   refusal: chatRefusal,
   body: chatBody,
   open: (request, target, emit) => new ChatTranslator(request, target, emit),

@@ -2,11 +2,11 @@
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { CacheMarks, type MarkedPart } from "./cache-marks.ts";
-import { hostedCall, hostedOutput, lossOf } from "./history.ts";
+import { hostedCall, hostedOutput, lossOf } from "../history.ts";
 import { chatPart } from "./parts.ts";
 import { thoughtFields } from "./thoughts.ts";
 import { type Message, Thread } from "./thread.ts";
-import type { Words } from "./words.ts";
+import type { Words } from "../words.ts";
 
 export function chatMessages(request: TurnRequest, words: Words): readonly Message[] {
   const teller = new Teller(words);
@@ -65,11 +65,11 @@ class Teller {
 
   #said(item: InputItem, path: string): void {
     const { target, lose } = this.#words;
-    if (item.phase !== undefined && item.phase !== null) lose(`${path}.phase`, "chat has no words for it");
+    if (item.phase !== undefined && item.phase !== null) lose(`${path}.phase`, "the format has no words for it");
     const parts = typeof item.content === "string" ? [{ text: item.content }] : objects(item.content);
     for (const [index, part] of parts.entries()) {
       const cited = objects(part.annotations).length > 0;
-      if (cited) lose(`${path}.content.${index}.annotations`, "chat takes no annotations back");
+      if (cited) lose(`${path}.content.${index}.annotations`, "the format takes no annotations back");
     }
     const refusal = parts.map((part) => text(part.refusal)).join("");
     const said = parts.map((part) => text(part.text)).join("");
@@ -81,7 +81,7 @@ class Teller {
     const { tools, lose } = this.#words;
     if (item.async === true) lose(`${path}.async`, "calls are answered in their turn");
     for (const field of ["subagent_id", "subagent_items"]) {
-      if (item[field] !== undefined && item[field] !== null) lose(`${path}.${field}`, "chat has no words for it");
+      if (item[field] !== undefined && item[field] !== null) lose(`${path}.${field}`, "the format has no words for it");
     }
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined);
     const id = item.call_id;

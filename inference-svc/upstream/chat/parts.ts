@@ -1,7 +1,7 @@
 /** One part of a message in the form of chat. */
 import type { Target } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
-import type { Words } from "./words.ts";
+import type { Words } from "../words.ts";
 
 /** Why a part cannot be said: to leave it out would change what was asked. */
 export function partRefusal(part: JsonObject, target: Target): string | undefined {
@@ -34,7 +34,7 @@ export function chatPart(part: JsonObject, path: string, { lose }: Words): JsonO
       return { type: "input_audio", input_audio: part.input_audio };
     case "input_video":
       if (part.processing !== undefined && part.processing !== null)
-        lose(`${path}.processing`, "chat has no words for it");
+        lose(`${path}.processing`, "the format has no words for it");
       return { type: "video_url", video_url: { url: part.video_url } };
     default:
       return { type: "text", text: part.text ?? part.refusal ?? "" };

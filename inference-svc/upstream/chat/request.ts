@@ -5,12 +5,12 @@ import { type JsonObject, Verbatim, objectJson } from "../json.ts";
 import { wantsLogprobs } from "../served.ts";
 import { chatMessages } from "./messages.ts";
 import { reasoningSettings } from "./reasoning.ts";
-import { ChatTools } from "./tool-names.ts";
+import { SentTools } from "../tool-names.ts";
 import { toolSettings } from "./tools.ts";
-import { type Words, supports } from "./words.ts";
+import { type Words, supports } from "../words.ts";
 
 export function chatBody(request: TurnRequest, target: Target, lose: Lose): string {
-  const words: Words = { target, tools: ChatTools.of(request, target), lose };
+  const words: Words = { target, tools: SentTools.of(request, !target.original), lose };
   if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
   return objectJson({
     model: target.upstreamModel,

@@ -10,7 +10,7 @@ import { chatCalls } from "./calls.ts";
 import { chatError } from "./error.ts";
 import { writeImage } from "./images.ts";
 import { thoughtDelta } from "./thoughts.ts";
-import { ChatTools } from "./tool-names.ts";
+import { SentTools } from "../tool-names.ts";
 import { chatUsage } from "./usage.ts";
 
 const limitReasons: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
@@ -39,7 +39,7 @@ export class ChatTranslator implements Translator {
     this.#logprobs = wantsLogprobs(request);
     this.#sealed = request.include.includes("reasoning.encrypted_content");
     this.#output = new Output(emit);
-    this.#calls = chatCalls(this.#output, ChatTools.of(request, target));
+    this.#calls = chatCalls(this.#output, SentTools.of(request, !target.original));
   }
 
   get finished(): boolean {

@@ -5,7 +5,7 @@
 import type { InputItem } from "../../turn/request.ts";
 import type { Target } from "../dialect.ts";
 import { type JsonObject, objects, text } from "../json.ts";
-import { supports } from "./words.ts";
+import { supports } from "../words.ts";
 
 /** Those that the contract names. */
 const formats =

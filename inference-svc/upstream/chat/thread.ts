@@ -1,6 +1,6 @@
 /** Messages of chat as they grow: calls go into the message of the assistant before them, thoughts into the one after them. */
 import { type JsonObject, objects, text } from "../json.ts";
-import type { Words } from "./words.ts";
+import type { Words } from "../words.ts";
 
 export type Message = { role: string; content: unknown; [field: string]: unknown };
 

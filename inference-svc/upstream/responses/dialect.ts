@@ -1,4 +1,5 @@
 /** Any server that speaks the Responses format itself. */
+import { bearer } from "../bearer.ts";
 import type { Dialect } from "../dialect.ts";
 import { responsesError } from "./error.ts";
 import { responsesRefusal } from "./refusal.ts";
@@ -7,6 +8,7 @@ import { ResponsesTranslator } from "./stream.ts";
 
 export const responses: Dialect = {
   path: "/responses",
+  headers: bearer,
   refusal: responsesRefusal,
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),

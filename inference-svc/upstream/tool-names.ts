@@ -1,33 +1,32 @@
-/** Names of tools: chat has neither namespaces nor, outside of its vendor, tools whose input is text. Calls are read back by these names. */
+/** Names of tools for formats without namespaces and, mostly, without tools whose input is text. Calls are read back by these names. */
 import { createHash } from "node:crypto";
-import type { CustomTool, FunctionTool, TurnRequest } from "../../turn/request.ts";
-import type { Target } from "../dialect.ts";
-import { type Offered, isSearch, offeredTools } from "../offered.ts";
+import type { CustomTool, FunctionTool, TurnRequest } from "../turn/request.ts";
+import { type Offered, isSearch, offeredTools } from "./offered.ts";
 
 /** Most servers take no longer ones. */
 const maxName = 64;
 
-export interface ChatTool extends Offered {
+export interface SentTool extends Offered {
   readonly tool: FunctionTool | CustomTool;
   readonly sentName: string;
   /** A custom tool that is told as a function with one parameter, `input`. */
   readonly wrapped: boolean;
 }
 
-export class ChatTools {
-  static readonly #noneNative = new ChatTools([], [], false);
-  static readonly #noneWrapped = new ChatTools([], [], true);
+export class SentTools {
+  static readonly #noneNative = new SentTools([], [], false);
+  static readonly #noneWrapped = new SentTools([], [], true);
 
   /** Those that may be called. */
-  readonly list: readonly ChatTool[];
-  /** Where a search for tools is declared that are held back with others, and are all there in chat. */
+  readonly list: readonly SentTool[];
+  /** Where a search for tools is declared that are held back, where all are there from the beginning. */
   readonly searches: readonly string[];
   /** Whether calls of custom tools are told as calls of functions. */
   readonly wraps: boolean;
-  readonly #bySentName: ReadonlyMap<string, ChatTool>;
-  readonly #byOwnName: ReadonlyMap<string, ChatTool>;
+  readonly #bySentName: ReadonlyMap<string, SentTool>;
+  readonly #byOwnName: ReadonlyMap<string, SentTool>;
 
-  private constructor(tools: readonly ChatTool[], searches: readonly string[], wraps: boolean) {
+  private constructor(tools: readonly SentTool[], searches: readonly string[], wraps: boolean) {
     this.list = tools.filter((tool) => tool.allowed);
     this.searches = searches;
     this.wraps = wraps;
@@ -35,12 +34,12 @@ export class ChatTools {
     this.#byOwnName = new Map(tools.map((tool) => [keyOf(tool.tool.name, tool.namespace?.name), tool]));
   }
 
-  static of(request: TurnRequest, target: Target): ChatTools {
+  /** @param wraps whether the format knows functions only */
+  static of(request: TurnRequest, wraps: boolean): SentTools {
     const offered = offeredTools(request);
-    const wraps = !target.original;
-    if (offered.length === 0) return wraps ? ChatTools.#noneWrapped : ChatTools.#noneNative;
+    if (offered.length === 0) return wraps ? SentTools.#noneWrapped : SentTools.#noneNative;
     const searches = offered.filter(({ tool, allowed }) => allowed && isSearch(tool)).map(({ path }) => path);
-    return new ChatTools(named(offered, wraps), searches, wraps);
+    return new SentTools(named(offered, wraps), searches, wraps);
   }
 
   /** The name under which a tool was or is sent, also of one that is no longer offered. */
@@ -49,16 +48,16 @@ export class ChatTools {
   }
 
   /** The tool that a call means. */
-  called(sentName: string): ChatTool | undefined {
+  called(sentName: string): SentTool | undefined {
     return this.#bySentName.get(sentName);
   }
 }
 
 const keyOf = (name: string, namespace = ""): string => `${namespace}/${name}`;
 
-function named(offered: readonly Offered[], wraps: boolean): readonly ChatTool[] {
+function named(offered: readonly Offered[], wraps: boolean): readonly SentTool[] {
   // What is defined again is meant by its last definition.
-  const last = new Map<string, Offered & Pick<ChatTool, "tool">>();
+  const last = new Map<string, Offered & Pick<SentTool, "tool">>();
   for (const entry of offered) {
     const { tool } = entry;
     if (tool.type !== "hosted") last.set(keyOf(tool.name, entry.namespace?.name), { ...entry, tool });

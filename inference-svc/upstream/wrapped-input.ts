@@ -1,4 +1,4 @@
-/** Reads the text out of `{"input":"..."}` while it is being written: what a custom tool gets where chat knows functions only. */
+/** Reads the text out of `{"input":"..."}` while it is being written: what a custom tool gets where a format knows functions only. */
 
 const escapes: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 const beginning = /^\s*\{\s*"input"\s*:\s*"/;

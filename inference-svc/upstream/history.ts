@@ -1,9 +1,9 @@
 /**
- * Calls of tools that chat does not know, as the calls of functions that they are to a model: what was done and what came back stays in
+ * Calls of tools that a format does not know, as the calls of functions that they are to a model: what was done and what came back stays in
  * the conversation. What holds neither is declared lost.
  */
-import type { InputItem } from "../../turn/request.ts";
-import { type JsonObject, objects, text } from "../json.ts";
+import type { InputItem } from "../turn/request.ts";
+import { type JsonObject, objects, text } from "./json.ts";
 
 export interface HostedCall {
   readonly callId: unknown;
@@ -61,15 +61,15 @@ const screenshot = (output: JsonObject | undefined): JsonObject => ({
 });
 
 const losses: Readonly<Record<string, string>> = {
-  web_search_call: "chat has no words for a search of the provider; what it found is in the answer after it",
-  file_search_call: "chat has no words for a search of the provider; what it found is in the answer after it",
-  image_generation_call: "chat takes no generated images back",
-  mcp_list_tools: "chat knows no tool servers",
-  mcp_approval_request: "chat knows no tool servers; request and answer are left out together",
-  mcp_approval_response: "chat knows no tool servers; request and answer are left out together",
+  web_search_call: "the format has no words for a search of the provider; what it found is in the answer after it",
+  file_search_call: "the format has no words for a search of the provider; what it found is in the answer after it",
+  image_generation_call: "the format takes no generated images back",
+  mcp_list_tools: "the format knows no tool servers",
+  mcp_approval_request: "the format knows no tool servers; request and answer are left out together",
+  mcp_approval_response: "the format knows no tool servers; request and answer are left out together",
   tool_search_call: "the tools that were found are there from the beginning",
   context_compaction: "it holds nothing",
 };
 
 /** Why an item of that type is not told. */
-export const lossOf = (type: string): string => losses[type] ?? `chat has no words for items of type ${type}`;
+export const lossOf = (type: string): string => losses[type] ?? `the format has no words for items of type ${type}`;

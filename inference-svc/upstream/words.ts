@@ -1,10 +1,10 @@
 /** What all pieces of a body need to know: who is told, which tools there are, and where to note what is left unsaid. */
-import type { Lose, Target } from "../dialect.ts";
-import type { ChatTools } from "./tool-names.ts";
+import type { Lose, Target } from "./dialect.ts";
+import type { SentTools } from "./tool-names.ts";
 
 export interface Words {
   readonly target: Target;
-  readonly tools: ChatTools;
+  readonly tools: SentTools;
   readonly lose: Lose;
 }
 

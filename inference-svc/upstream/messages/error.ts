@@ -1,0 +1,32 @@
+/** Errors of Messages servers: `{"type": "error", "error": {"type", "message"}}`, as an answer and inside of a stream. */
+import type { ProviderError } from "../failure.ts";
+import { type JsonObject, isObject, text } from "../json.ts";
+
+/** What an error inside of a 200 would have been answered with (https://platform.claude.com/docs/en/api/errors). */
+const statuses: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  conflict_error: 409,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+/** The vendor answers 400 to who has not paid and to who has reached a limit of their own: about the house, not about the request. */
+const unpaid = /credit balance|(spend|usage) limits?\b/i;
+
+/** @param status of the answer; undefined for an error inside of a 200 */
+export function messagesError(status: number | undefined, body: unknown): ProviderError {
+  const outer: JsonObject = isObject(body) ? body : {};
+  const error: JsonObject = isObject(outer.error) ? outer.error : outer;
+  const code = text(error.type) === "error" ? "" : text(error.type);
+  const message = text(error.message);
+  const stated = status ?? statuses[code];
+  const known = stated === 400 && unpaid.test(message) ? 402 : stated;
+  return { ...(known !== undefined && { status: known }), ...(code !== "" && { code }), message };
+}

@@ -195,6 +195,8 @@ describe("what a provider says twice, too late, too early or not at all", () => 
     ["an event before its item, by number", [inputDelta(), added(0, running), itemDone(0, call), completed([])]],
     ["an event before its item, by id", [inputDelta({ output_index: undefined, item_id: "x" }), completed([call])]],
     ["an event after its item", [added(0, running), itemDone(0, call), inputDelta(), completed([call])]],
+    ["a beginning twice", [added(0, running), inputDelta(), added(0, running), itemDone(0, call), completed([call])]],
+    ["a beginning after its end", [itemDone(0, call), added(0, running), completed([call])]],
     ["an end twice", [added(0, running), itemDone(0, call), itemDone(0, call), completed([call])]],
     [
       "a status that was forgotten",

@@ -3,71 +3,17 @@
  * of the same answer given whole. A failure prints seed and path; `fc.assert(..., { seed, path })` gives it again.
  */
 import { describe, expect, test } from "@jest/globals";
-import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/gateway/responses/object.js";
-import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { openAnswer } from "@sluice/inference-svc/upstream/answer.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
-import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
-import { toWire } from "@sluice/inference-svc/wire.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import fc from "fast-check";
-import { asking } from "../inference-svc/asking.ts";
 import { kinds, streamOf } from "../inference-svc/item-stories.ts";
 import { masked } from "../support/contract.ts";
-import { type Answer, checkLadder } from "../support/ladder-rules.ts";
-import { parseSse } from "../support/sse.ts";
 import { chatChunk, sse } from "../support/upstream.ts";
-
-const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
-const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/large-2", echo });
-const request = asking({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
-const target = { upstreamModel: "large-2", tier: "default", original: false };
-const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
-
-/** The events that each read makes known. */
-function readings(dialect: Dialect, type: string, reads: readonly Uint8Array[]): TurnEvent[][] {
-  let batch: TurnEvent[] = [];
-  const translator = dialect.open(request, target, (event) => batch.push(event));
-  const head = { status: 200, headers: { "content-type": type } };
-  const answer = openAnswer(head, true, translator, () => new Fault(FaultReason.PROVIDER_FAILED));
-  const take = (step: () => void) => {
-    step();
-    const taken = batch;
-    batch = [];
-    return taken;
-  };
-  return [...reads.map((bytes) => take(() => answer.feed(bytes))), take(() => answer.end())];
-}
-
-function cut(text: string, cuts: readonly number[]): Uint8Array[] {
-  const bytes = Buffer.from(text);
-  const borders = [...new Set([0, ...cuts.map((at) => at % bytes.length), bytes.length])].sort((a, b) => a - b);
-  return borders.slice(1).map((border, position) => bytes.subarray(borders[position], border));
-}
-
-/** The stream of an answer, checked. @param failAfter reads before its end after which the provider is lost; absent when it is not */
-function streamed(dialect: Dialect, text: string, cuts: readonly number[], failAfter?: number): Answer {
-  const batches = readings(dialect, "text/event-stream", cut(text, cuts));
-  const ladder = new Ladder(newObject());
-  const last = batches.findIndex((batch) => batch.some((event) => event.type === "end"));
-  const kept = failAfter === undefined ? batches : batches.slice(0, failAfter % (last + 1));
-  let written = kept.map((batch) => ladder.events(wire(batch))).join("");
-  if (failAfter !== undefined) written += ladder.failed(new Fault(FaultReason.PROVIDER_FAILED));
-  return checkLadder(parseSse(written));
-}
-
-function whole(dialect: Dialect, body: unknown): Answer {
-  const [, events = []] = readings(dialect, "application/json", [Buffer.from(JSON.stringify(body))]);
-  const object = newObject();
-  for (const { event } of wire(events)) object.apply(event);
-  return JSON.parse(object.terminal()?.json ?? "null") as Answer;
-}
+import { streamed, whole } from "./answering.ts";
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 const words = fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 }), { maxLength: 4 });
-const runs = { numRuns: 50 };
+const runs = { numRuns: 200 };
 
 interface ChatStory {
   readonly thoughts: readonly string[];
@@ -148,7 +94,9 @@ describe("chat", () => {
   test("any answer folds into the same object that it is whole", () => {
     fc.assert(
       fc.property(chatStories, cuts, (story, borders) => {
-        expect(masked(streamed(chat, chatText(story), borders))).toEqual(masked(whole(chat, chatBody(story))));
+        expect(masked(streamed(chat, chatText(story), { cuts: borders }))).toEqual(
+          masked(whole(chat, chatBody(story))),
+        );
       }),
       runs,
     );
@@ -156,8 +104,8 @@ describe("chat", () => {
 
   test("any answer that stops anywhere ends in response.failed with what there was", () => {
     fc.assert(
-      fc.property(chatStories, cuts, fc.nat(), (story, borders, failAfter) => {
-        expect(streamed(chat, chatText(story), borders, failAfter)).toMatchObject({ status: "failed" });
+      fc.property(chatStories, cuts, fc.nat(), (story, borders, lostAfter) => {
+        expect(streamed(chat, chatText(story), { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );
@@ -170,14 +118,16 @@ describe("responses", () => {
 
   test.each(kinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
     const events = streamOf([kind]);
-    expect(masked(streamed(responses, sse(...events), []))).toEqual(masked(whole(responses, bodyOf(events))));
+    expect(masked(streamed(responses, sse(...events), { cuts: [] }))).toEqual(masked(whole(responses, bodyOf(events))));
   });
 
   test("any answer folds into the same object that it is whole", () => {
     fc.assert(
       fc.property(stories, cuts, (chosen, borders) => {
         const events = streamOf(chosen);
-        expect(masked(streamed(responses, sse(...events), borders))).toEqual(masked(whole(responses, bodyOf(events))));
+        expect(masked(streamed(responses, sse(...events), { cuts: borders }))).toEqual(
+          masked(whole(responses, bodyOf(events))),
+        );
       }),
       runs,
     );
@@ -185,8 +135,10 @@ describe("responses", () => {
 
   test("any answer that stops anywhere ends in response.failed with what there was", () => {
     fc.assert(
-      fc.property(stories, cuts, fc.nat(), (chosen, borders, failAfter) => {
-        expect(streamed(responses, sse(...streamOf(chosen)), borders, failAfter)).toMatchObject({ status: "failed" });
+      fc.property(stories, cuts, fc.nat(), (chosen, borders, lostAfter) => {
+        expect(streamed(responses, sse(...streamOf(chosen)), { cuts: borders, lostAfter })).toMatchObject({
+          status: "failed",
+        });
       }),
       runs,
     );

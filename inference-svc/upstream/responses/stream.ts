@@ -46,8 +46,7 @@ export class ResponsesTranslator implements Translator {
     const type = text(event.type) || (name ?? "");
     switch (type) {
       case "response.output_item.added":
-        this.#open(event.output_index, event.item);
-        return;
+        return this.#begin(event);
       case "response.output_item.done":
         return this.#itemDone(event);
       case "response.completed":
@@ -107,6 +106,13 @@ export class ResponsesTranslator implements Translator {
     this.#slots.push(slot);
     if (this.#early.length > 0) this.#replay(slot);
     return slot;
+  }
+
+  #begin({ output_index: outputIndex, item }: JsonObject): void {
+    const id = isObject(item) ? text(item.id) : "";
+    const again = this.#slots.some((slot) => slot.outputIndex === outputIndex && slot.upstreamId === id);
+    // A second item of the same id would be another one to clients.
+    if (id === "" || !again) this.#open(outputIndex, item);
   }
 
   #replay(slot: Slot): void {

@@ -1,0 +1,81 @@
+/** A provider's answer on its way through a dialect and the ladder, as a client gets it. */
+import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { openAnswer } from "@sluice/inference-svc/upstream/answer.js";
+import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
+import { toWire } from "@sluice/inference-svc/wire.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { asking } from "../inference-svc/asking.ts";
+import { type Answer, checkLadder } from "../support/ladder-rules.ts";
+import { parseSse } from "../support/sse.ts";
+
+const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
+const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/large-2", echo });
+const request = asking({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
+const target = { upstreamModel: "large-2", tier: "default", original: false };
+const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
+
+/** Gives the events of each read to the taker as they become known. @throws Fault, after what came before it was taken */
+function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], taker: (batch: TurnEvent[]) => void): void {
+  let batch: TurnEvent[] = [];
+  const translator = dialect.open(request, target, (event) => batch.push(event));
+  const head = { status: 200, headers: { "content-type": type } };
+  const answer = openAnswer(head, true, translator, () => new Fault(FaultReason.PROVIDER_FAILED));
+  const take = (step: () => void) => {
+    try {
+      step();
+    } finally {
+      taker(batch);
+      batch = [];
+    }
+  };
+  for (const bytes of reads) take(() => answer.feed(bytes));
+  take(() => answer.end());
+}
+
+function cut(text: string, cuts: readonly number[]): Uint8Array[] {
+  const bytes = Buffer.from(text);
+  const borders = [...new Set([0, ...cuts.map((at) => at % bytes.length), bytes.length])].sort((a, b) => a - b);
+  return borders.slice(1).map((border, position) => bytes.subarray(borders[position], border));
+}
+
+export interface Course {
+  /** Bytes at which the reads end; taken modulo the length. */
+  readonly cuts: readonly number[];
+  /** Reads of those before the end, taken modulo their number, after which the provider is lost; absent when it is not. */
+  readonly lostAfter?: number;
+  /** False for a provider that mixes up its items, its parts or its ids. */
+  readonly orderly?: boolean;
+}
+
+/**
+ * The stream of an answer, held against the order rules.
+ * @throws what is not the provider's doing; where the provider fails, so does the response
+ */
+export function streamed(dialect: Dialect, text: string, { cuts, lostAfter, orderly = true }: Course): Answer {
+  const batches: TurnEvent[][] = [];
+  let fault: Fault | undefined;
+  try {
+    read(dialect, "text/event-stream", cut(text, cuts), (batch) => batches.push(batch));
+  } catch (error) {
+    if (!(error instanceof Fault) || error.reason === FaultReason.INTERNAL) throw error;
+    fault = error;
+  }
+  if (lostAfter !== undefined) {
+    const last = batches.findIndex((batch) => batch.some((event) => event.type === "end"));
+    batches.splice(lostAfter % (last + 1));
+    fault = new Fault(FaultReason.PROVIDER_FAILED);
+  }
+  const ladder = new Ladder(newObject());
+  const written = batches.map((batch) => ladder.events(wire(batch))).join("");
+  return checkLadder(parseSse(fault ? written + ladder.failed(fault) : written), orderly);
+}
+
+export function whole(dialect: Dialect, body: unknown): Answer {
+  const object = newObject();
+  read(dialect, "application/json", [Buffer.from(JSON.stringify(body))], (batch) => {
+    for (const { event } of wire(batch)) object.apply(event);
+  });
+  return JSON.parse(object.terminal()?.json ?? "null") as Answer;
+}

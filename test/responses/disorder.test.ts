@@ -1,0 +1,126 @@
+/**
+ * Whatever a provider says in whatever order, what a client gets obeys the order rules. A failure prints seed and path;
+ * `fc.assert(..., { seed, path })` gives it again.
+ */
+import { describe, expect, test } from "@jest/globals";
+import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
+import fc from "fast-check";
+import { type Json, kinds, streamOf } from "../inference-svc/item-stories.ts";
+import { chatChunk, sse } from "../support/upstream.ts";
+import { streamed } from "./answering.ts";
+
+const cuts = fc.array(fc.nat(), { maxLength: 8 });
+const runs = { numRuns: 200 };
+const settled = /^(completed|incomplete|failed)$/;
+
+describe("chat", () => {
+  const index = fc.constantFrom(0, 1, 2, undefined);
+  const word = fc.string({ unit: "grapheme", maxLength: 4 });
+  const call = fc.record({
+    index,
+    id: fc.constantFrom("a", "b", "", undefined),
+    function: fc.record({
+      name: fc.constantFrom("f", "g", "", undefined),
+      arguments: fc.oneof(fc.constantFrom("{}", '{"a":', "1}", "", null), word),
+    }),
+  });
+  const detail = fc.record({
+    type: fc.constant("reasoning.text"),
+    text: fc.constantFrom("t", "", undefined),
+    data: fc.constantFrom("d", undefined),
+    signature: fc.constantFrom("s", undefined),
+  });
+  const delta = fc.record(
+    {
+      content: word,
+      refusal: word,
+      reasoning_content: word,
+      reasoning_details: fc.array(detail, { maxLength: 2 }),
+      annotations: fc.constant([{ type: "url_citation", url_citation: { url: "https://a.example/" } }]),
+      images: fc.constant([{ type: "image_url", image_url: { url: "data:image/png;base64,QUJD" } }]),
+      tool_calls: fc.array(call, { minLength: 1, maxLength: 2 }),
+    },
+    { requiredKeys: [] },
+  );
+  const finish = fc.constantFrom("stop", "length", "content_filter", "error", null);
+
+  test("any chunks", () => {
+    fc.assert(
+      fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
+        const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
+        expect(streamed(chat, text, { cuts: borders }).status).toMatch(settled);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("responses", () => {
+  const stories = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 4 });
+  /** Every event but those of the response itself. */
+  const parted = (events: readonly Json[]) => [events.slice(0, 2), events.slice(2, -1), events.slice(-1)] as const;
+
+  /** In turns: those of each item stay in their order. */
+  function mixed(events: readonly Json[], turns: readonly number[]): Json[] {
+    const indexes = new Set(events.map((event) => event["output_index"]));
+    const queues = [...indexes].map((index) => events.filter((event) => event["output_index"] === index));
+    const given: Json[] = [];
+    for (let at = 0; given.length < events.length; at++) {
+      const open = queues.filter((queue) => queue.length > 0);
+      given.push(...(open[(turns[at % turns.length] ?? 0) % open.length]?.splice(0, 1) ?? []));
+    }
+    return given;
+  }
+
+  test("items beside each other", () => {
+    fc.assert(
+      fc.property(stories, fc.array(fc.nat(), { minLength: 1 }), cuts, (chosen, turns, borders) => {
+        const [begin, events, end] = parted(streamOf(chosen));
+        const answer = streamed(responses, sse(...begin, ...mixed(events, turns), ...end), {
+          cuts: borders,
+          orderly: false,
+        });
+        expect(answer).toMatchObject({ status: "completed", output: { length: chosen.length } });
+      }),
+      runs,
+    );
+  });
+
+  test("any events, in any order", () => {
+    fc.assert(
+      fc.property(
+        stories.chain((chosen) => {
+          const [begin, events, end] = parted(streamOf(chosen));
+          const any = fc.array(fc.constantFrom(...begin, ...events), { maxLength: 15 });
+          return fc.record({ events: any, end: fc.constantFrom(end, []) });
+        }),
+        cuts,
+        ({ events, end }, borders) => {
+          expect(
+            streamed(responses, sse(...events, ...end, "[DONE]"), { cuts: borders, orderly: false }).status,
+          ).toMatch(settled);
+        },
+      ),
+      runs,
+    );
+  });
+
+  test("events left out, said twice and moved", () => {
+    const mistake = fc.record({ what: fc.constantFrom("drop", "repeat", "move"), from: fc.nat(), to: fc.nat() });
+    fc.assert(
+      fc.property(stories, fc.array(mistake, { minLength: 1, maxLength: 4 }), cuts, (chosen, mistakes, borders) => {
+        const [begin, events, end] = parted(streamOf(chosen));
+        for (const { what, from, to } of mistakes) {
+          const [event] = events.splice(from % events.length, what === "repeat" ? 0 : 1);
+          const said = what === "repeat" ? events[from % events.length] : event;
+          if (what !== "drop" && said) events.splice(to % (events.length + 1), 0, said);
+        }
+        expect(streamed(responses, sse(...begin, ...events, ...end), { cuts: borders, orderly: false }).status).toBe(
+          "completed",
+        );
+      }),
+      runs,
+    );
+  });
+});

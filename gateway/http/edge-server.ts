@@ -2,13 +2,11 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { Duplex } from "node:stream";
 import { firstOwed, owe } from "@sluice/proto/runtime/http1/owed.js";
+import { connectionsCheckingInterval } from "@sluice/proto/runtime/http1/server.js";
 import { deferContinue } from "./body.ts";
 import { answerClientError } from "./errors.ts";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** How often Node looks for requests whose headers or bodies take too long. */
-const connectionsCheckingInterval = 5_000;
 
 export function createEdgeServer(handle: Handle): Server {
   const serve: Handle = (request, response) => {

@@ -1,4 +1,4 @@
-/** The listening socket with its time limits. */
+/** The listening socket of an HTTP/1 server with its time limits, and its end. */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -7,6 +7,9 @@ const keepAliveMs = 65_000;
 const headersMs = 10_000;
 /** Headers and body together. */
 const requestMs = 40_000;
+
+/** For `createServer`: how often Node looks for requests whose headers or bodies take too long. */
+export const connectionsCheckingInterval = 5_000;
 
 /** @returns the port that was bound */
 export function listen(server: Server, port: number): Promise<number> {

@@ -1,9 +1,9 @@
 /** The calls of an RPC server on a port of HTTP/1.1, which a cleartext HTTP/2 port cannot serve: for browsers, and for what speaks like them. */
 import { cors as rpc } from "@connectrpc/connect";
-import { type RequestListener, type Server, createServer } from "node:http";
+import { type RequestListener, createServer } from "node:http";
 import { corsFor } from "../http1/cors.ts";
 import { owe } from "../http1/owed.ts";
-import { close, listen } from "../http1/server.ts";
+import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
 export interface Http1Options {
   readonly port: number;
@@ -17,12 +17,9 @@ export interface Http1Server {
   drain(): Promise<void>;
 }
 
-/** How often Node looks for requests whose headers or bodies take too long. */
-const connectionsCheckingInterval = 5_000;
-
 export async function serveHttp1(handle: RequestListener, { port, allowOrigins }: Http1Options): Promise<Http1Server> {
   const cors = corsFor(allowOrigins, rpc.exposedHeaders);
-  const server: Server = createServer({ connectionsCheckingInterval }, (request, response) => {
+  const server = createServer({ connectionsCheckingInterval }, (request, response) => {
     owe(request.socket, response);
     if (!cors?.(request, response)) handle(request, response);
   });

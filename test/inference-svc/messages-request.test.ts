@@ -61,6 +61,14 @@ describe("the prompt and the roles", () => {
 });
 
 describe("calls and results", () => {
+  test("a call that is referred to is made once", () => {
+    const call: InputItem = { type: "function_call", id: "fc", call_id: "toolu_1", name: "f", arguments: "{}" };
+    const output: InputItem = { type: "function_call_output", call_id: "toolu_1", output: "o" };
+    const input = [say("user", "u"), call, { type: "item_reference", id: "fc" }, output];
+    const { body, losses } = told({ input });
+    expect([body.messages, losses]).toEqual([bodyOf({ input: [say("user", "u"), call, output] }).messages, []]);
+  });
+
   test("results come first in the next message, with what they show", () => {
     const input = [
       say("user", "u"),

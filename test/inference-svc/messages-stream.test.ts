@@ -229,6 +229,13 @@ describe("web search", () => {
     content: "Shannon was born",
   };
 
+  test("of two calls by one id the first finds nothing", () => {
+    const call = (index: number) => block(index, searchBlock, inputDelta('{"query":"shannon"}'));
+    const result = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: found };
+    const { items } = read([begun(), ...call(0), ...call(1), ...block(2, result), ...stopped("end_turn")]);
+    expect(masked(items)).toEqual([searchItem("failed"), searchItem("completed")]);
+  });
+
   test("the call with its progress, and citations where they stand", () => {
     const { items, events, outcome } = read(searched(found));
     expect(masked(items)).toEqual([

@@ -4,16 +4,18 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
 import { kinds, streamOf } from "../inference-svc/item-stories.ts";
+import { begun, block, message, stopped } from "../inference-svc/messages-telling.ts";
 import { masked } from "../support/contract.ts";
 import { chatChunk, sse } from "../support/upstream.ts";
 import { streamed, whole } from "./answering.ts";
 
 const cuts = fc.array(fc.nat(), { maxLength: 20 });
 const words = fc.array(fc.string({ unit: "grapheme", minLength: 1, maxLength: 5 }), { maxLength: 4 });
-const runs = { numRuns: 200 };
+const runs = { numRuns: 100 };
 
 interface ChatStory {
   readonly thoughts: readonly string[];
@@ -139,6 +141,94 @@ describe("responses", () => {
         expect(streamed(responses, sse(...streamOf(chosen)), { cuts: borders, lostAfter })).toMatchObject({
           status: "failed",
         });
+      }),
+      runs,
+    );
+  });
+});
+
+/** A block as a stream begins it, its deltas, and what it is in a whole message. */
+interface Block {
+  readonly start: object;
+  readonly deltas: readonly object[];
+  readonly whole: object;
+}
+
+const source = { url: "https://a.example/", title: "A" };
+const searchCall = { type: "server_tool_use", id: "srv_1", name: "web_search" };
+const searchResult = {
+  type: "web_search_tool_result",
+  tool_use_id: "srv_1",
+  content: [{ type: "web_search_result", ...source }],
+};
+
+const blockStories = fc.oneof(
+  fc.tuple(words, fc.boolean()).map(([texts, cites]): Block => {
+    const citations = cites ? [{ type: "web_search_result_location", cited_text: "c", ...source }] : [];
+    return {
+      start: { type: "text", text: "" },
+      deltas: [
+        ...texts.map((text) => ({ type: "text_delta", text })),
+        ...citations.map((citation) => ({ type: "citations_delta", citation })),
+      ],
+      whole: { type: "text", text: texts.join(""), citations },
+    };
+  }),
+  words.map(
+    (thoughts): Block => ({
+      start: { type: "thinking", thinking: "", signature: "" },
+      deltas: [
+        ...thoughts.map((thinking) => ({ type: "thinking_delta", thinking })),
+        { type: "signature_delta", signature: "s" },
+      ],
+      whole: { type: "thinking", thinking: thoughts.join(""), signature: "s" },
+    }),
+  ),
+  words.map((values): Block => {
+    const call = { type: "tool_use", id: "toolu_1", name: "f" };
+    const pieces = ['{"a":[', ...values.map((value, at) => `${at === 0 ? "" : ","}${JSON.stringify(value)}`), "]}"];
+    return {
+      start: { ...call, input: {} },
+      deltas: pieces.map((partial_json) => ({ type: "input_json_delta", partial_json })),
+      whole: { ...call, input: { a: values } },
+    };
+  }),
+  fc.constant<Block>({
+    start: { ...searchCall, input: {} },
+    deltas: [{ type: "input_json_delta", partial_json: '{"query":"q"}' }],
+    whole: { ...searchCall, input: { query: "q" } },
+  }),
+  fc
+    .constantFrom<object>(searchResult, { type: "redacted_thinking", data: "b64" }, { type: "later" })
+    .map((whole): Block => ({ start: whole, deltas: [], whole })),
+);
+
+describe("messages", () => {
+  const stories = fc.array(blockStories, { maxLength: 6 });
+  const reasons = fc.constantFrom("end_turn", "tool_use", "max_tokens", "refusal");
+  const textOf = (blocks: readonly Block[], reason: string) =>
+    sse(begun(), ...blocks.flatMap(({ start, deltas }, at) => block(at, start, ...deltas)), ...stopped(reason));
+
+  test("any answer folds into the same object that it is whole", () => {
+    fc.assert(
+      fc.property(stories, reasons, cuts, (blocks, reason, borders) => {
+        const body = message(
+          blocks.map((each) => each.whole),
+          { stop_reason: reason },
+        );
+        expect(masked(streamed(messages, textOf(blocks, reason), { cuts: borders }))).toEqual(
+          masked(whole(messages, body)),
+        );
+      }),
+      runs,
+    );
+  });
+
+  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+    fc.assert(
+      fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
+        const text = textOf(blocks, "end_turn");
+        expect(streamed(messages, text, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );

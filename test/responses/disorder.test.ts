@@ -4,14 +4,16 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
 import { type Json, kinds, streamOf } from "../inference-svc/item-stories.ts";
+import { blockStart, blockStop, delta as deltaOf, stopped } from "../inference-svc/messages-telling.ts";
 import { chatChunk, sse } from "../support/upstream.ts";
 import { streamed } from "./answering.ts";
 
 const cuts = fc.array(fc.nat(), { maxLength: 8 });
-const runs = { numRuns: 200 };
+const runs = { numRuns: 100 };
 const settled = /^(completed|incomplete|failed)$/;
 
 describe("chat", () => {
@@ -50,6 +52,46 @@ describe("chat", () => {
       fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
         const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
         expect(streamed(chat, text, { cuts: borders }).status).toMatch(settled);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("messages", () => {
+  const start = fc.constantFrom<object>(
+    { type: "text", text: "" },
+    { type: "text", text: "whole" },
+    { type: "thinking", thinking: "" },
+    { type: "redacted_thinking", data: "b64" },
+    { type: "tool_use", id: "a", name: "f", input: {} },
+    { type: "tool_use", name: "", input: { x: 1 } },
+    { type: "server_tool_use", id: "s", name: "web_search", input: {} },
+    { type: "web_search_tool_result", tool_use_id: "s", content: [] },
+    { type: "later" },
+  );
+  const said = fc.constantFrom<object>(
+    { type: "text_delta", text: "t" },
+    { type: "thinking_delta", thinking: "t" },
+    { type: "signature_delta", signature: "s" },
+    { type: "input_json_delta", partial_json: '{"x":' },
+    { type: "input_json_delta", partial_json: "1}" },
+    { type: "citations_delta", citation: { type: "web_search_result_location", url: "https://a.example/" } },
+  );
+  const index = fc.nat({ max: 3 });
+  const event = fc.oneof(
+    fc.tuple(index, start).map(([at, block]) => blockStart(at, block)),
+    fc.tuple(index, said).map(([at, words]) => deltaOf(at, words)),
+    index.map(blockStop),
+  );
+  const ends = fc
+    .constantFrom("end_turn", "max_tokens", "refusal")
+    .map((reason) => stopped(reason, { output_tokens: 1 }, { stop_details: { explanation: "no" } }));
+
+  test("any events, in any order", () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
+        expect(streamed(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );

@@ -59,6 +59,9 @@ class Teller {
       case "configuration_update":
         // Read with the settings.
         return;
+      case "item_reference":
+        // What it names is told where it stands: twice, it would be a second call of the same id.
+        return;
       default:
         return this.#hosted(item, path);
     }

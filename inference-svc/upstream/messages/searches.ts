@@ -31,6 +31,9 @@ export class Searches {
   /** @returns undefined for other tools: nobody offers them from here */
   begin(block: JsonObject): SearchReader | undefined {
     if (block.name !== webSearchName) return undefined;
+    // Nothing can be found for it any more: what comes under the id belongs to the next.
+    const lost = this.#running.get(block.id);
+    if (lost) this.#finish(lost, true, []);
     const index = this.#output.count;
     const writer = this.#output.other({ type: "web_search_call", id: newId("ws_"), status: "in_progress" });
     const search: Search = { writer, index, query: "" };

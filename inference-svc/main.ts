@@ -14,6 +14,7 @@ import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
 import { Catalog } from "./routing/catalog.ts";
+import { EndpointRecords } from "./routing/endpoint-record.ts";
 import { InferenceDoors } from "./service.ts";
 import { buildTurn } from "./stack.ts";
 import { Identities } from "./turn/identity.ts";
@@ -43,7 +44,7 @@ const aliases = file.compat.tool_type_aliases;
 const engine = new Engine({
   access,
   parse: (request, keyHash) => parseTurn(request, { aliases, identityHash: identities.of(keyHash, request) }),
-  turn: buildTurn({ catalog, upstreams, log }),
+  turn: buildTurn({ catalog, upstreams, records: new EndpointRecords(), secret: settings.SLUICE_SECRET, log }),
   log,
   registry,
   region: settings.SLUICE_REGION,

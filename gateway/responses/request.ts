@@ -6,6 +6,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/preferences.js";
 import { requestShape } from "@sluice/proto/contract/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type Member, type Span, scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
@@ -145,6 +146,7 @@ type RequestFields = {
   readonly reasoning?: JsonObject | null;
   readonly truncation?: string | { readonly type: string } | null;
   readonly cache_control?: { readonly ttl?: string };
+  readonly provider?: PreferencesJson | null;
 };
 
 function turnOf(
@@ -192,6 +194,7 @@ function turnOf(
     promptCacheOptionsJson: bytesOf(body, cuts.promptCacheOptions),
     traceJson: bytesOf(body, cuts.trace),
     stopServerToolsWhenJson: bytesOf(body, cuts.stopServerToolsWhen),
+    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
   };
 }
 

@@ -1,59 +1,50 @@
-/** Which endpoints may serve a request, in the order in which they are tried. */
+/** Which endpoints of the models may serve a request; when there are none, why. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Problem, Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { TurnRequest } from "../turn/request.ts";
-import { type Layer, onRequest } from "../turn/turn.ts";
-import type { Catalog, CatalogModel, Endpoint } from "./catalog.ts";
-import { needsOf } from "./needs.ts";
+import type { Catalog, CatalogModel, Endpoint, Variant } from "./catalog.ts";
+import { type Filter, type LossesOf, type Reason, filtersOf } from "./filters.ts";
+import { type Tier, poolOf } from "./tiers.ts";
 
-type Tier = Endpoint["tier"];
+/** What endpoints can be told. */
+export interface Telling {
+  /** Why an endpoint cannot be told the request at all; undefined when it can. */
+  refusal(endpoint: Endpoint, request: TurnRequest): Problem | undefined;
+  /** What it would not be told; only of requests that it can be told. */
+  readonly losses: LossesOf;
+}
 
-/** Tiers whose endpoints are asked, best first. */
-const tiers: Readonly<Record<string, readonly Tier[]>> = {
-  priority: ["priority", "default"],
-  fast: ["priority", "default"],
-  scale: ["scale", "default"],
-  ultrafast: ["ultrafast", "priority", "default"],
-};
-
-/** Why an endpoint cannot be told the request at all; undefined when it can. */
-export type RefusalOf = (endpoint: Endpoint, request: TurnRequest) => Problem | undefined;
+/** The candidates of one entry of `models`, at least one. */
+export interface Group {
+  /** Slug of the model. */
+  readonly model: string;
+  readonly variant: Variant | undefined;
+  /** Tiers, best first. */
+  readonly pool: readonly Tier[];
+  /** In the order of the pool, then of the configuration. */
+  readonly endpoints: readonly Endpoint[];
+}
 
 /**
  * @throws Fault INVALID_REQUEST for a slug that nobody knows, and when what keeps the last endpoints from serving is what they
- *   would have to be told; NO_ENDPOINTS when none of the models can serve for another reason
+ *   would have to be told; NO_ENDPOINTS, with the reasons counted, when none of the models can serve for another reason
  */
-export function candidatesOf(catalog: Catalog, request: TurnRequest, refusalOf: RefusalOf): readonly Endpoint[] {
-  const models = request.models.map((slug) => catalog.find(slug) ?? unknown(slug));
-  const needs = needsOf(request);
-  const refusals: string[] = [];
-  const unsayable: Problem[] = [];
-  const candidates = models.flatMap((model) => {
-    const problem = needs.find((need) => !need.model(model.settings));
-    if (problem) refusals.push(`${model.settings.id} ${problem.refusal}`);
-    if (problem) return [];
-    const tiered = inTiers(model, request.serviceTier);
-    const able = tiered.filter((endpoint) => needs.every((need) => need.endpoint(endpoint)));
-    const lacking = needs.find((need) => !tiered.some((endpoint) => need.endpoint(endpoint)));
-    if (able.length === 0) refusals.push(`${model.settings.id} ${lacking?.refusal ?? "has no endpoint that fits"}`);
-    return able.filter((endpoint) => {
-      const refusal = refusalOf(endpoint, request);
-      if (refusal) unsayable.push(refusal);
-      return refusal === undefined;
-    });
-  });
-  if (candidates.length > 0) return candidates;
-  throwIfUnsayable(unsayable);
-  const message = `No endpoint can serve this request: ${refusals.join("; ")}`;
-  throw new Fault(FaultReason.NO_ENDPOINTS, message, { origin: FaultOrigin.CLIENT });
-}
-
-/** Several endpoints may have the same words missing. */
-function throwIfUnsayable(refusals: readonly Problem[]): void {
-  const problems = new Problems();
-  const different = new Map(refusals.map((refusal) => [`${refusal.path} ${refusal.message}`, refusal]));
-  for (const { path, message } of different.values()) problems.add(path, message);
-  problems.throwIfAny();
+export function candidatesOf(catalog: Catalog, request: TurnRequest, telling: Telling): readonly Group[] {
+  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug));
+  const filters = filtersOf(request, (endpoint) =>
+    telling.refusal(endpoint, request) ? [] : telling.losses(endpoint, request),
+  );
+  const report = new Report();
+  const groups: Group[] = [];
+  for (const { model, variant } of asked) {
+    const pool = poolOf(model, request.serviceTier, variant);
+    const endpoints = passing(model, pool, filters, report).filter((endpoint) =>
+      report.says(telling.refusal(endpoint, request)),
+    );
+    if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
+  }
+  if (groups.length === 0) report.throw(request.models);
+  return groups;
 }
 
 function unknown(slug: string): never {
@@ -63,19 +54,77 @@ function unknown(slug: string): never {
   });
 }
 
-function inTiers(model: CatalogModel, asked = "default"): readonly Endpoint[] {
-  const of = (tier: Tier) => model.endpoints.filter((endpoint) => endpoint.tier === tier);
-  // Who asks for flex pays flex or nothing: it falls back only where nobody offers it.
-  if (asked === "flex") return of("flex").length > 0 ? of("flex") : of("default");
-  return (tiers[asked] ?? ["default"]).flatMap(of);
+function passing(
+  { settings, endpoints }: CatalogModel,
+  pool: readonly Tier[],
+  filters: readonly Filter[],
+  report: Report,
+): readonly Endpoint[] {
+  const chain = [...filters, inPool(pool)];
+  const failed = new Set<Filter>();
+  const able = endpoints.filter((endpoint) => {
+    const first = chain.find((filter) => !filter.admits(endpoint, settings));
+    if (first === undefined) return true;
+    failed.add(first);
+    report.count(first.reason);
+    return false;
+  });
+  if (able.length === 0) report.refuse(settings.id, [...failed]);
+  return pool.length === 1 ? able : pool.flatMap((tier) => able.filter((endpoint) => endpoint.tier === tier));
 }
 
-/** Says in the account what could serve before anything may refuse the request. */
-export const noteCandidates = (catalog: Catalog, refusalOf: RefusalOf): Layer =>
-  onRequest((request, scope) => {
-    scope.trace.candidates = candidatesOf(catalog, request, refusalOf).map(({ providerName, model }) => ({
-      provider: providerName,
-      model,
-    }));
-    return request;
-  });
+const inPool = (pool: readonly Tier[]): Filter => ({
+  reason: "service_tier",
+  refusal: "has no endpoint of the tier that was asked for",
+  admits: ({ tier }) => pool.includes(tier),
+});
+
+/** Why endpoints were left out. */
+class Report {
+  readonly #refusals: string[] = [];
+  readonly #unsayable: Problem[] = [];
+  readonly #excluded = new Map<Reason, number>();
+
+  count(reason: Reason): void {
+    this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
+  }
+
+  /** @param filters that left nothing of the model */
+  refuse(model: string, filters: readonly Filter[]): void {
+    const [first, ...more] = filters;
+    // Each of several is passed by some endpoint: together they are not.
+    const reasons = new Set(filters.map(({ reason }) => reason));
+    const refusal = more.length === 0 ? first?.refusal : `has no endpoint left after ${[...reasons].join(", ")}`;
+    this.#refusals.push(`${model} ${refusal ?? "has no endpoint"}`);
+  }
+
+  /** Whether there was nothing to note. */
+  says(unsayable: Problem | undefined): boolean {
+    if (unsayable) this.#unsayable.push(unsayable);
+    return unsayable === undefined;
+  }
+
+  throw(models: readonly string[]): never {
+    this.#throwIfUnsayable();
+    throw new Fault(FaultReason.NO_ENDPOINTS, `No endpoint can serve this request: ${this.#refusals.join("; ")}`, {
+      origin: FaultOrigin.CLIENT,
+      metadata: {
+        error_type: "not_found",
+        availability: {
+          code: "no_endpoints",
+          retryable: false,
+          requested_models: models,
+          excluded_by: Object.fromEntries(this.#excluded),
+        },
+      },
+    });
+  }
+
+  /** Several endpoints may have the same words missing. */
+  #throwIfUnsayable(): void {
+    const problems = new Problems();
+    const different = new Map(this.#unsayable.map((refusal) => [`${refusal.path} ${refusal.message}`, refusal]));
+    for (const { path, message } of different.values()) problems.add(path, message);
+    problems.throwIfAny();
+  }
+}

@@ -1,6 +1,7 @@
 /** What can be asked for, and who serves it: the configuration as the router reads it. */
-import type { EndpointSettings, HouseFile, ModelSettings } from "@sluice/proto/runtime/house-file.js";
-import { perToken, units } from "./price.ts";
+import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { type Prices, perToken, pricesOf, units } from "./price.ts";
+import { type Seed, seedOf } from "./rendezvous.ts";
 
 export interface Endpoint {
   /** Slug of the model. */
@@ -15,12 +16,34 @@ export interface Endpoint {
   readonly supportedParameters?: readonly string[];
   /** The model's largest answer, where the operator says. */
   readonly maxOutputTokens?: number;
+  readonly quantization: string;
+  /** The provider is declared to keep nothing. */
+  readonly keepsNothing: boolean;
+  /** The provider is declared not to train on what it is sent. */
+  readonly trainsNot: boolean;
+  /** The author is declared to allow that other models learn from the output. */
+  readonly distillable: boolean;
+  /** Absent when the operator does not say. */
+  readonly prices?: Prices;
+  /** `provider/tier`, and `provider/quantization` where it is known. */
+  readonly fullSlugs: readonly string[];
+  /** By which it draws for sessions: the same in every process and whatever else is configured. */
+  readonly seed: Seed;
 }
 
 export interface CatalogModel {
   readonly settings: ModelSettings;
-  /** In the order in which they are tried. */
+  /** In the order of the configuration. */
   readonly endpoints: readonly Endpoint[];
+}
+
+/** nitro: the fastest first, priority endpoints among them. floor: the cheapest first, flex endpoints among them. */
+export type Variant = "nitro" | "floor";
+
+/** What a slug asks for. */
+export interface Asked {
+  readonly model: CatalogModel;
+  readonly variant?: Variant;
 }
 
 /** One entry of ListModels, by the names of its contract. */
@@ -40,14 +63,19 @@ export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
 
   constructor(file: HouseFile) {
-    const names = new Map(file.providers.map((provider) => [provider.id, provider.name ?? provider.id]));
+    const providers = new Map(file.providers.map((provider) => [provider.id, provider]));
     this.#models = new Map(
-      file.models.map((model) => [model.id, { settings: model, endpoints: endpointsOf(model, names) }]),
+      file.models.map((model) => [model.id, { settings: model, endpoints: endpointsOf(model, providers) }]),
     );
   }
 
-  find(slug: string): CatalogModel | undefined {
-    return this.#models.get(slug);
+  /** A slug that is in the catalogue is what it says; of others the end may be a variant. */
+  find(slug: string): Asked | undefined {
+    const model = this.#models.get(slug);
+    if (model) return { model };
+    const [, base = "", variant] = /^(.+):(nitro|floor)$/.exec(slug) ?? [];
+    const based = this.#models.get(base);
+    return based && { model: based, variant: variant as Variant };
   }
 
   /** In the order of the configuration. */
@@ -56,16 +84,34 @@ export class Catalog {
   }
 }
 
-const endpointsOf = (model: ModelSettings, names: ReadonlyMap<string, string>): readonly Endpoint[] =>
-  model.endpoints.map((endpoint) => ({
-    model: model.id,
-    provider: endpoint.provider,
-    providerName: names.get(endpoint.provider) ?? endpoint.provider,
-    upstreamModel: endpoint.upstream_model ?? model.id,
-    tier: endpoint.tier,
-    ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),
-    ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-  }));
+function endpointsOf(model: ModelSettings, providers: ReadonlyMap<string, ProviderSettings>): readonly Endpoint[] {
+  const drawn = new Map<string, number>();
+  return model.endpoints.map((endpoint) => {
+    const { provider: id, tier, quantization, distillable } = endpoint;
+    const provider = providers.get(id);
+    const upstreamModel = endpoint.upstream_model ?? model.id;
+    const name = [id, upstreamModel, tier, quantization].join("\0");
+    // Those that nothing tells apart draw apart all the same.
+    const again = drawn.get(name) ?? 0;
+    drawn.set(name, again + 1);
+    return {
+      model: model.id,
+      provider: id,
+      providerName: provider?.name ?? id,
+      upstreamModel,
+      tier,
+      quantization,
+      distillable,
+      keepsNothing: provider?.data_policy?.retention === "none",
+      trainsNot: provider?.data_policy?.training === false,
+      fullSlugs: [`${id}/${tier}`, ...(quantization === "unknown" ? [] : [`${id}/${quantization}`])],
+      seed: seedOf(again === 0 ? name : `${name}\0${again}`),
+      ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),
+      ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
+      ...(endpoint.pricing && { prices: pricesOf(endpoint.pricing) }),
+    };
+  });
+}
 
 function entryOf(model: ModelSettings): ModelEntry {
   const cheapest = cheapestPricing(model.endpoints);

@@ -8,10 +8,11 @@ import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Batch, Turn } from "../turn/turn.ts";
-import { type RefusalOf, candidatesOf } from "./candidates.ts";
-import type { Catalog, Endpoint } from "./catalog.ts";
+import type { Endpoint } from "./catalog.ts";
 import { collected, withStart } from "./collect.ts";
+import { measured } from "./measured.ts";
 import { fitted } from "./needs.ts";
+import type { Router } from "./router.ts";
 
 /** About what the caller sent: another endpoint of the same model would say the same. */
 const callersOwn: ReadonlySet<FaultReason> = new Set([
@@ -30,15 +31,17 @@ interface Failure {
 
 /** @param turnOf asks one endpoint, once */
 export const fallback =
-  (catalog: Catalog, refusalOf: RefusalOf, turnOf: (endpoint: Endpoint) => Turn, log: Pick<Logger, "warn">): Turn =>
+  (router: Router, turnOf: (endpoint: Endpoint) => Turn, log: Pick<Logger, "warn">): Turn =>
   async (request, scope) => {
     const failures: Failure[] = [];
     const refusedBy = new Set<string>();
-    for (const [index, endpoint] of candidatesOf(catalog, request, refusalOf).entries()) {
+    const endpoints = router.route(request, scope);
+    const ask = endpoints.length === 1 ? turnOf : (endpoint: Endpoint) => watched(endpoint, turnOf(endpoint), router);
+    for (const [index, endpoint] of endpoints.entries()) {
       if (refusedBy.has(endpoint.model)) continue;
       throwIfAborted(scope.signal);
       try {
-        const batches = await attempt(endpoint, turnOf(endpoint), request, scope);
+        const batches = await attempt(endpoint, ask(endpoint), request, scope);
         scope.trace.selected = index;
         return batches;
       } catch (error) {
@@ -59,6 +62,23 @@ export const fallback =
       }
     }
     throw summary(failures);
+  };
+
+/** One attempt whose outcome will count when endpoints are put in order. */
+const watched =
+  (endpoint: Endpoint, turn: Turn, { records }: Router): Turn =>
+  async (request, scope) => {
+    const record = records.of(endpoint);
+    const startedAt = records.now();
+    try {
+      const batches = await turn(request, scope);
+      record.attempt(true, records.now());
+      return request.stream ? measured(batches, record, records, startedAt, scope) : batches;
+    } catch (error) {
+      // What is the caller's own says nothing about the endpoint.
+      if (!scope.signal.aborted) record.attempt(callersOwn.has(Fault.from(error).reason), records.now());
+      throw error;
+    }
   };
 
 async function attempt(

@@ -1,15 +1,8 @@
 /** What a request demands of the model and of the endpoint; and what it merely wishes, which an endpoint that lacks it is not sent. */
-import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss } from "../turn/scope.ts";
 import type { Endpoint } from "./catalog.ts";
-
-export interface Need {
-  /** Completes "<model> ...". */
-  readonly refusal: string;
-  model(settings: ModelSettings): boolean;
-  endpoint(endpoint: Endpoint): boolean;
-}
+import type { Filter } from "./filters.ts";
 
 const inputKinds: Readonly<Record<string, string>> = {
   input_image: "image",
@@ -21,30 +14,55 @@ const inputKinds: Readonly<Record<string, string>> = {
 
 const bringsTools: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
-export function needsOf(request: TurnRequest): readonly Need[] {
-  const needs: Need[] = [];
+export function modalityNeeds(request: TurnRequest): readonly Filter[] {
+  const needs: Filter[] = [];
   for (const modality of request.outputModalities) {
-    needs.push(ofModel(`gives no ${modality} output`, (model) => has(model.output_modalities, modality)));
+    needs.push({
+      reason: "modality",
+      refusal: `gives no ${modality} output`,
+      admits: (_, model) => has(model.output_modalities, modality),
+    });
   }
   for (const modality of inputModalities(request)) {
-    needs.push(ofModel(`takes no ${modality} input`, (model) => has(model.input_modalities, modality)));
-  }
-  if (request.tools.length > 0 || request.input.some(({ type }) => bringsTools.has(type)))
-    needs.push(ofEndpoint("takes no tools", ["tools"]));
-  if (request.textFormat?.type === "json_schema") {
-    needs.push(ofEndpoint("gives no structured outputs", ["structured_outputs", "response_format"]));
+    needs.push({
+      reason: "modality",
+      refusal: `takes no ${modality} input`,
+      admits: (_, model) => has(model.input_modalities, modality),
+    });
   }
   return needs;
 }
 
+/** Only of the answer: how many tokens the input has is known to the provider alone, and its refusal moves on to the next model. */
+export function lengthNeeds({ maxOutputTokens }: TurnRequest): readonly Filter[] {
+  if (maxOutputTokens === undefined) return none;
+  return [
+    {
+      reason: "context_length",
+      refusal: `gives fewer than ${maxOutputTokens} tokens`,
+      admits: (_, model) => maxOutputTokens <= (model.max_output_tokens ?? model.context_length),
+    },
+  ];
+}
+
+export function featureNeeds(request: TurnRequest): readonly Filter[] {
+  const needs: Filter[] = [];
+  if (request.tools.length > 0 || request.input.some(({ type }) => bringsTools.has(type)))
+    needs.push(supporting("takes no tools", ["tools"]));
+  if (request.textFormat?.type === "json_schema") {
+    needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));
+  }
+  return needs;
+}
+
+const none: readonly Filter[] = [];
+
 const has = (list: readonly string[], value: string): boolean => list.includes(value);
 
-const ofModel = (refusal: string, model: Need["model"]): Need => ({ refusal, model, endpoint: () => true });
-
-const ofEndpoint = (refusal: string, anyOf: readonly string[]): Need => ({
+const supporting = (refusal: string, anyOf: readonly string[]): Filter => ({
+  reason: "require_parameters",
   refusal,
-  model: () => true,
-  endpoint: ({ supportedParameters }) =>
+  admits: ({ supportedParameters }) =>
     supportedParameters === undefined || anyOf.some((name) => supportedParameters.includes(name)),
 });
 

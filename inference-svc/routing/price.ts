@@ -1,4 +1,8 @@
-/** Prices: decimal strings of USD per million tokens in the configuration, per token in the catalogue. Never floats. */
+/**
+ * Prices: decimal strings of USD per million tokens in the configuration, per token in the catalogue. Floats only where they are compared,
+ * never where something is charged.
+ */
+import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
 
 /** Twelve decimals are the most that the configuration takes. */
 const decimals = 12;
@@ -19,4 +23,32 @@ export function perToken(price: string): string {
   const at = digits.length - decimals - shift;
   const fraction = digits.slice(at).replace(/0+$/, "");
   return fraction === "" ? digits.slice(0, at) : `${digits.slice(0, at)}.${fraction}`;
+}
+
+/** USD as floats, which keep the order of decimals. What is not declared is not charged. */
+export interface Prices {
+  /** Per million tokens. */
+  readonly prompt: number;
+  /** Per million tokens. */
+  readonly completion: number;
+  readonly request: number;
+  readonly image: number;
+  readonly audio: number;
+  /** Of a million tokens, three of the prompt to one of the completion. */
+  readonly blended: number;
+}
+
+/** Chats and agents send more than they get back. */
+const promptShare = 0.75;
+
+export function pricesOf(pricing: NonNullable<EndpointSettings["pricing"]>): Prices {
+  const { prompt, completion, request = "0", image = "0", audio = "0" } = pricing;
+  return {
+    prompt: Number(prompt),
+    completion: Number(completion),
+    request: Number(request),
+    image: Number(image),
+    audio: Number(audio),
+    blended: promptShare * Number(prompt) + (1 - promptShare) * Number(completion),
+  };
 }

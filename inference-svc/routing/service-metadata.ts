@@ -16,6 +16,8 @@ export interface MetadataParts {
 
 export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
   const { attempts, candidates, stages, selected } = trace;
+  // The same model whatever variant of it was asked for.
+  const asked = trace.primaryModel ?? requested;
   const served = selected === undefined ? undefined : candidates[selected];
   return {
     attempt: attempts.length,
@@ -35,7 +37,7 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     pipeline: stages,
     region,
     requested,
-    strategy: candidates.some(({ model }) => model !== requested) ? "fallback" : "direct",
+    strategy: candidates.some(({ model }) => model !== asked) ? "fallback" : "direct",
     summary: `available=${candidates.length}${served ? `, selected=${served.provider}` : ""}`,
   };
 }

@@ -43,6 +43,7 @@ export function parseTurn(request: RunTurnRequest, { aliases = [], identityHash 
   );
   verbatim(request.traceJson, "trace", trace, problems);
   verbatim(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
+  if (request.provider?.sortBy === "exacto") problems.add("provider.sort", "exacto is not available yet");
   problems.throwIfAny();
   return {
     ...scalarsOf(request),
@@ -98,6 +99,7 @@ function scalarsOf(request: RunTurnRequest): Omit<TurnRequest, "input" | "tools"
     ...(request.serviceTier !== "" && { serviceTier: request.serviceTier }),
     ...(request.sessionId !== undefined && request.sessionId !== "" && { sessionId: request.sessionId }),
     ...(request.promptCacheKey !== undefined && { promptCacheKey: request.promptCacheKey }),
+    ...(request.provider && { provider: request.provider }),
     ...(request.maxToolCalls !== undefined && { maxToolCalls: request.maxToolCalls }),
     ...(request.truncation !== "" && { truncation: request.truncation as "auto" | "disabled" }),
     ...(request.cacheControl && { cacheControl: { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" } }),

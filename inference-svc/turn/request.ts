@@ -1,4 +1,5 @@
 /** What is asked for, checked and in the form that the dialects read. */
+import type { ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 /** An input item in its JSON form; its kind and the fields named in turn/parse.ts have been checked. */
 export type InputItem = { readonly type: string; readonly [field: string]: unknown };
@@ -113,6 +114,8 @@ export interface TurnRequest {
   readonly sessionId?: string;
   readonly promptCacheKey?: string;
   readonly serviceTier?: string;
+  /** Where it may be served. */
+  readonly provider?: ProviderPreferences;
   readonly maxToolCalls?: number;
   readonly truncation?: "auto" | "disabled";
   /** JSON object. */

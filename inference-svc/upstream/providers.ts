@@ -3,7 +3,7 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Scope } from "../turn/scope.ts";
+import type { Loss, Scope } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { chat } from "./chat/dialect.ts";
@@ -33,6 +33,8 @@ export interface Destination {
 export interface Upstreams {
   /** Why the request cannot be said there at all. */
   refusal(destination: Destination, request: TurnRequest): Refusal | undefined;
+  /** What would be left out there of a request that can be said. */
+  losses(destination: Destination, request: TurnRequest): readonly Loss[];
   /** The turn that asks exactly there, once. */
   turn(destination: Destination): Turn;
   /** Waits for running exchanges. */
@@ -41,7 +43,7 @@ export interface Upstreams {
 
 type Provider = Omit<Upstreams, "close">;
 
-const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request) };
+const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request), losses: () => [] };
 
 const dialects: Readonly<Record<string, Dialect>> = { chat, messages, responses };
 
@@ -66,6 +68,7 @@ export function openUpstreams(providers: readonly ProviderSettings[], version: s
   return {
     turn: (destination) => byId.get(destination.provider)?.turn(destination) ?? unknownProvider(destination),
     refusal: (destination, request) => byId.get(destination.provider)?.refusal(destination, request),
+    losses: (destination, request) => byId.get(destination.provider)?.losses(destination, request) ?? [],
     close: async () => void (await Promise.all(opened.map((connections) => connections.close()))),
   };
 }
@@ -148,7 +151,13 @@ function httpProvider(
     };
   }
 
-  return { turn, refusal: (destination, request) => dialect.refusal(request, targetOf(destination)) };
+  function losses(destination: Destination, request: TurnRequest): readonly Loss[] {
+    const found: Loss[] = [];
+    dialect.body(request, targetOf(destination), (path, reason) => found.push({ path, reason }));
+    return found;
+  }
+
+  return { turn, losses, refusal: (destination, request) => dialect.refusal(request, targetOf(destination)) };
 }
 
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);

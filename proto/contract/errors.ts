@@ -8,6 +8,7 @@ import {
   constant,
   described,
   integer,
+  map,
   named,
   nullable,
   number,
@@ -78,6 +79,19 @@ export const alignment = named(
   ),
 );
 
+const availability = object(
+  {
+    code: described(word("no_endpoints"), "No endpoint is left for the request."),
+    retryable: described(boolean, "Whether the same request may be served later."),
+    requested_models: described(array(string()), "Slugs that were asked for."),
+    excluded_by: described(
+      map(integer({ min: 0 })),
+      "How many endpoints were left out, by the first reason: allowed_providers, data_policy:zdr, data_policy:training, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
+    ),
+  },
+  { required: ["code", "retryable", "requested_models", "excluded_by"], description: "Why nobody can serve." },
+);
+
 const errorMetadata = object(
   {
     error_type: errorType,
@@ -86,6 +100,7 @@ const errorMetadata = object(
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     provider_code: described(string(), "The provider's own name for the failure."),
     previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),
+    availability,
     alignment,
   },
   { description: "What is known beyond the message." },

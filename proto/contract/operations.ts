@@ -88,7 +88,7 @@ const beyondTheSchema = [
   "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
   "`service:bash` needs a sandbox, which this service has none of.",
   "Plugin `alignment` is given once.",
-  "Plugins and preferences of `provider` are not available yet: 400, unless they are disabled or null. Stored prompts do not exist: 404.",
+  "Plugins are not available yet: 400, unless they are disabled; nor is `provider.sort` exacto. Stored prompts do not exist: 404.",
 ];
 
 const createResponse: Operation = {

@@ -51,21 +51,37 @@ const cutoffs: Shape = {
 const sort = word("price", "throughput", "latency", "exacto");
 
 const preferences: Readonly<Record<string, Shape>> = {
-  order: described(slugs, "Tried first, in this order."),
-  only: described(slugs, "No others are asked."),
-  ignore: described(slugs, "Never asked."),
-  allow_fallbacks: described(boolean, "Whether others may follow the first; true when absent."),
-  require_parameters: described(boolean, "Whether only endpoints are asked that know every parameter sent."),
-  data_collection: word("allow", "deny"),
-  zdr: described(boolean, "Whether only endpoints are asked that keep nothing."),
-  enforce_distillable_text: boolean,
-  quantizations: array(
-    word("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"),
+  order: described(
+    slugs,
+    "Tried first, in this order: ids of providers, which stand for their endpoints of the default tier, or `id/tier` or `id/quantization`.",
   ),
-  sort: stringOr(
-    sort,
-    object({ by: nullable(sort), partition: nullable(word("model", "none")) }),
-    "must be a string or an object",
+  only: described(slugs, "No others are asked. An empty list is unset."),
+  ignore: described(slugs, "Never asked."),
+  allow_fallbacks: described(
+    boolean,
+    "Whether others may follow the first, or those of `order` where it is given; true when absent.",
+  ),
+  require_parameters: described(boolean, "Whether only endpoints are asked that can be told everything sent."),
+  data_collection: described(
+    word("allow", "deny"),
+    "deny: only endpoints are asked that neither keep anything nor train on it.",
+  ),
+  zdr: described(boolean, "Whether only endpoints are asked that keep nothing."),
+  enforce_distillable_text: described(
+    boolean,
+    "Whether only endpoints are asked whose output may be used to train other models.",
+  ),
+  quantizations: described(
+    array(word("int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown")),
+    "Only endpoints of these are asked.",
+  ),
+  sort: described(
+    stringOr(
+      sort,
+      object({ by: nullable(sort), partition: nullable(word("model", "none")) }),
+      "must be a string or an object",
+    ),
+    "The best is asked first, and load is not shared; partition none sorts across all models. Without effect beside `order`.",
   ),
   max_price: described(
     object({
@@ -75,10 +91,10 @@ const preferences: Readonly<Record<string, Shape>> = {
       image: nullable(price),
       audio: nullable(price),
     }),
-    "USD per million tokens of prompt and completion, per unit otherwise.",
+    "USD per million tokens of prompt and completion, per unit otherwise. Endpoints without a price are not asked either.",
   ),
-  preferred_min_throughput: described(cutoffs, "Tokens per second."),
-  preferred_max_latency: described(cutoffs, "Seconds."),
+  preferred_min_throughput: described(cutoffs, "Tokens per second; endpoints below it are asked last."),
+  preferred_max_latency: described(cutoffs, "Seconds until the first token; endpoints above it are asked last."),
 };
 
 export const provider = named(

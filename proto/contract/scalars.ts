@@ -2,6 +2,7 @@
 import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
+import { preferencesJson } from "./preferences.ts";
 import { requestShape } from "./request.ts";
 import { verbosity } from "./settings.ts";
 
@@ -47,7 +48,8 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
   if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);
-  const { cacheControl } = request;
+  const { cacheControl, provider } = request;
+  if (provider) shapeOf("provider").check(preferencesJson(provider), "provider", problems);
   if (cacheControl && cacheControl.ttl !== "")
     shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);
 }

@@ -27,7 +27,13 @@ const provider = z.strictObject({
     .describe("Types of tools that the provider runs itself, beyond function tools; the format's own when absent."),
   region: z.string().min(1).default("global"),
   data_policy: z
-    .strictObject({ retention: z.enum(["none", "unknown"]).default("unknown"), training: z.boolean().optional() })
+    .strictObject({
+      retention: z.enum(["none", "unknown"]).default("unknown").describe("none admits requests with provider.zdr."),
+      training: z
+        .boolean()
+        .optional()
+        .describe("false, together with retention none, admits requests with provider.data_collection deny."),
+    })
     .optional(),
   timeouts: z
     .strictObject({
@@ -48,9 +54,19 @@ const endpoint = z.strictObject({
     .describe("The provider's name of the model; the model's id when absent."),
   tier: z.enum(["default", "priority", "flex", "scale", "ultrafast"]).default("default"),
   pricing: z
-    .strictObject({ prompt: price, completion: price, cache_read: price.optional(), cache_write: price.optional() })
-    .optional(),
+    .strictObject({
+      prompt: price,
+      completion: price,
+      cache_read: price.optional(),
+      cache_write: price.optional(),
+      request: price.optional().describe("USD per request; nothing when absent."),
+      image: price.optional().describe("USD per image; nothing when absent."),
+      audio: price.optional().describe("USD per unit of audio; nothing when absent."),
+    })
+    .optional()
+    .describe("Endpoints with a price share the load by it; those without follow in the order of the file."),
   quantization: z.string().default("unknown"),
+  distillable: z.boolean().default(false).describe("Whether the author allows training of other models on the output."),
   supported_parameters: z
     .array(z.string())
     .optional()
@@ -66,7 +82,7 @@ const model = z.strictObject({
   max_output_tokens: z.int().min(1).optional(),
   input_modalities: z.array(modality).default(["text"]),
   output_modalities: z.array(modality).default(["text"]),
-  endpoints: z.array(endpoint).min(1).describe("In the order in which they are tried."),
+  endpoints: z.array(endpoint).min(1).describe("Tried in this order where none has a price."),
   scores: z.record(z.string(), z.number()).optional(),
 });
 

@@ -159,10 +159,48 @@ describe("settings", () => {
       { stop_server_tools_when: { type: "max_cost", max_cost_in_dollars: 0 } },
       "stop_server_tools_when.max_cost_in_dollars: must be above 0",
     ],
+    [{ provider: { sort: "exacto" } }, "provider.sort: exacto is not available yet"],
+    [{ provider: { sort: { by: "exacto" } } }, "provider.sort: exacto is not available yet"],
     [{ prompt: { id: "p", variables: { v: 5 } } }, "prompt.variables.v: must be a string or a part"],
     [{ prompt: { id: "p", variables: { v: { type: "input_text" } } } }, "prompt.variables.v.text: required"],
   ])("%j is refused", (body, problem) => {
     expect(problemsOf(body)).toEqual([problem]);
+  });
+
+  test("preferences become the turn's, in every spelling; null is unset", () => {
+    const preferences = (provider: object) =>
+      parsed(JSON.stringify({ model: "a/b", input: "x", provider }), {}).provider;
+    expect(
+      preferences({
+        order: ["a", "b/fp8"],
+        only: null,
+        allow_fallbacks: false,
+        require_parameters: true,
+        data_collection: "deny",
+        zdr: null,
+        quantizations: ["fp8"],
+        sort: { by: "price", partition: "none" },
+        max_price: { prompt: "0.25", completion: 2, image: null },
+        preferred_min_throughput: 50,
+        preferred_max_latency: { p50: 1.5, p99: null },
+      }),
+    ).toEqual({
+      $typeName: "sluice.inference.v1.ProviderPreferences",
+      order: ["a", "b/fp8"],
+      only: [],
+      ignore: [],
+      allowFallbacks: false,
+      requireParameters: true,
+      dataCollection: "deny",
+      quantizations: ["fp8"],
+      sortBy: "price",
+      sortPartition: "none",
+      maxPrice: { $typeName: "sluice.inference.v1.MaxPrice", prompt: 0.25, completion: 2 },
+      preferredMinThroughput: { $typeName: "sluice.inference.v1.Percentiles", p50: 50 },
+      preferredMaxLatency: { $typeName: "sluice.inference.v1.Percentiles", p50: 1.5 },
+    });
+    expect(preferences({ sort: "latency" })).toMatchObject({ sortBy: "latency", sortPartition: "" });
+    expect(parsed('{"model":"a/b","input":"x","provider":null}', {})).not.toHaveProperty("provider");
   });
 
   test("become the turn's", () => {

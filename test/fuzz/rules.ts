@@ -70,12 +70,12 @@ export const rules: readonly Rule[] = [
   {
     path: /^plugins\.\d+$/,
     message: /is not available yet$/,
-    stated: "Plugins and preferences of `provider` are not available yet",
+    stated: "Plugins are not available yet",
   },
   {
-    path: /^provider\./,
-    message: /is not available yet$/,
-    stated: "Plugins and preferences of `provider` are not available yet",
+    path: /^provider\.sort$/,
+    message: /^exacto is not available yet$/,
+    stated: "nor is `provider.sort` exacto",
   },
 ];
 

@@ -236,7 +236,7 @@ describe("is refused:", () => {
     [{ plugins: [{ id: "alignment", rules: ["r"] }] }, "plugins.0: plugin alignment is not available yet"],
     [{ plugins: [{ id: "alignment", enabled: false }] }, "plugins.0.rules: required (and 1 more)"],
     [{ plugins: [{ id: "web" }, {}] }, "plugins.1.id: required (and 1 more)"],
-    [{ provider: { order: ["a"] } }, "provider.order: is not available yet"],
+    [{ provider: { order: [""] } }, "provider.order.0: at least 1 character"],
     [{ provider: { colour: "red" } }, "provider.colour: unknown field"],
     [{ provider: { order: "a" } }, "provider.order: must be an array or null"],
     [{ image_config: { size: {} } }, "image_config.size: must be a string, a number or an array"],

@@ -1,6 +1,7 @@
 /** Turns as tests ask for them: what is not said is what a plain request has. */
 import { create } from "@bufbuild/protobuf";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
+import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { buildTurn } from "@sluice/inference-svc/stack.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
@@ -83,11 +84,12 @@ export interface Engine {
 }
 
 /** The whole stack over a configuration. */
-export function openEngine(file: HouseFile): Engine {
+export function openEngine(file: HouseFile, records = new EndpointRecords()): Engine {
   const upstreams = openUpstreams(file.providers, "0.0.0");
   const warnings: object[] = [];
   const log = { warn: (line: object) => void warnings.push(line) };
-  return { turn: buildTurn({ catalog: new Catalog(file), upstreams, log }), upstreams, warnings };
+  const turn = buildTurn({ catalog: new Catalog(file), upstreams, records, secret: "s".repeat(32), log });
+  return { turn, upstreams, warnings };
 }
 
 export interface Ending {

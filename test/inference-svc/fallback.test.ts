@@ -1,14 +1,18 @@
 /** Who is asked after whom, what the caller sees of it, and what the receipt says. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { serviceMetadata } from "@sluice/inference-svc/routing/service-metadata.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.js";
+import { preferring } from "./deciding.js";
 import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
 
 let first: Upstream;
 let second: Upstream;
 let third: Upstream;
 let engine: Engine;
+/** Milliseconds, by which endpoints are measured; nothing else moves it. */
+let clock: { now: number };
 
 beforeEach(async () => {
   [first, second, third] = await Promise.all([
@@ -23,6 +27,7 @@ beforeEach(async () => {
     base_url: `${upstream.url}/v1`,
   });
   const acme = (more: object = {}) => ({ provider: "acme", ...more });
+  clock = { now: 1_000_000 };
   engine = openEngine(
     house({
       providers: [
@@ -60,6 +65,7 @@ beforeEach(async () => {
         },
       ],
     }),
+    new EndpointRecords(() => clock.now),
   );
 });
 afterEach(async () => {
@@ -302,6 +308,83 @@ describe("who can serve at all", () => {
   });
 });
 
+describe("what was seen of endpoints", () => {
+  const asked = (provider?: object) => asking({ ...(provider && { provider: preferring(provider) }) });
+  const served = async (request = asked()): Promise<string> => textOf((await run(engine.turn, request)).events);
+
+  test("three failures put an endpoint behind the others, and it is tried again", async () => {
+    first.script([error(500), error(500), error(500), error(500), chatStream("first")]);
+    // The fourth is the one that tries it.
+    for (let index = 0; index < 4; index++) expect(await served()).toBe("second");
+    expect(first.requests).toHaveLength(4);
+    clock.now += 4_999;
+    expect(await served()).toBe("second");
+    expect(first.requests).toHaveLength(4);
+    clock.now += 1;
+    expect(await served()).toBe("first");
+    second.script([error(500)]);
+    expect(await served()).toBe("first");
+  });
+
+  test("what is the caller's own is no failure of the endpoint", async () => {
+    first.script([error(400), error(400), error(400), error(400), chatStream("first")]);
+    for (let index = 0; index < 4; index++) expect((await run(engine.turn, asked())).fault?.status).toBe(400);
+    expect(await served()).toBe("first");
+  });
+
+  test("an answer that breaks off is one", async () => {
+    const broken: Reply = { chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true };
+    first.script([broken]);
+    for (let index = 0; index < 3; index++) {
+      expect((await run(engine.turn, asked())).fault?.message).toBe("Provider connection lost");
+    }
+    first.script([error(500)]);
+    expect([await served(), await served()]).toEqual(["second", "second"]);
+    expect(first.requests).toHaveLength(4);
+  });
+
+  test("an answer is measured: its first token, and the tokens after it", async () => {
+    const usage = { prompt_tokens: 1, completion_tokens: 400, total_tokens: 401 };
+    const answer = (text: string, after: Promise<unknown>): Reply => ({
+      chunks: [
+        { sse: [chatChunk({ content: text })] },
+        { after, sse: [chatChunk({}, "stop"), { choices: [], usage }, "[DONE]"] },
+      ],
+    });
+    /** Who answers, when the tokens take so many milliseconds. */
+    const served = async (ms: number): Promise<string> => {
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      first.script([answer("first", released)]);
+      second.script([answer("second", released)]);
+      const { scope } = newScope();
+      const batches = await engine.turn(asked({ sort: "throughput" }), scope);
+      clock.now += ms;
+      release();
+      const events = [];
+      for await (const batch of batches) events.push(...batch);
+      return textOf(events);
+    };
+    // Whoever was not measured is asked first.
+    expect([await served(2_000), await served(200), await served(8_000)]).toEqual(["first", "second", "second"]);
+    // The median of 2,000 and 50 tokens per second is the lower one.
+    expect(await served(200)).toBe("first");
+  });
+
+  test("without fallbacks the failure of the first is the answer", async () => {
+    first.script([error(503)]);
+    const { fault } = await run(engine.turn, asked({ allow_fallbacks: false }));
+    expect([fault?.attemptStatus, second.requests.length]).toEqual([503, 0]);
+  });
+
+  test("a named order is asked", async () => {
+    expect(await served(asked({ order: ["borealis"] }))).toBe("second");
+    expect(first.requests).toHaveLength(0);
+  });
+});
+
 describe("the receipt", () => {
   const parts = { requested: "acme/large-2", region: "local" };
 
@@ -332,6 +415,16 @@ describe("the receipt", () => {
       requested: "acme/large-2",
       strategy: "direct",
       summary: "available=2, selected=Borealis",
+    });
+  });
+
+  test("of a variant: the model itself, directly", async () => {
+    const asked = newScope();
+    const { events } = await run(engine.turn, asking({ models: ["acme/large-2:nitro"] }), asked);
+    expect(events[0]).toEqual({ type: "start", model: "acme/large-2" });
+    expect(serviceMetadata(asked.scope.trace, { ...parts, requested: "acme/large-2:nitro" })).toMatchObject({
+      requested: "acme/large-2:nitro",
+      strategy: "direct",
     });
   });
 

@@ -83,6 +83,36 @@ describe("limits", () => {
       "models: at most 32 entries",
     ],
     ["models, each", { models: ["a"] }, { models: ["a", ""] }, "models.1: at least 1 character"],
+    [
+      "provider",
+      { provider: {} },
+      { provider: { dataCollection: "no" } },
+      "provider.data_collection: must be one of allow, deny",
+    ],
+    [
+      "provider, sort",
+      { provider: { sortBy: "price", sortPartition: "none" } },
+      { provider: { sortPartition: "all" } },
+      "provider.sort.partition: must be one of model, none",
+    ],
+    [
+      "provider, slugs",
+      { provider: { only: ["a"], order: ["a/b"] } },
+      { provider: { only: ["a", ""] } },
+      "provider.only.1: at least 1 character",
+    ],
+    [
+      "provider, price",
+      { provider: { maxPrice: { prompt: 0 } } },
+      { provider: { maxPrice: { prompt: -1 } } },
+      'provider.max_price.prompt: must be a number of at least 0, or a decimal string such as "0.25"',
+    ],
+    [
+      "provider, percentiles",
+      { provider: { preferredMaxLatency: { p99: 0 } } },
+      { provider: { preferredMaxLatency: { p99: -1 } } },
+      "provider.preferred_max_latency.p99: must be at least 0",
+    ],
     ["model or models", { model: "", models: ["a/b"] }, { model: "" }, "model or models is required"],
   ])("%s", (_, within, beyond, message) => {
     expect(refusal(within)).toBe("accepted");
@@ -99,6 +129,9 @@ describe("limits", () => {
     [{ serviceTier: "gold" }, /^service_tier: must be one of auto, default, fast, flex, priority, scale, ultrafast$/],
     [{ textVerbosity: "loud" }, /^text\.verbosity: must be one of /],
     [{ include: ["reasoning.encrypted_content", "all"] }, /^include\.1: must be one of /],
+    [{ provider: { sortBy: "size" } }, /^provider\.sort\.by: must be one of /],
+    [{ provider: { quantizations: ["fp9"] } }, /^provider\.quantizations\.0: must be one of /],
+    [{ provider: { preferredMinThroughput: { p50: Number.NaN } } }, /^provider\.preferred_min_throughput\.p50: /],
     [{ modalities: ["text", "smell"] }, /^modalities\.1: must be one of text, image$/],
   ])("%j", (fields, message) => {
     expect(refusal(fields)).toMatch(message);

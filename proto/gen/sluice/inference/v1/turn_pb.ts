@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEihAoKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwaLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2wiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSK+AQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2UivwEKDVNlcnZlclRvb2xVc2USIAoTd2ViX3NlYXJjaF9yZXF1ZXN0cxgBIAEoDUgAiAEBEiEKFHRvb2xfY2FsbHNfcmVxdWVzdGVkGAIgASgNSAGIAQESIAoTdG9vbF9jYWxsc19leGVjdXRlZBgDIAEoDUgCiAEBQhYKFF93ZWJfc2VhcmNoX3JlcXVlc3RzQhcKFV90b29sX2NhbGxzX3JlcXVlc3RlZEIWChRfdG9vbF9jYWxsc19leGVjdXRlZCKVBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEi0goKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXIi7gQKE1Byb3ZpZGVyUHJlZmVyZW5jZXMSDQoFb3JkZXIYASADKAkSDAoEb25seRgCIAMoCRIOCgZpZ25vcmUYAyADKAkSHAoPYWxsb3dfZmFsbGJhY2tzGAQgASgISACIAQESHwoScmVxdWlyZV9wYXJhbWV0ZXJzGAUgASgISAGIAQESFwoPZGF0YV9jb2xsZWN0aW9uGAYgASgJEhAKA3pkchgHIAEoCEgCiAEBEiUKGGVuZm9yY2VfZGlzdGlsbGFibGVfdGV4dBgIIAEoCEgDiAEBEhUKDXF1YW50aXphdGlvbnMYCSADKAkSDwoHc29ydF9ieRgKIAEoCRIWCg5zb3J0X3BhcnRpdGlvbhgLIAEoCRI1CgltYXhfcHJpY2UYDCABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1heFByaWNlSASIAQESRwoYcHJlZmVycmVkX21pbl90aHJvdWdocHV0GA0gASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QZXJjZW50aWxlc0gFiAEBEkQKFXByZWZlcnJlZF9tYXhfbGF0ZW5jeRgOIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBogBAUISChBfYWxsb3dfZmFsbGJhY2tzQhUKE19yZXF1aXJlX3BhcmFtZXRlcnNCBgoEX3pkckIbChlfZW5mb3JjZV9kaXN0aWxsYWJsZV90ZXh0QgwKCl9tYXhfcHJpY2VCGwoZX3ByZWZlcnJlZF9taW5fdGhyb3VnaHB1dEIYChZfcHJlZmVycmVkX21heF9sYXRlbmN5IrABCghNYXhQcmljZRITCgZwcm9tcHQYASABKAFIAIgBARIXCgpjb21wbGV0aW9uGAIgASgBSAGIAQESFAoHcmVxdWVzdBgDIAEoAUgCiAEBEhIKBWltYWdlGAQgASgBSAOIAQESEgoFYXVkaW8YBSABKAFIBIgBAUIJCgdfcHJvbXB0Qg0KC19jb21wbGV0aW9uQgoKCF9yZXF1ZXN0QggKBl9pbWFnZUIICgZfYXVkaW8idQoLUGVyY2VudGlsZXMSEAoDcDUwGAEgASgBSACIAQESEAoDcDc1GAIgASgBSAGIAQESEAoDcDkwGAMgASgBSAKIAQESEAoDcDk5GAQgASgBSAOIAQFCBgoEX3A1MEIGCgRfcDc1QgYKBF9wOTBCBgoEX3A5OSIbCgxDYWNoZUNvbnRyb2wSCwoDdHRsGAEgASgJIr4BCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKA0SFQoNY2FjaGVkX3Rva2VucxgCIAEoDRIaChJjYWNoZV93cml0ZV90b2tlbnMYAyABKA0SFQoNb3V0cHV0X3Rva2VucxgEIAEoDRIYChByZWFzb25pbmdfdG9rZW5zGAUgASgNEjsKD3NlcnZlcl90b29sX3VzZRgGIAEoCzIiLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyVG9vbFVzZSK/AQoNU2VydmVyVG9vbFVzZRIgChN3ZWJfc2VhcmNoX3JlcXVlc3RzGAEgASgNSACIAQESIQoUdG9vbF9jYWxsc19yZXF1ZXN0ZWQYAiABKA1IAYgBARIgChN0b29sX2NhbGxzX2V4ZWN1dGVkGAMgASgNSAKIAQFCFgoUX3dlYl9zZWFyY2hfcmVxdWVzdHNCFwoVX3Rvb2xfY2FsbHNfcmVxdWVzdGVkQhYKFF90b29sX2NhbGxzX2V4ZWN1dGVkIpUFCglUdXJuRXZlbnQSLwoFc3RhcnQYASABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGFydEgAEjQKCml0ZW1fc3RhcnQYAiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1TdGFydEgAEjQKCnRleHRfZGVsdGEYAyABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXJlZnVzYWxfZGVsdGEYBCABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjkKD3JlYXNvbmluZ19kZWx0YRgFIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNc3VtbWFyeV9kZWx0YRgGIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASPgoPYXJndW1lbnRzX2RlbHRhGAcgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5Bcmd1bWVudHNEZWx0YUgAEjUKCmFubm90YXRpb24YCCABKAsyHy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFubm90YXRpb25IABIwCghpdGVtX2VuZBgJIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbUVuZEgAEisKBWRlYnVnGAogASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5EZWJ1Z0gAEisKA2VuZBgLIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkVuZEgAEjIKBm5hdGl2ZRgMIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuTmF0aXZlRXZlbnRIAEIHCgVldmVudCIaCglUdXJuU3RhcnQSDQoFbW9kZWwYASABKAkiLQoJSXRlbVN0YXJ0Eg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCJOCglUZXh0RGVsdGESDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRINCgVkZWx0YRgDIAEoCRIVCg1sb2dwcm9ic19qc29uGAQgASgMIi4KDkFyZ3VtZW50c0RlbHRhEg0KBWluZGV4GAEgASgNEg0KBWRlbHRhGAIgASgJIkIKCkFubm90YXRpb24SDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRIXCg9hbm5vdGF0aW9uX2pzb24YAyABKAwiTwoLTmF0aXZlRXZlbnQSEgoFaW5kZXgYASABKA1IAIgBARIMCgR0eXBlGAIgASgJEhQKDHBheWxvYWRfanNvbhgDIAEoDEIICgZfaW5kZXgiKwoHSXRlbUVuZBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiIwoFRGVidWcSGgoSdXBzdHJlYW1fYm9keV9qc29uGAEgASgMIsQBCgdUdXJuRW5kEi8KBnN0YXR1cxgBIAEoDjIfLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXR1cxIZChFpbmNvbXBsZXRlX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2VIAIgBARIUCgxzZXJ2aWNlX3RpZXIYBCABKAkSHQoVc2VydmljZV9tZXRhZGF0YV9qc29uGAUgASgMQggKBl91c2FnZSpgCgpUdXJuU3RhdHVzEhsKF1RVUk5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVFVSTl9TVEFUVVNfQ09NUExFVEVEEAESGgoWVFVSTl9TVEFUVVNfSU5DT01QTEVURRACYgZwcm90bzM");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -265,6 +265,13 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
    * @generated from field: bytes stop_server_tools_when_json = 35;
    */
   stopServerToolsWhenJson: Uint8Array;
+
+  /**
+   * Preferences for where the turn is served; absent means none.
+   *
+   * @generated from field: optional sluice.inference.v1.ProviderPreferences provider = 36;
+   */
+  provider?: ProviderPreferences | undefined;
 };
 
 /**
@@ -273,6 +280,210 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 0);
+
+/**
+ * Where a turn may be served, and in which order endpoints are asked. Slugs are a provider's id, or id/tier or id/quantization. An empty
+ * list is unset.
+ *
+ * @generated from message sluice.inference.v1.ProviderPreferences
+ */
+export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferences"> & {
+  /**
+   * Tried first, in this order. A bare id stands for the provider's endpoints of the default tier.
+   *
+   * @generated from field: repeated string order = 1;
+   */
+  order: string[];
+
+  /**
+   * No others are asked.
+   *
+   * @generated from field: repeated string only = 2;
+   */
+  only: string[];
+
+  /**
+   * Never asked.
+   *
+   * @generated from field: repeated string ignore = 3;
+   */
+  ignore: string[];
+
+  /**
+   * Whether others may follow: the first, or those of `order` where it is given. Absent means true.
+   *
+   * @generated from field: optional bool allow_fallbacks = 4;
+   */
+  allowFallbacks?: boolean | undefined;
+
+  /**
+   * Whether only endpoints are asked that can be told everything; absent means false.
+   *
+   * @generated from field: optional bool require_parameters = 5;
+   */
+  requireParameters?: boolean | undefined;
+
+  /**
+   * allow or deny; empty means allow.
+   *
+   * @generated from field: string data_collection = 6;
+   */
+  dataCollection: string;
+
+  /**
+   * Whether only endpoints are asked that keep nothing; absent means false.
+   *
+   * @generated from field: optional bool zdr = 7;
+   */
+  zdr?: boolean | undefined;
+
+  /**
+   * Whether only endpoints are asked whose output may be distilled; absent means false.
+   *
+   * @generated from field: optional bool enforce_distillable_text = 8;
+   */
+  enforceDistillableText?: boolean | undefined;
+
+  /**
+   * The quantizations that are accepted, such as fp8; unknown is one of them.
+   *
+   * @generated from field: repeated string quantizations = 9;
+   */
+  quantizations: string[];
+
+  /**
+   * price, throughput or latency; empty means that endpoints share the load.
+   *
+   * @generated from field: string sort_by = 10;
+   */
+  sortBy: string;
+
+  /**
+   * model or none: whether endpoints are sorted within their model or across all; empty means model.
+   *
+   * @generated from field: string sort_partition = 11;
+   */
+  sortPartition: string;
+
+  /**
+   * Dearer endpoints are not asked, nor are those without a price.
+   *
+   * @generated from field: optional sluice.inference.v1.MaxPrice max_price = 12;
+   */
+  maxPrice?: MaxPrice | undefined;
+
+  /**
+   * Tokens per second. Endpoints below any of them are asked last.
+   *
+   * @generated from field: optional sluice.inference.v1.Percentiles preferred_min_throughput = 13;
+   */
+  preferredMinThroughput?: Percentiles | undefined;
+
+  /**
+   * Seconds until the first token. Endpoints above any of them are asked last.
+   *
+   * @generated from field: optional sluice.inference.v1.Percentiles preferred_max_latency = 14;
+   */
+  preferredMaxLatency?: Percentiles | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ProviderPreferences.
+ * Use `create(ProviderPreferencesSchema)` to create a new message.
+ */
+export const ProviderPreferencesSchema: GenMessage<ProviderPreferences> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 1);
+
+/**
+ * The highest prices that are accepted, in USD; absent means any.
+ *
+ * @generated from message sluice.inference.v1.MaxPrice
+ */
+export type MaxPrice = Message<"sluice.inference.v1.MaxPrice"> & {
+  /**
+   * Per million tokens.
+   *
+   * @generated from field: optional double prompt = 1;
+   */
+  prompt?: number | undefined;
+
+  /**
+   * Per million tokens.
+   *
+   * @generated from field: optional double completion = 2;
+   */
+  completion?: number | undefined;
+
+  /**
+   * Per request.
+   *
+   * @generated from field: optional double request = 3;
+   */
+  request?: number | undefined;
+
+  /**
+   * Per image.
+   *
+   * @generated from field: optional double image = 4;
+   */
+  image?: number | undefined;
+
+  /**
+   * Per unit of audio.
+   *
+   * @generated from field: optional double audio = 5;
+   */
+  audio?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.MaxPrice.
+ * Use `create(MaxPriceSchema)` to create a new message.
+ */
+export const MaxPriceSchema: GenMessage<MaxPrice> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 2);
+
+/**
+ * Limits by percentile of the last five minutes; at least 0, absent means none.
+ *
+ * @generated from message sluice.inference.v1.Percentiles
+ */
+export type Percentiles = Message<"sluice.inference.v1.Percentiles"> & {
+  /**
+   * The median.
+   *
+   * @generated from field: optional double p50 = 1;
+   */
+  p50?: number | undefined;
+
+  /**
+   * Three quarters.
+   *
+   * @generated from field: optional double p75 = 2;
+   */
+  p75?: number | undefined;
+
+  /**
+   * Nine of ten.
+   *
+   * @generated from field: optional double p90 = 3;
+   */
+  p90?: number | undefined;
+
+  /**
+   * All but one in a hundred.
+   *
+   * @generated from field: optional double p99 = 4;
+   */
+  p99?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.Percentiles.
+ * Use `create(PercentilesSchema)` to create a new message.
+ */
+export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 3);
 
 /**
  * A caching mark of type ephemeral.
@@ -293,7 +504,7 @@ export type CacheControl = Message<"sluice.inference.v1.CacheControl"> & {
  * Use `create(CacheControlSchema)` to create a new message.
  */
 export const CacheControlSchema: GenMessage<CacheControl> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 1);
+  messageDesc(file_sluice_inference_v1_turn, 4);
 
 /**
  * Tokens of one turn, summed over its attempts.
@@ -349,7 +560,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 2);
+  messageDesc(file_sluice_inference_v1_turn, 5);
 
 /**
  * Work of the tools that a provider runs itself.
@@ -384,7 +595,7 @@ export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
  * Use `create(ServerToolUseSchema)` to create a new message.
  */
 export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 3);
+  messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
  * One step of a turn.
@@ -501,7 +712,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 4);
+  messageDesc(file_sluice_inference_v1_turn, 7);
 
 /**
  * Who answers.
@@ -522,7 +733,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 5);
+  messageDesc(file_sluice_inference_v1_turn, 8);
 
 /**
  * The beginning of an output item.
@@ -550,7 +761,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 9);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -592,7 +803,7 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 10);
 
 /**
  * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
@@ -621,7 +832,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -656,7 +867,7 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 12);
 
 /**
  * An event of a kind that only its provider knows: progress of a tool that the provider runs.
@@ -691,7 +902,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
  * Use `create(NativeEventSchema)` to create a new message.
  */
 export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 13);
 
 /**
  * The end of an output item.
@@ -719,7 +930,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 11);
+  messageDesc(file_sluice_inference_v1_turn, 14);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -740,7 +951,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 12);
+  messageDesc(file_sluice_inference_v1_turn, 15);
 
 /**
  * The end of a turn.
@@ -789,7 +1000,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 13);
+  messageDesc(file_sluice_inference_v1_turn, 16);
 
 /**
  * How a turn ended that did not fail.

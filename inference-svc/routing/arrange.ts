@@ -1,0 +1,101 @@
+/** The order in which candidates are tried. */
+import type { ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Group } from "./candidates.ts";
+import type { Endpoint } from "./catalog.ts";
+import { demoted } from "./demotion.ts";
+import type { EndpointRecords } from "./endpoint-record.ts";
+import { type Seed, draw } from "./rendezvous.ts";
+import { placeIn } from "./slugs.ts";
+import { sortOfTier, sortOfVariant } from "./tiers.ts";
+
+/** What a request's session draws with for a model. */
+export type SeedOf = (model: string) => Seed;
+
+/** A candidate with what decides about its place; the lower the earlier. */
+interface Rank {
+  readonly endpoint: Endpoint;
+  readonly tier: number;
+  readonly cost: number;
+}
+
+type CostOf = (endpoint: Endpoint) => number;
+
+/** One model after the other; where the request says so, all as if they were one. */
+export function arrange(
+  groups: readonly Group[],
+  request: TurnRequest,
+  records: EndpointRecords,
+  seedOf: SeedOf,
+): readonly Endpoint[] {
+  const { provider } = request;
+  const [only] = groups;
+  if (groups.length === 1 && only!.endpoints.length === 1) return only!.endpoints;
+  const ranks = groups.map((group) => ranksOf(group, request, records, seedOf));
+  const merged = provider?.sortPartition === "none" && provider.sortBy !== "" && provider.order.length === 0;
+  const lists = merged ? [ranks.flat()] : ranks;
+  const arranged = lists.flatMap((list) => settled(list, provider, records));
+  // A model may be asked for twice, in different variants.
+  const endpoints = groups.length === 1 ? arranged : [...new Set(arranged)];
+  const alone = provider?.allowFallbacks === false && provider.order.length === 0;
+  return alone ? endpoints.slice(0, 1) : endpoints;
+}
+
+function ranksOf(group: Group, request: TurnRequest, records: EndpointRecords, seedOf: SeedOf): readonly Rank[] {
+  const { endpoints, pool, variant } = group;
+  const costOf = costIn(group, request, records, seedOf);
+  return endpoints.map((endpoint) => ({
+    endpoint,
+    // A variant makes tiers available; a tier that was asked for comes first.
+    tier: variant === undefined ? pool.indexOf(endpoint.tier) : 0,
+    cost: costOf(endpoint),
+  }));
+}
+
+function costIn(
+  { model, endpoints, variant }: Group,
+  { provider, serviceTier }: TurnRequest,
+  records: EndpointRecords,
+  seedOf: SeedOf,
+): CostOf {
+  if (provider && provider.order.length > 0) return asConfigured;
+  switch (provider?.sortBy || sortOfVariant(variant) || sortOfTier(serviceTier)) {
+    case "price":
+      return ({ prices }) => prices?.blended ?? Number.POSITIVE_INFINITY;
+    // What was not measured lately comes first: that measures it.
+    case "throughput":
+      return (endpoint) => -(records.find(endpoint)?.throughput.at(0.5, records.now()) ?? Number.POSITIVE_INFINITY);
+    case "latency":
+      return (endpoint) => records.find(endpoint)?.latency.at(0.5, records.now()) ?? Number.NEGATIVE_INFINITY;
+    default:
+      return endpoints.some(({ prices }) => prices) ? sharing(seedOf(model)) : asConfigured;
+  }
+}
+
+const asConfigured: CostOf = () => 0;
+
+/** Free endpoints are that cheap, so that several of them share. */
+const leastPrice = 1e-6;
+
+/** Shares of 1 over the price squared. What has no price has no share: it follows in the order of the configuration. */
+const sharing =
+  (session: Seed): CostOf =>
+  ({ prices, seed }) =>
+    prices ? draw(session, seed, Math.max(prices.blended, leastPrice) ** -2) : Number.POSITIVE_INFINITY;
+
+function settled(
+  ranks: readonly Rank[],
+  provider: ProviderPreferences | undefined,
+  records: EndpointRecords,
+): readonly Endpoint[] {
+  const endpoints = ranks.toSorted((a, b) => a.tier - b.tier || compare(a.cost, b.cost)).map((rank) => rank.endpoint);
+  if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records);
+  const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
+  const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
+  const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
+  // Whoever names an order means it, whatever was seen of the endpoints.
+  return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records)];
+}
+
+/** Both may be infinite. */
+const compare = (a: number, b: number): number => (a < b ? -1 : Number(a > b));

@@ -1,0 +1,116 @@
+/** Preferences on their way through both processes. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../support/house.ts";
+import { validateError } from "../support/published.ts";
+import { type Upstream, chatStream, startUpstream } from "../support/upstream.ts";
+
+let acme: Upstream;
+let borealis: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  acme = await startUpstream([chatStream("acme")]);
+  borealis = await startUpstream([chatStream("borealis")]);
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
+  - {id: borealis, name: Borealis, dialect: chat, base_url: "${borealis.url}/v1", data_policy: {retention: none}}
+models:
+  - id: acme/large-2
+    endpoints:
+      - {provider: acme, pricing: {prompt: "1", completion: "4"}}
+      - {provider: borealis, pricing: {prompt: "1", completion: "4"}}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await acme?.stop();
+  await borealis?.stop();
+});
+
+const post = (body: object, headers: Record<string, string> = {}) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${house.apiKey}`,
+      "content-type": "application/json",
+      "x-service-metadata": "enabled",
+      ...headers,
+    },
+    body: JSON.stringify({ model: "acme/large-2", input: "Hi", stream: true, ...body }),
+  });
+
+/** Who was asked for it. */
+async function askedBy(body: object, headers: Record<string, string> = {}): Promise<string> {
+  const before = acme.requests.length;
+  const answer = await post(body, headers);
+  expect(answer.status).toBe(200);
+  await answer.text();
+  return acme.requests.length > before ? "acme" : "borealis";
+}
+
+test.each<[object, string]>([
+  [{ order: ["borealis"] }, "borealis"],
+  [{ order: ["acme"] }, "acme"],
+  [{ only: ["acme/default"] }, "acme"],
+  [{ ignore: ["acme"] }, "borealis"],
+  [{ zdr: true }, "borealis"],
+])("%j is asked of %s", async (provider, expected) => {
+  expect(await askedBy({ provider })).toBe(expected);
+});
+
+test("sessions share the load, and each stays, named in the body or in a header", async () => {
+  const sessions = Array.from({ length: 12 }, (_, index) => `session-${index}`);
+  const first = [];
+  for (const session_id of sessions) first.push(await askedBy({ session_id }));
+  expect(new Set(first).size).toBe(2);
+  const again = [];
+  for (const session of sessions) again.push(await askedBy({ input: "And?" }, { "x-session-id": session }));
+  expect(again).toEqual(first);
+});
+
+describe("when nothing is left", () => {
+  test("404 counts why, in the published form", async () => {
+    const answer = await post({ provider: { only: ["acme", "nobody"], max_price: { completion: "3.99" } } });
+    const body = (await answer.json()) as { error: object; service_metadata: object };
+    expect([answer.status, body.error]).toEqual([
+      404,
+      {
+        code: 404,
+        message:
+          "No endpoint can serve this request: acme/large-2 has no endpoint left after max_price, allowed_providers",
+        metadata: {
+          error_type: "not_found",
+          availability: {
+            code: "no_endpoints",
+            retryable: false,
+            requested_models: ["acme/large-2"],
+            excluded_by: { max_price: 1, allowed_providers: 1 },
+          },
+        },
+      },
+    ]);
+    expect(validateError(404, body)).toEqual([]);
+  });
+
+  test("what is not built is refused by name", async () => {
+    const answer = await post({ provider: { sort: "exacto" } });
+    expect([answer.status, await answer.json()]).toMatchObject([
+      400,
+      { error: { message: "provider.sort: exacto is not available yet" } },
+    ]);
+  });
+});
+
+test("the receipt lists endpoints in the order of this request, and a variant is no other model", async () => {
+  const answer = await post({ model: "acme/large-2:floor", stream: false, provider: { order: ["borealis"] } });
+  // The scripted answer is a stream: both are tried, and both are named.
+  const body = (await answer.json()) as { service_metadata: object };
+  expect(body.service_metadata).toMatchObject({
+    requested: "acme/large-2:floor",
+    strategy: "direct",
+    endpoints: { available: [{ provider: "Borealis" }, { provider: "Acme" }], total: 2 },
+  });
+});

@@ -311,6 +311,11 @@ describe("tools", () => {
     expect(toolsOf({ tools: [blocked] })).toEqual([{ ...plain[0], blocked_domains: ["b.example"] }]);
   });
 
+  test("a search that the input brings along", () => {
+    const item = { type: "additional_tools", role: "developer", tools: [{ type: "web_search" }] };
+    expect(toolsOf({ input: [say("user", "u"), item] })).toEqual([{ type: "web_search_20250305", name: "web_search" }]);
+  });
+
   test("other tools of providers are refused, and a search that the operator does not name", () => {
     const message = "no provider of this model runs tools of type code_interpreter";
     expect(refused({ tools: [lookup, hosted("code_interpreter")] })).toEqual({ path: "tools.1", message });

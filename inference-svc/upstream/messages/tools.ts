@@ -11,7 +11,6 @@ import { isWebSearch, webSearchName, webSearchTool } from "./web-search.ts";
 export function messagesTools(request: TurnRequest, words: Words): readonly Block[] {
   const { list, searches } = words.tools;
   for (const path of searches) words.lose(path, "all tools are there from the beginning: there is nothing to search");
-  if (list.length === 0 && request.tools.length === 0) return [];
   const hosted = offeredTools(request).find(
     ({ tool, allowed }) => tool.type === "hosted" && allowed && !isSearch(tool),
   );

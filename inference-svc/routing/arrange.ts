@@ -74,14 +74,11 @@ function costIn(
 
 const asConfigured: CostOf = () => 0;
 
-/** Free endpoints are that cheap, so that several of them share. */
-const leastPrice = 1e-6;
-
-/** Shares of 1 over the price squared. What has no price has no share: it follows in the order of the configuration. */
+/** Shares by price. What has no price has no share: it follows in the order of the configuration. */
 const sharing =
   (session: Seed): CostOf =>
   ({ prices, seed }) =>
-    prices ? draw(session, seed, Math.max(prices.blended, leastPrice) ** -2) : Number.POSITIVE_INFINITY;
+    prices ? draw(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
 
 function settled(
   ranks: readonly Rank[],

@@ -36,19 +36,26 @@ export interface Prices {
   readonly audio: number;
   /** Of a million tokens, three of the prompt to one of the completion. */
   readonly blended: number;
+  /** 1 / blended²: the load that the endpoint takes beside others. */
+  readonly weight: number;
 }
 
 /** Chats and agents send more than they get back. */
 const promptShare = 0.75;
 
+/** Free endpoints count as that cheap, so that several of them share. */
+const leastPrice = 1e-6;
+
 export function pricesOf(pricing: NonNullable<EndpointSettings["pricing"]>): Prices {
   const { prompt, completion, request = "0", image = "0", audio = "0" } = pricing;
+  const blended = promptShare * Number(prompt) + (1 - promptShare) * Number(completion);
   return {
     prompt: Number(prompt),
     completion: Number(completion),
     request: Number(request),
     image: Number(image),
     audio: Number(audio),
-    blended: promptShare * Number(prompt) + (1 - promptShare) * Number(completion),
+    blended,
+    weight: Math.max(blended, leastPrice) ** -2,
   };
 }

@@ -1,6 +1,6 @@
 /** Decides where a request goes: once, and the same for everybody who asks about it. */
 import type { TurnRequest } from "../turn/request.ts";
-import type { CandidateNote, Scope } from "../turn/scope.ts";
+import type { Scope } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
 import { type SeedOf, arrange } from "./arrange.ts";
 import { type Telling, candidatesOf } from "./candidates.ts";
@@ -17,19 +17,21 @@ export interface RouterParts {
   readonly records: EndpointRecords;
 }
 
-interface Route {
+/** Kept in the account of the turn: a request that nobody rewrote is decided once, as some decisions are random, and none is free. */
+class Route {
+  readonly request: TurnRequest;
   /** In the order in which they are tried; at least one. */
   readonly endpoints: readonly Endpoint[];
-  readonly notes: readonly CandidateNote[];
-  /** Slug of the model that was asked for, without a variant. */
-  readonly primaryModel: string;
+
+  constructor(request: TurnRequest, endpoints: readonly Endpoint[]) {
+    this.request = request;
+    this.endpoints = endpoints;
+  }
 }
 
 export class Router {
   readonly #parts: RouterParts;
   readonly records: EndpointRecords;
-  /** A request that nobody rewrote is decided once: some decisions are random, and none is free. */
-  readonly #routes = new WeakMap<TurnRequest, Route>();
 
   constructor(parts: RouterParts) {
     this.#parts = parts;
@@ -41,23 +43,16 @@ export class Router {
    * @throws Fault as candidatesOf does
    */
   route(request: TurnRequest, scope: Scope): readonly Endpoint[] {
-    let route = this.#routes.get(request);
-    if (route === undefined) this.#routes.set(request, (route = this.#decide(request, scope.caller.keyHash)));
-    scope.trace.candidates = route.notes;
-    scope.trace.primaryModel = route.primaryModel;
-    return route.endpoints;
-  }
-
-  #decide(request: TurnRequest, keyHash: string): Route {
+    const { trace, caller } = scope;
+    if (trace.route instanceof Route && trace.route.request === request) return trace.route.endpoints;
     const { catalog, telling } = this.#parts;
     const groups = candidatesOf(catalog, request, telling);
-    const endpoints = arrange(groups, request, this.records, this.#seeds(request, keyHash));
+    const endpoints = arrange(groups, request, this.records, this.#seeds(request, caller.keyHash));
     const [asked = ""] = request.models;
-    return {
-      endpoints,
-      notes: endpoints.map(({ providerName, model }) => ({ provider: providerName, model })),
-      primaryModel: catalog.find(asked)?.model.settings.id ?? asked,
-    };
+    trace.route = new Route(request, endpoints);
+    trace.candidates = endpoints.map(({ providerName, model }) => ({ provider: providerName, model }));
+    trace.primaryModel = catalog.find(asked)?.model.settings.id ?? asked;
+    return endpoints;
   }
 
   /** Looked for only where load is shared. */

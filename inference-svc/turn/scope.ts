@@ -55,6 +55,8 @@ export class Trace {
   readonly bodies: string[] = [];
   /** In the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
+  /** The router's own: what it decided last. */
+  route: object | undefined;
   /** Slug of the model that was asked for, without a variant; undefined before anything was decided. */
   primaryModel: string | undefined;
   /** Index into `candidates` of the one that committed. */

@@ -117,7 +117,7 @@ function httpProvider(
     });
   }
 
-  const targetOf = ({ upstreamModel, tier, supportedParameters, maxOutputTokens }: Destination): Target => ({
+  const toTarget = ({ upstreamModel, tier, supportedParameters, maxOutputTokens }: Destination): Target => ({
     upstreamModel,
     tier,
     original,
@@ -126,6 +126,14 @@ function httpProvider(
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     ...(reasoningFormat && { reasoningFormat: reasoningFormat(upstreamModel) }),
   });
+
+  /** Destinations are those of the configuration, and each is asked about at every request. */
+  const targets = new Map<Destination, Target>();
+  function targetOf(destination: Destination): Target {
+    let target = targets.get(destination);
+    if (target === undefined) targets.set(destination, (target = toTarget(destination)));
+    return target;
+  }
 
   function turn(destination: Destination): Turn {
     const target = targetOf(destination);

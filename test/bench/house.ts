@@ -32,6 +32,8 @@ export interface House {
   readonly target: Target;
   readonly gatewayPid: number;
   readonly inferencePid: number;
+  /** Tells gateway and inference-svc to collect their garbage, as they do by themselves some time. */
+  collect(): void;
   stop(): Promise<void>;
 }
 
@@ -46,7 +48,13 @@ export async function startHouse(options: {
   const dataDir = join(folder, "data");
   const config = join(folder, "sluice.yaml");
   writeFileSync(config, JSON.stringify(houseFile(options.upstreamPort, options.scripts)));
-  const environment = { ...process.env, ...(await freePorts()), SLUICE_DATA_DIR: dataDir, SLUICE_CONFIG: config };
+  const environment = {
+    ...process.env,
+    ...(await freePorts()),
+    NODE_OPTIONS: `${process.env["NODE_OPTIONS"] ?? ""} --import=${import.meta.resolve("./roles/collect.js")}`,
+    SLUICE_DATA_DIR: dataDir,
+    SLUICE_CONFIG: config,
+  };
   const child = spawn(process.execPath, [supervisor], {
     env: { ...environment, SLUICE_DRAIN_LIMIT_MS: "5000" },
     stdio: ["ignore", "pipe", "pipe"],
@@ -66,6 +74,9 @@ export async function startHouse(options: {
       target: { port: Number(new URL(baseUrl).port), format: "responses", key },
       gatewayPid: pids.gateway as number,
       inferencePid: pids["inference-svc"] as number,
+      collect: () => {
+        for (const name of ["gateway", "inference-svc"]) process.kill(pids[name] as number, "SIGUSR2");
+      },
       stop,
     };
   } catch (error) {

@@ -9,6 +9,7 @@ import type { PipeCommands } from "./roles/pipe.ts";
 import { Role } from "./roles/role.ts";
 import { cancelScript, measureCancel } from "./scenarios/cancel.ts";
 import { costScenarios, measureCost } from "./scenarios/cost.ts";
+import { idleScript, measureIdle } from "./scenarios/idle.ts";
 import { measureIsolation, stormScript } from "./scenarios/isolation.ts";
 import { measureSlowReaders, slowReaderScripts } from "./scenarios/slow-readers.ts";
 
@@ -37,6 +38,7 @@ async function prepare(options: Options, cleanup: Cleanup, interruption: AbortSi
     cancelScript,
     stormScript,
     ...slowReaderScripts,
+    idleScript,
   ];
   const house = own(await startHouse({ upstreamPort, scripts, cpu: subjectCpu, interruption }));
   return {
@@ -69,6 +71,7 @@ async function measure(bench: Bench, { selected }: Options): Promise<Finding[]> 
   // Never repeated: a stream that was killed once is one too many.
   await run("isolation", async () => [await measureIsolation(bench)]);
   await run("slow-readers", () => patiently(() => measureSlowReaders(bench)));
+  await run("idle", async () => [await measureIdle(bench)]);
   return [...findings, errorFinding(problems)];
 }
 

@@ -7,7 +7,9 @@ export type Script =
   /** The whole stream in one write. */
   | { readonly kind: "burst"; readonly deltas: number }
   /** Deltas as fast as the reader takes them, without end. */
-  | { readonly kind: "flood" };
+  | { readonly kind: "flood" }
+  /** One delta, then nothing more, and no end. */
+  | { readonly kind: "silent" };
 
 /** More deltas than any measurement waits for: a stream that ends only when it is closed. */
 export const endless = 1_000_000;
@@ -21,7 +23,7 @@ export function modelOf(script: Script): string {
 /** @throws for a model that no script is called by */
 export function scriptOf(model: string): Script {
   const [kind, deltas, gapMs] = model.replace("bench/", "").split("-");
-  if (kind === "json" || kind === "flood") return { kind };
+  if (kind === "json" || kind === "flood" || kind === "silent") return { kind };
   if (kind === "burst") return { kind, deltas: Number(deltas) };
   if (kind === "paced") return { kind, deltas: Number(deltas), gapMs: Number(gapMs) };
   throw new Error(`no script is called ${model}`);
@@ -30,5 +32,5 @@ export function scriptOf(model: string): Script {
 /** Deltas of a complete answer. */
 export function deltasOf(script: Script): number {
   if (script.kind === "paced" || script.kind === "burst") return script.deltas;
-  return script.kind === "flood" ? endless : 0;
+  return script.kind === "json" ? 0 : endless;
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sharedNow } from "../measure/machine.ts";
 import { type Script, endless } from "../script.ts";
 import { Connection, prepare } from "./connection.ts";
-import type { Target } from "./target.ts";
+import type { RequestForm, Target } from "./target.ts";
 
 export interface CancelOptions {
   readonly target: Target;
@@ -24,10 +24,10 @@ interface OpenStream {
 }
 
 /** Settles at the first delta. @throws when the stream ends before it */
-export function openStream(target: Target, script: Script, tag?: string): Promise<Connection> {
+export function openStream(target: Target, script: Script, form?: RequestForm): Promise<Connection> {
   const connection = new Connection(target);
   return new Promise((resolve, reject) => {
-    connection.exchange(prepare(target, script, tag), { first: () => resolve(connection) }).catch(reject);
+    connection.exchange(prepare(target, script, form), { first: () => resolve(connection) }).catch(reject);
   });
 }
 
@@ -40,7 +40,7 @@ export async function cancelBatches(options: CancelOptions): Promise<ReadonlyMap
     Promise.all(
       Array.from({ length: count }, async () => {
         const tag = `cancel-${process.pid}-${opened++}`;
-        return { tag, connection: await openStream(target, script, tag) };
+        return { tag, connection: await openStream(target, script, { tag }) };
       }),
     );
   const streams = await more(open);

@@ -4,7 +4,7 @@ import { sharedNow } from "../measure/machine.ts";
 import { type Script, deltasOf } from "../script.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { MarkCounter } from "./mark-counter.ts";
-import { type Target, deltaMark, requestBytes, successMark } from "./target.ts";
+import { type RequestForm, type Target, deltaMark, requestBytes, successMark } from "./target.ts";
 
 /** A request that may be sent any number of times. */
 export interface PreparedRequest {
@@ -12,9 +12,9 @@ export interface PreparedRequest {
   readonly bytes: Buffer;
 }
 
-export const prepare = (target: Target, script: Script, tag?: string): PreparedRequest => ({
+export const prepare = (target: Target, script: Script, form?: RequestForm): PreparedRequest => ({
   script,
-  bytes: requestBytes(target, script, tag),
+  bytes: requestBytes(target, script, form),
 });
 
 export interface ExchangeEvents {

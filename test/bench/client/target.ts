@@ -1,5 +1,6 @@
 /** Where load goes, and how requests and answers look there. */
 import { type Script, modelOf } from "../script.ts";
+import { longRequest } from "./long-request.ts";
 
 /** `responses` is the house; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
 export type Format = "responses" | "chat";
@@ -32,9 +33,17 @@ const question =
   "Assume that we can read metrics of the gateway, of the service behind it and of the network between them, that we can repeat a single " +
   "request by hand, and that we do not want to restart anything before we have understood what is happening. Keep it under two hundred words.";
 
-function bodyOf({ format }: Target, script: Script, tag: string | undefined): string {
+export interface RequestForm {
+  /** Text by which the upstream recognises the request. */
+  readonly tag?: string;
+  /** 20 KB instead of one. */
+  readonly long?: boolean;
+}
+
+export function bodyOf({ format }: Target, script: Script, { tag, long = false }: RequestForm = {}): string {
   const model = modelOf(script);
   const stream = script.kind !== "json";
+  if (long) return JSON.stringify({ model, stream, ...longRequest[format] });
   const text = tag === undefined ? question : `${question} tag:${tag}`;
   if (format === "responses") {
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text }] }];
@@ -48,8 +57,8 @@ function bodyOf({ format }: Target, script: Script, tag: string | undefined): st
 }
 
 /** A whole HTTP/1.1 request, ready for the socket. */
-export function requestBytes(target: Target, script: Script, tag?: string): Buffer {
-  const body = bodyOf(target, script, tag);
+export function requestBytes(target: Target, script: Script, form?: RequestForm): Buffer {
+  const body = bodyOf(target, script, form);
   const path = target.format === "responses" ? "/api/v1/responses" : "/v1/chat/completions";
   const head = [
     `POST ${path} HTTP/1.1`,

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Script } from "../script.ts";
 import { Connection, type PreparedRequest, prepare } from "./connection.ts";
-import type { Target } from "./target.ts";
+import type { RequestForm, Target } from "./target.ts";
 
 /** After a failure, so that a target that refuses everything is not asked in a tight loop. */
 const pauseMs = 50;
@@ -13,6 +13,7 @@ export interface WorkloadOptions {
   readonly connections: number;
   /** Connections open evenly over this time: streams that begin together would tick together, which favours batching. */
   readonly spreadMs: number;
+  readonly form?: RequestForm;
 }
 
 export class Workload {
@@ -30,7 +31,7 @@ export class Workload {
 
   constructor(options: WorkloadOptions) {
     this.#options = options;
-    this.#request = prepare(options.target, options.script);
+    this.#request = prepare(options.target, options.script, options.form);
   }
 
   start(): void {

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { cancelBatches } from "../client/cancel.ts";
 import { storm } from "../client/storm.ts";
+import { IdleStreams } from "../client/idle.ts";
 import { UnreadStreams, timeStream } from "../client/unread.ts";
 import { Workload, type WorkloadOptions } from "../client/workload.ts";
 import { type WindowOptions, type WindowUse, measureWindow } from "../measure/window.ts";
@@ -37,6 +38,7 @@ async function window(options: LoadWindowOptions): Promise<LoadWindow> {
 }
 
 const unread = new UnreadStreams();
+const idle = new IdleStreams();
 
 const commands = {
   window,
@@ -45,6 +47,8 @@ const commands = {
   openUnread: unread.open.bind(unread),
   closeUnread: unread.close.bind(unread),
   timeStream,
+  openIdle: idle.open.bind(idle),
+  closeIdle: idle.close.bind(idle),
 };
 export type LoadCommands = typeof commands;
 serve(commands);

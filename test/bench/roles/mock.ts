@@ -34,6 +34,7 @@ function answer(socket: Socket, { script, tag }: MockRequest): void {
   if (script.kind === "json") socket.write(wholeAnswer);
   else if (script.kind === "burst") socket.write(burst(script.deltas));
   else if (script.kind === "flood") flood(socket);
+  else if (script.kind === "silent") begin(socket);
   else pace(socket, script.deltas, script.gapMs);
 }
 
@@ -46,11 +47,15 @@ function noteClose(socket: Socket, tag: string): void {
 }
 
 /** The first delta comes with the head, so that the time to it holds no timer. */
-function pace(socket: Socket, deltas: number, gapMs: number): void {
+function begin(socket: Socket): void {
   socket.cork();
   socket.write(streamHead);
   socket.write(delta);
   socket.uncork();
+}
+
+function pace(socket: Socket, deltas: number, gapMs: number): void {
+  begin(socket);
   let left = deltas - 1;
   const timer = setInterval(() => {
     if (left-- > 0) return socket.write(delta);

@@ -1,9 +1,10 @@
 /** What a request or an event costs in processor time, house against pipe, and how much later the first event comes. */
 import type { Bench, Finding } from "../bench.ts";
-import type { Target } from "../client/target.ts";
+import { type RequestForm, type Target, bodyOf } from "../client/target.ts";
 import { type Round, type Rounds, median, pairedRounds } from "../measure/rounds.ts";
 import type { LoadWindow } from "../roles/load.ts";
 import type { Script } from "../script.ts";
+import { measureParsing } from "./parsing.ts";
 
 export interface CostScenario {
   readonly title: string;
@@ -13,6 +14,9 @@ export interface CostScenario {
   /** House to pipe; absent where the figure is only reported. */
   readonly gate?: number;
   readonly goal?: number;
+  readonly form?: RequestForm;
+  /** Also what parsing the body once costs. */
+  readonly parsing?: true;
   /** Also without any proxy, to say how much later the first event comes. */
   readonly firstEvent?: true;
 }
@@ -24,6 +28,14 @@ export const costScenarios = {
     connections: 32,
     spreadMs: 100,
     gate: 2.0,
+  },
+  U20: {
+    title: "U20: 20 KB request, 0.7 KB answer, 32 connections, per request",
+    script: { kind: "json" },
+    connections: 32,
+    spreadMs: 100,
+    form: { long: true },
+    parsing: true,
   },
   P10: {
     title: "P10: 200 streams x 1 event / 20 ms, per event",
@@ -38,6 +50,7 @@ export const costScenarios = {
     script: { kind: "burst", deltas: 200 },
     connections: 16,
     spreadMs: 100,
+    gate: 3.0,
   },
   P5: {
     title: "P5: 50 streams x 1 event / 10 ms, per event",
@@ -75,6 +88,7 @@ export async function measureCost(bench: Bench, scenario: CostScenario): Promise
   );
   const findings = [costFinding(scenario, result)];
   if (scenario.firstEvent) findings.push(firstEventFinding(result));
+  if (scenario.parsing) findings.push(measureParsing(bodyOf(bench.house.target, scenario.script, scenario.form)));
   return { findings, problems: runner.problems };
 }
 
@@ -129,12 +143,13 @@ class CostRunner {
   }
 
   async #window(target: Target, watched: readonly number[], windowMs: number): Promise<LoadWindow> {
-    const { script, connections, spreadMs } = this.#scenario;
+    const { script, connections, spreadMs, form } = this.#scenario;
     const window = await this.#bench.load.call("window", {
       target,
       script,
       connections,
       spreadMs,
+      ...(form && { form }),
       rampMs: spreadMs + 300,
       windowMs,
       watched,

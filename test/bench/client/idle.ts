@@ -1,0 +1,31 @@
+/** Streams that have begun and then say nothing: their clients read what comes, which is comments. */
+import type { Script } from "../script.ts";
+import { openStream } from "./cancel.ts";
+import type { Connection } from "./connection.ts";
+import type { Target } from "./target.ts";
+
+export const idleScript: Script = { kind: "silent" };
+
+/** No more than this many are opened at the same time. */
+const atOnce = 50;
+
+export class IdleStreams {
+  #connections: Connection[] = [];
+
+  /** Settles when each has had its first delta. @throws when one ends before it */
+  async open({ target, count }: { readonly target: Target; readonly count: number }): Promise<void> {
+    while (this.#connections.length < count) {
+      const missing = Math.min(atOnce, count - this.#connections.length);
+      const opened = Array.from({ length: missing }, () => openStream(target, idleScript));
+      this.#connections.push(...(await Promise.all(opened)));
+    }
+  }
+
+  /** @returns how many were still open */
+  close(): number {
+    const open = this.#connections.filter(({ socket }) => !socket.destroyed);
+    for (const connection of open) connection.close();
+    this.#connections = [];
+    return open.length;
+  }
+}

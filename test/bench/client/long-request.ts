@@ -1,0 +1,81 @@
+/** A request of about 20 KB, as an agent sends it in the middle of its work: a history of messages, calls and outputs, and its tools. */
+
+const rounds = 9;
+const finding =
+  "The log of the service shows connections that were opened in time and answers that began late, only in one of two regions. " +
+  "The figures of the network between them are as they always are; those of the provider are not public. ";
+const finished = finding.repeat(3);
+
+const parameters = {
+  type: "object",
+  properties: {
+    service: { type: "string", description: "Name of the service, as the catalogue has it." },
+    region: { type: "string", enum: ["eu-central", "eu-west", "us-east"] },
+    from: {
+      type: "string",
+      format: "date-time",
+      description: "Beginning of the period; an hour ago when it is left out.",
+    },
+    limit: { type: "integer", minimum: 1, maximum: 500 },
+  },
+  required: ["service", "region"],
+  additionalProperties: false,
+};
+const tools = [
+  "read_log",
+  "read_metrics",
+  "list_deployments",
+  "list_incidents",
+  "compare_regions",
+  "describe_service",
+].map((name) => ({
+  name,
+  description: `${name}: looks at one service in one region, and changes nothing.`,
+  parameters,
+}));
+
+interface Call {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: string;
+  readonly output: string;
+}
+
+const calls = Array.from({ length: rounds }, (_, n): Call => {
+  const { name } = tools[n % tools.length] as { name: string };
+  const settings = { service: "gateway", region: "eu-west", from: "2026-01-01T00:00:00Z", limit: 100 };
+  const output = JSON.stringify({ lines: n, text: finished, truncated: false });
+  return { id: `call_${n}`, name, arguments: JSON.stringify(settings), output };
+});
+
+/** The same in both formats, without model and stream. */
+export const longRequest = {
+  responses: {
+    instructions: finding,
+    input: [
+      { type: "message", role: "user", content: [{ type: "input_text", text: finished }] },
+      ...calls.flatMap((call) => [
+        { type: "function_call", call_id: call.id, name: call.name, arguments: call.arguments },
+        { type: "function_call_output", call_id: call.id, output: call.output },
+        { type: "message", role: "user", content: [{ type: "input_text", text: finished }] },
+      ]),
+    ],
+    tools: tools.map((tool) => ({ type: "function", ...tool })),
+  },
+  chat: {
+    messages: [
+      { role: "system", content: finding },
+      { role: "user", content: finished },
+      ...calls.flatMap((call) => [
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } }],
+        },
+        { role: "tool", tool_call_id: call.id, content: call.output },
+        { role: "user", content: finished },
+      ]),
+    ],
+    tools: tools.map((tool) => ({ type: "function", function: tool })),
+  },
+};

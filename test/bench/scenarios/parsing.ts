@@ -1,0 +1,26 @@
+/** What it costs to parse a body once: no process that looks at it does with less. */
+import type { Finding } from "../bench.ts";
+import { cpuNs } from "../measure/machine.ts";
+import { median } from "../measure/rounds.ts";
+
+const rounds = 15;
+const times = 500;
+
+export function measureParsing(body: string): Finding {
+  const text = Buffer.from(body);
+  const parseUs = () => {
+    const before = cpuNs(process.pid);
+    for (let n = 0; n < times; n++) JSON.parse(text.toString());
+    return (cpuNs(process.pid) - before) / times / 1_000;
+  };
+  // Not counted: compiled and warm before it counts.
+  parseUs();
+  return {
+    measure: `parsing ${(text.length / 1_000).toFixed(1)} KB of that body once, from bytes`,
+    house: `${median(Array.from({ length: rounds }, parseUs)).toFixed(1)} us`,
+    pipe: "",
+    ratio: "",
+    gate: "",
+    verdict: "reported",
+  };
+}

@@ -19,14 +19,15 @@ interface Look {
   readonly inferenceKib: number;
 }
 
-async function lookAfterQuiet({ house, say }: Bench): Promise<Look> {
+async function lookAfterQuiet(bench: Bench): Promise<Look> {
+  const { house } = bench;
   await delay(quietMs);
   for (let n = 0; n < collections; n++) {
     house.collect();
     await delay(collectMs);
   }
   const look = { gatewayKib: ownBytes(house.gatewayPid) / 1_024, inferenceKib: ownBytes(house.inferencePid) / 1_024 };
-  say(`  gateway ${look.gatewayKib} KiB, inference-svc ${look.inferenceKib} KiB`);
+  bench.say(`  gateway ${look.gatewayKib} KiB, inference-svc ${look.inferenceKib} KiB`);
   return look;
 }
 

@@ -98,12 +98,14 @@ describe("limits", () => {
   });
 
   test("a line in very many pieces takes no more than linear time", async () => {
-    const pieces = Array.from({ length: 80_000 }, () => Uint8Array.of(0x78));
+    // So large that copying them again and again would be most of the work.
+    const piece = Buffer.alloc(100, "x");
+    const pieces = Array.from({ length: 32_000 }, () => piece);
     const read = (count: number) => {
       const events = scan([Buffer.from("data: "), ...pieces.slice(0, count), Buffer.from("\n\n")]);
-      expect(events[0]?.[1]).toHaveLength(count);
+      expect(events[0]?.[1]).toHaveLength(100 * count);
     };
-    expect(await isLinear(10_000, read)).toBe(true);
+    expect(await isLinear(4_000, read)).toBe(true);
   });
 
   test.each([[[0xff]], [[0xc3, 0x28]], [[0xed, 0xa0, 0x80]], [[0xe2, 0x82]]])("invalid UTF-8 %j fails", (bad) => {

@@ -29,5 +29,5 @@ export async function isLinear(size: number, work: (size: number) => unknown): P
   };
   // Compiled and warm before it counts.
   await attempt();
-  return (await shortest(linear, attempt)) < linear;
+  return (await shortest(linear, attempt, 10)) < linear;
 }

@@ -1,0 +1,44 @@
+/** `models`: what can be asked for, and which endpoints serve it. */
+import { z } from "zod";
+import { modality, price, slug } from "./scalars.ts";
+
+const endpoint = z.strictObject({
+  provider: slug,
+  upstream_model: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("The provider's name of the model; the model's id when absent."),
+  tier: z.enum(["default", "priority", "flex", "scale", "ultrafast"]).default("default"),
+  pricing: z
+    .strictObject({
+      prompt: price,
+      completion: price,
+      cache_read: price.optional(),
+      cache_write: price.optional(),
+      request: price.optional().describe("USD per request; nothing when absent."),
+      image: price.optional().describe("USD per image; nothing when absent."),
+      audio: price.optional().describe("USD per unit of audio; nothing when absent."),
+    })
+    .optional()
+    .describe("Endpoints with a price share the load by it; those without follow in the order of the file."),
+  quantization: z.string().default("unknown"),
+  distillable: z.boolean().default(false).describe("Whether the author allows training of other models on the output."),
+  supported_parameters: z
+    .array(z.string())
+    .optional()
+    .describe(
+      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take; messages endpoints reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think.",
+    ),
+});
+
+export const model = z.strictObject({
+  id: slug,
+  name: z.string().min(1).optional(),
+  context_length: z.int().min(1).default(128_000),
+  max_output_tokens: z.int().min(1).optional(),
+  input_modalities: z.array(modality).default(["text"]),
+  output_modalities: z.array(modality).default(["text"]),
+  endpoints: z.array(endpoint).min(1).describe("Tried in this order where none has a price."),
+  scores: z.record(z.string(), z.number()).optional(),
+});

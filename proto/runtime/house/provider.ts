@@ -1,0 +1,39 @@
+/** `providers`: who can serve. */
+import { z } from "zod";
+import { slug } from "./scalars.ts";
+
+export const provider = z.strictObject({
+  id: slug.describe("Name by which endpoints refer to the provider."),
+  name: z.string().min(1).optional().describe("Shown in service_metadata; the id when absent."),
+  dialect: z.enum(["echo", "chat", "messages", "responses"]).describe("Wire format that the provider speaks."),
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe("Up to and including the version segment, e.g. https://api.openai.com/v1."),
+  api_keys: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Sent in rotation, as the format sends keys; omit for servers that need none."),
+  native_tools: z
+    .array(z.string().min(1))
+    .optional()
+    .describe("Types of tools that the provider runs itself, beyond function tools; the format's own when absent."),
+  region: z.string().min(1).default("global"),
+  data_policy: z
+    .strictObject({
+      retention: z.enum(["none", "unknown"]).default("unknown").describe("none admits requests with provider.zdr."),
+      training: z
+        .boolean()
+        .optional()
+        .describe("false, together with retention none, admits requests with provider.data_collection deny."),
+    })
+    .optional(),
+  timeouts: z
+    .strictObject({
+      connect_ms: z.int().min(1).max(60_000).default(2_000),
+      headers_ms: z.int().min(1).max(3_600_000).default(300_000),
+      first_event_ms: z.int().min(1).max(3_600_000).default(300_000),
+      idle_ms: z.int().min(1).max(3_600_000).default(60_000),
+    })
+    .prefault({}),
+});

@@ -1,0 +1,36 @@
+/** How the sections of the house file refer to one another. */
+import type { HouseFile } from "../house-file.ts";
+
+/** Before variables are replaced: what only a provider serves that is left out may name the same unset variables. */
+export function prune(models: readonly unknown[], leftOut: ReadonlySet<string>): unknown[] {
+  return models.flatMap((entry) => {
+    const endpoints = (entry as { endpoints?: unknown } | null)?.endpoints;
+    if (!Array.isArray(endpoints)) return [entry];
+    const left = endpoints.filter((item) => !leftOut.has(String((item as { provider?: unknown } | null)?.provider)));
+    return left.length === 0 && endpoints.length > 0 ? [] : [{ ...(entry as object), endpoints: left }];
+  });
+}
+
+/** Ids that are used twice, and endpoints of providers that nobody configured. */
+export function dangling(file: HouseFile): string[] {
+  const problems: string[] = [];
+  const known = new Set<string>();
+  for (const [index, entry] of file.providers.entries()) {
+    if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
+    if (entry.dialect !== "echo" && entry.base_url === undefined) {
+      problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);
+    }
+    known.add(entry.id);
+  }
+  const slugs = new Set<string>();
+  for (const [index, entry] of file.models.entries()) {
+    if (slugs.has(entry.id)) problems.push(`models.${index}.id: ${entry.id} is used twice`);
+    slugs.add(entry.id);
+    for (const [position, item] of entry.endpoints.entries()) {
+      if (!known.has(item.provider)) {
+        problems.push(`models.${index}.endpoints.${position}.provider: no provider is called ${item.provider}`);
+      }
+    }
+  }
+  return problems;
+}

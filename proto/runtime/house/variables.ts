@@ -1,0 +1,49 @@
+/** `${VAR}` and `${file:/path}` in the strings of the house file. */
+import { readFileSync } from "node:fs";
+
+const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
+
+/** Names of the variables that a value refers to, at any depth. A file counts as set. */
+export function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { set: string[]; unset: string[] } {
+  const names = [...JSON.stringify(value ?? null).matchAll(reference)].map((match) => match[1] as string);
+  const set = names.filter((name) => name.startsWith("file:") || (environment[name] ?? "") !== "");
+  return { set, unset: names.filter((name) => !set.includes(name)) };
+}
+
+/**
+ * Replaces them in every string.
+ * @param path of the value; problems name it
+ */
+export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: string, problems: string[]): unknown {
+  if (typeof value === "string") {
+    return value.replaceAll(reference, (_, name: string) => resolve(name, environment, path, problems));
+  }
+  if (Array.isArray(value)) {
+    // Of several keys, those whose variable is unset are left out; a rotation of one is still a rotation.
+    const present = value.filter(
+      (entry) => !path.endsWith("api_keys") || variablesOf(entry, environment).unset.length === 0,
+    );
+    return present.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+  }
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, entry]) => [
+      key,
+      expand(entry, environment, path === "" ? key : `${path}.${key}`, problems),
+    ]),
+  );
+}
+
+function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: string[]): string {
+  if (name.startsWith("file:")) {
+    try {
+      return readFileSync(name.slice(5), "utf8").trim();
+    } catch {
+      problems.push(`${path}: cannot read ${name.slice(5)}`);
+      return "";
+    }
+  }
+  const value = environment[name];
+  if (value === undefined || value === "") problems.push(`${path}: variable ${name} is not set`);
+  return value ?? "";
+}

@@ -2,59 +2,37 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Translator } from "./dialect.ts";
+import type { Answer, Framing, Translator } from "./dialect.ts";
 import { providerFailed } from "./failure.ts";
-import { EventScanner } from "./sse.ts";
 
 /** Providers explain an error in less than a kilobyte; what is longer is a page of a proxy. */
 const errorLimitBytes = 64 * 1024;
-
-/** Both throw a Fault. */
-export interface Answer {
-  feed(chunk: Uint8Array): void;
-  end(): void;
-}
 
 export interface AnswerHead {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
 }
 
-/**
- * @param asked whether a stream was asked for: decides where the head says nothing
- * @throws Fault when no answer can be read: a redirect is never followed with credentials, and a web page is no answer
- */
-export function openAnswer(
-  head: AnswerHead,
-  asked: boolean,
-  translator: Translator,
-  fault: (head: AnswerHead, body: unknown) => Fault,
-): Answer {
+export interface Expected {
+  /** Whether a stream was asked for: decides where the head says nothing. */
+  readonly stream: boolean;
+  readonly framing: Framing;
+  /** What an error answer stands for. */
+  readonly fault: (head: AnswerHead, body: unknown) => Fault;
+}
+
+/** @throws Fault when no answer can be read: a redirect is never followed with credentials, and a web page is no answer */
+export function openAnswer(head: AnswerHead, expected: Expected, translator: Translator): Answer {
   const { status, headers } = head;
-  if (status >= 400) return errorAnswer((body) => fault(head, body));
+  if (status >= 400) return errorAnswer((body) => expected.fault(head, body));
   if (status >= 300) throw providerFailed(`redirect, status ${status}`);
   const encoding = headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") throw providerFailed(`content-encoding ${encoding}`);
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  if (type === "text/event-stream" || (type === "" && asked)) return eventAnswer(translator);
+  const { framing, stream } = expected;
+  if (type === framing.type || (type === "" && stream)) return framing.open(translator);
   if (type === "application/json" || type.endsWith("+json") || type === "") return wholeAnswer(translator);
   throw providerFailed(`content-type ${type.slice(0, 100)}`);
-}
-
-function eventAnswer(translator: Translator): Answer {
-  const scanner = new EventScanner((name, data) => {
-    // The first end wins; servers have sent [DONE] twice, and data after it.
-    if (translator.done) return;
-    if (data === "[DONE]") translator.close();
-    else translator.event(name, data);
-  });
-  return {
-    feed: (chunk) => scanner.feed(chunk),
-    end() {
-      scanner.flush();
-      if (!translator.done) translator.close();
-    },
-  };
 }
 
 function wholeAnswer(translator: Translator): Answer {

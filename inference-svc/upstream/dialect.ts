@@ -33,8 +33,10 @@ export interface Refusal {
 export type Lose = (path: string, reason: string) => void;
 
 export interface Dialect {
-  /** Appended to the base URL. */
-  readonly path: string;
+  /** Appended to the base URL; formats differ in whether it names the model, and whether a stream is asked for. */
+  path(request: TurnRequest, target: Target): string;
+  /** How its streams are cut into events. */
+  readonly framing: Framing;
   /** Beside those of every request: who asks, and in which version of the format. */
   headers(key: string | undefined): Readonly<Record<string, string>>;
   /** What makes the request impossible there; undefined when nothing does. Looked at before an endpoint is tried. */
@@ -45,6 +47,19 @@ export interface Dialect {
   open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
   /** Out of the JSON body of an error answer; undefined when the body was not JSON. */
   error(status: number, body: unknown): ProviderError;
+}
+
+/** How the bytes of a stream are cut into events. */
+export interface Framing {
+  /** The media type: asked for, and expected. */
+  readonly type: string;
+  open(translator: Translator): Answer;
+}
+
+/** Reads the body of an answer. Both throw a Fault. */
+export interface Answer {
+  feed(chunk: Uint8Array): void;
+  end(): void;
 }
 
 /** A whole answer is a stream of one event: there is no second way. */

@@ -8,8 +8,8 @@ import type { Dispatcher } from "undici";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Batch, TurnEvent } from "../turn/turn.ts";
-import { type Answer, type AnswerHead, openAnswer } from "./answer.ts";
-import type { Translator } from "./dialect.ts";
+import { type Expected, openAnswer } from "./answer.ts";
+import type { Answer, Translator } from "./dialect.ts";
 import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
 import { BatchQueue } from "./queue.ts";
 
@@ -22,15 +22,11 @@ const figuresMs = 5_000;
 /** How long the last bytes of an answer are waited for that has been read, so that its connection can be used again. */
 const lingerMs = 1_000;
 
-export interface Call {
+export interface Call extends Expected {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
   readonly signal: TurnSignal;
-  /** Whether deltas are wanted; otherwise nothing is given out before the whole answer is in hand. */
-  readonly stream: boolean;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
-  /** What an error answer stands for. */
-  readonly fault: (head: AnswerHead, body: unknown) => Fault;
 }
 
 type Phase = "headers" | "first event" | "event" | "figures" | "close";
@@ -86,7 +82,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     this.status = status;
     this.#step(() => {
-      this.#answer = openAnswer({ status, headers }, this.#call.stream, this.#translator, this.#call.fault);
+      this.#answer = openAnswer({ status, headers }, this.#call, this.#translator);
       this.#enter(this.#call.stream ? "first event" : "event");
     });
   }

@@ -85,7 +85,7 @@ function httpProvider(
   userAgent: string,
 ): Provider {
   const keys = new KeyRing(provider.api_keys ?? []);
-  const path = `${url.pathname.replace(/\/$/, "")}${dialect.path}${url.search}`;
+  const base = url.pathname.replace(/\/$/, "");
   const original = url.hostname === originalHost;
   const nativeTools = provider.native_tools && new Set(provider.native_tools);
   const reasoningFormat = reasoningFormatOf(url.hostname);
@@ -98,12 +98,12 @@ function httpProvider(
   function open(request: TurnRequest, scope: Scope, target: Target, body: string, key: string | undefined): Exchange {
     return new Exchange({
       options: {
-        path,
+        path: `${base}${dialect.path(request, target)}${url.search}`,
         method: "POST",
         body,
         headers: {
           "content-type": "application/json",
-          accept: request.stream ? "text/event-stream" : "application/json",
+          accept: request.stream ? dialect.framing.type : "application/json",
           "accept-encoding": "identity",
           "user-agent": userAgent,
           ...dialect.headers(key),
@@ -112,6 +112,7 @@ function httpProvider(
       timeouts: provider.timeouts,
       signal: scope.signal,
       stream: request.stream,
+      framing: dialect.framing,
       translate: (emit) => dialect.open(request, target, emit),
       fault,
     });

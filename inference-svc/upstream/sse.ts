@@ -1,5 +1,6 @@
 /** Server-sent events out of bytes, read as the HTML standard says, with limits. */
 import { isUtf8 } from "node:buffer";
+import type { Framing } from "./dialect.ts";
 import { providerFailed } from "./failure.ts";
 
 /** For one line and for the data of one event: a large image in base64 has 5 MiB, and the last event repeats every image of the answer. */
@@ -15,6 +16,25 @@ const startsWithData = (line: Buffer): boolean =>
 
 /** Name and data of an event; the name is undefined where the stream gave none. */
 export type OnEvent = (name: string | undefined, data: string) => void;
+
+export const serverSentEvents: Framing = {
+  type: "text/event-stream",
+  open(translator) {
+    const scanner = new EventScanner((name, data) => {
+      // The first end wins; servers have sent [DONE] twice, and data after it.
+      if (translator.done) return;
+      if (data === "[DONE]") translator.close();
+      else translator.event(name, data);
+    });
+    return {
+      feed: (chunk) => scanner.feed(chunk),
+      end() {
+        scanner.flush();
+        if (!translator.done) translator.close();
+      },
+    };
+  },
+};
 
 /** Feed it bytes as they come, cut anywhere. */
 export class EventScanner {

@@ -14,6 +14,7 @@ const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"
 const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1_790_000_000, model: "acme/large-2", echo });
 const request = asking({ include: ["reasoning.encrypted_content"], topLogprobs: 1 });
 const target = { upstreamModel: "large-2", tier: "default", original: false };
+const fault = () => new Fault(FaultReason.PROVIDER_FAILED);
 const wire = (batch: readonly TurnEvent[]) => toWire(batch, () => new Uint8Array()).events;
 
 /** Gives the events of each read to the taker as they become known. @throws Fault, after what came before it was taken */
@@ -21,7 +22,7 @@ function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], take
   let batch: TurnEvent[] = [];
   const translator = dialect.open(request, target, (event) => batch.push(event));
   const head = { status: 200, headers: { "content-type": type } };
-  const answer = openAnswer(head, true, translator, () => new Fault(FaultReason.PROVIDER_FAILED));
+  const answer = openAnswer(head, { stream: true, framing: dialect.framing, fault }, translator);
   const take = (step: () => void) => {
     try {
       step();

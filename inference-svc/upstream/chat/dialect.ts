@@ -4,10 +4,12 @@ import type { Dialect } from "../dialect.ts";
 import { chatError } from "./error.ts";
 import { chatRefusal } from "./refusal.ts";
 import { chatBody } from "./request.ts";
+import { serverSentEvents } from "../sse.ts";
 import { ChatTranslator } from "./stream.ts";
 
 export const chat: Dialect = {
-  path: "/chat/completions",
+  path: () => "/chat/completions",
+  framing: serverSentEvents,
   headers: bearer,
   refusal: chatRefusal,
   body: chatBody,

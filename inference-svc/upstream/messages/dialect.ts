@@ -3,6 +3,7 @@ import type { Dialect } from "../dialect.ts";
 import { messagesError } from "./error.ts";
 import { messagesRefusal } from "./refusal.ts";
 import { messagesBody } from "./request.ts";
+import { serverSentEvents } from "../sse.ts";
 import { MessagesTranslator } from "./stream.ts";
 
 /**
@@ -12,7 +13,8 @@ import { MessagesTranslator } from "./stream.ts";
 const version = "2023-06-01";
 
 export const messages: Dialect = {
-  path: "/messages",
+  path: () => "/messages",
+  framing: serverSentEvents,
   headers: (key) => ({ "anthropic-version": version, ...(key !== undefined && { "x-api-key": key }) }),
   refusal: messagesRefusal,
   body: messagesBody,

@@ -19,6 +19,8 @@ export interface Requester {
   readonly requestId: string;
   /** The highest policy generation that the requester has seen. */
   readonly policyGeneration: bigint;
+  /** Whether the JSON texts of its requests were scanned before they came here. */
+  readonly scanned: boolean;
 }
 
 export interface EngineParts {
@@ -28,7 +30,7 @@ export interface EngineParts {
   readonly registry: Registry;
   readonly region: string;
   /** @throws Fault INVALID_REQUEST */
-  readonly parse: (request: RunTurnRequest, keyHash: string) => TurnRequest;
+  readonly parse: (request: RunTurnRequest, requester: Requester) => TurnRequest;
 }
 
 export class Engine {
@@ -67,7 +69,7 @@ export class Engine {
     let failure: Fault | undefined;
     this.#open++;
     try {
-      const turnRequest = this.#parts.parse(request, requester.keyHash);
+      const turnRequest = this.#parts.parse(request, requester);
       const resolved = this.#parts.access.resolve(requester.keyHash, requester.policyGeneration);
       // Nearly always known: then nobody waits for it.
       const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, signal);

@@ -43,7 +43,8 @@ const identities = new Identities(settings.SLUICE_SECRET);
 const aliases = file.compat.tool_type_aliases;
 const engine = new Engine({
   access,
-  parse: (request, keyHash) => parseTurn(request, { aliases, identityHash: identities.of(keyHash, request) }),
+  parse: (request, { keyHash, scanned }) =>
+    parseTurn(request, { scanned, aliases, identityHash: identities.of(keyHash, request) }),
   turn: buildTurn({ catalog, upstreams, records: new EndpointRecords(), secret: settings.SLUICE_SECRET, log }),
   log,
   registry,

@@ -74,7 +74,7 @@ export class InferenceDoors {
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
-    const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation };
+    const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation, scanned: false };
     const handover = new Handover();
     let left = false;
     const gone = () => {
@@ -156,7 +156,7 @@ export class InferenceDoors {
       turn.cancel(fault);
     }, limitMs);
     try {
-      const requester = { keyHash, requestId, policyGeneration };
+      const requester = { keyHash, requestId, policyGeneration, scanned: true };
       await this.#parts.engine.run(request, requester, turn.signal, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());

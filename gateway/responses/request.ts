@@ -10,7 +10,7 @@ import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract
 import { requestShape } from "@sluice/proto/contract/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type Member, type Span, scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
 import { type Echo, echoOf } from "./echo.ts";
@@ -96,8 +96,7 @@ function cutOut(body: Buffer, members: readonly Member[]): Cuts {
 
 const isObjectAt = (body: Buffer, { start }: Span): boolean => body[start] === 0x7b;
 
-const formatOf = (body: Buffer, text: Span): Span | undefined =>
-  membersOf(body, text.start).find((member) => member.key === "format");
+const formatOf = (body: Buffer, text: Span): Span | undefined => memberOf(body, text.start, "format");
 
 /** The bytes of a subtree; empty when it is absent or null. */
 function bytesOf(body: Buffer, span: Span | undefined): Uint8Array {

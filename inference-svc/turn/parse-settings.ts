@@ -1,6 +1,6 @@
 /** The form in which an answer is wanted, and how much thought it is worth. */
 import { reasoning, textFormat } from "@sluice/proto/contract/settings.js";
-import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Reasoning, TextFormat } from "./request.ts";
 
@@ -41,7 +41,7 @@ export function parseTextFormat(json: Buffer | undefined, problems: Problems): T
 
 /** A member of the object that begins at `start`, as the client wrote it: to parse and write it again would round its numbers. */
 export function memberJson(json: Buffer, start: number, key: string): string | undefined {
-  const member = membersOf(json, start).find((candidate) => candidate.key === key);
+  const member = memberOf(json, start, key);
   return member && json.toString("utf8", member.start, member.end);
 }
 

@@ -2,7 +2,7 @@
 import { tool, tools as toolsShape } from "@sluice/proto/contract/tools.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Span } from "@sluice/proto/runtime/validation/json-scan.js";
-import { elementsOf, membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./parse-kinds.ts";
@@ -72,7 +72,7 @@ function toolOf(value: JsonObject, written: Written, spelling: string): Tool {
 }
 
 function innerSpans({ json, span }: Written): readonly Span[] {
-  const inner = membersOf(json, span.start).find((member) => member.key === "tools");
+  const inner = memberOf(json, span.start, "tools");
   return inner ? elementsOf(json, inner.start) : [];
 }
 

@@ -18,6 +18,8 @@ import { parseTools } from "./parse-tools.ts";
 import type { TurnRequest } from "./request.ts";
 
 export interface ParseOptions {
+  /** Whether the JSON texts were scanned where the body was read: then nothing that costs memory or has two meanings is in them. */
+  readonly scanned?: boolean;
   /** Prefixes that mean the same as `service:` in types of tools and items. */
   readonly aliases?: Aliases;
   /** Whom a provider may hold to account. */
@@ -25,15 +27,17 @@ export interface ParseOptions {
 }
 
 /** @throws Fault INVALID_REQUEST with every problem and its path */
-export function parseTurn(request: RunTurnRequest, { aliases = [], identityHash }: ParseOptions = {}): TurnRequest {
+export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): TurnRequest {
+  const { aliases = [], identityHash } = options;
+  if (!options.scanned) scanSubtrees(request);
   const problems = new Problems();
   const declared = new DeclaredTools();
-  const tools = parseTools(scanned(request.toolsJson, "tools"), declared, aliases, problems);
-  const input = parseInput(valueOf(request.inputJson, "input"), declared, aliases, problems);
+  const tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);
+  const input = parseInput(valueOf(request.inputJson), declared, aliases, problems);
   declared.checkTogether(problems);
-  const toolChoice = parseToolChoice(valueOf(request.toolChoiceJson, "tool_choice"), declared, aliases, problems);
-  const textFormat = parseTextFormat(scanned(request.textFormatJson, "text.format"), problems);
-  const reasoning = parseReasoning(valueOf(request.reasoningJson, "reasoning"), problems);
+  const toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
+  const textFormat = parseTextFormat(textOf(request.textFormatJson), problems);
+  const reasoning = parseReasoning(valueOf(request.reasoningJson), problems);
   const imageConfigJson = verbatim(request.imageConfigJson, "image_config", imageConfig, problems);
   const promptCacheOptionsJson = verbatim(
     request.promptCacheOptionsJson,
@@ -58,23 +62,33 @@ export function parseTurn(request: RunTurnRequest, { aliases = [], identityHash 
   };
 }
 
+function scanSubtrees(request: RunTurnRequest): void {
+  const scan = (json: Uint8Array, name: string) => json.length > 0 && scanValue(json, name);
+  scan(request.toolsJson, "tools");
+  scan(request.inputJson, "input");
+  scan(request.toolChoiceJson, "tool_choice");
+  scan(request.textFormatJson, "text.format");
+  scan(request.reasoningJson, "reasoning");
+  scan(request.imageConfigJson, "image_config");
+  scan(request.promptCacheOptionsJson, "prompt_cache_options");
+  scan(request.traceJson, "trace");
+  scan(request.stopServerToolsWhenJson, "stop_server_tools_when");
+}
+
 /** The JSON text of an object as the client wrote it, checked by its shape. */
 function verbatim(json: Uint8Array, name: string, shape: Shape, problems: Problems): string | undefined {
-  const text = scanned(json, name)?.toString("utf8");
+  const text = textOf(json)?.toString("utf8");
   if (text !== undefined) shape.check(JSON.parse(text), name, problems);
   return text;
 }
 
-/** The bytes of a subtree, once the scanner has accepted them; undefined when there are none. */
-function scanned(json: Uint8Array, name: string): Buffer | undefined {
-  if (json.length === 0) return undefined;
-  scanValue(json, name);
-  return Buffer.from(json.buffer, json.byteOffset, json.byteLength);
-}
+/** Undefined when there is no subtree. */
+const textOf = (json: Uint8Array): Buffer | undefined =>
+  json.length === 0 ? undefined : Buffer.from(json.buffer, json.byteOffset, json.byteLength);
 
-function valueOf(json: Uint8Array, name: string): unknown {
-  const bytes = scanned(json, name);
-  return bytes && (JSON.parse(bytes.toString("utf8")) as unknown);
+function valueOf(json: Uint8Array): unknown {
+  const text = textOf(json);
+  return text && (JSON.parse(text.toString("utf8")) as unknown);
 }
 
 /** Absent, not undefined or empty, is what unset means from here on. */

@@ -38,11 +38,15 @@ export class Verbatim {
 }
 
 /** A JSON object; fields that are undefined are left out. */
-export const objectJson = (fields: JsonObject): string =>
-  `{${Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${JSON.stringify(name)}:${value instanceof Verbatim ? value.json : JSON.stringify(value)}`)
-    .join(",")}}`;
+export function objectJson(fields: JsonObject): string {
+  let members = "";
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    const json = value instanceof Verbatim ? value.json : JSON.stringify(value);
+    members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${json}`;
+  }
+  return `{${members}}`;
+}
 
 /** Any JSON; parts that somebody else wrote may stand at any depth. */
 export function jsonText(value: unknown): string {

@@ -364,7 +364,7 @@ describe("bytes of a gRPC caller, which no gateway has seen", () => {
     ["not JSON", "{", "input: unexpected end of JSON at byte 1"],
     ["two values", '"a""b"', "input: unexpected data after the end of the JSON value at byte 3"],
     ["invalid UTF-8", Uint8Array.of(0x22, 0xff, 0x22), "input: invalid UTF-8 at byte 1"],
-    ["a bomb", "[".repeat(100_000), "input: nested deeper than 64 at byte 64"],
+    ["a bomb", "[".repeat(100_000), "input: nested deeper than 64 at byte 63"],
     ["a lone surrogate", '"\\ud800"', "input: lone surrogate at byte 1"],
     ["a duplicate key", '[{"role":"user","role":"system"}]', 'input: duplicate key "role" at byte 16'],
     ["a leading space", ' "x"', "accepted"],

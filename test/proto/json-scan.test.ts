@@ -1,8 +1,8 @@
 /** The scanner refuses what parsers disagree about, and accepts nothing that JSON.parse does not. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import { jsonLimits, scanObject, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
-import { elementsOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
+import { type Span, jsonLimits, scanObject, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
+import { elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
 import fc from "fast-check";
 
 const refusal = (text: string | Buffer): string => {
@@ -32,6 +32,11 @@ describe("refuses, and names the byte", () => {
       "a key twice in a part",
       '{"input":[{"content":[{"text":"a","text":"b"}]}]}',
       'body: duplicate key "text" at byte 34',
+    ],
+    [
+      "a key twice in what a part holds",
+      '{"input":[{"content":[{"file":{"id":"a","id":"b"}}]}]}',
+      'body: duplicate key "id" at byte 40',
     ],
     ["infinity", '{"a":1e400}', "body: number out of range at byte 5"],
     ["a long number", `{"a":${"1".repeat(33)}}`, "body: number of more than 32 characters at byte 5"],
@@ -158,10 +163,13 @@ describe("properties", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.array(fc.jsonValue()), (object, array) => {
         const objectText = Buffer.from(JSON.stringify(object, undefined, 1));
-        const read = (json: Buffer, { start, end }: { start: number; end: number }): unknown =>
-          JSON.parse(json.toString("utf8", start, end));
+        const read = (json: Buffer, { start, end }: Span): unknown => JSON.parse(json.toString("utf8", start, end));
         const members = membersOf(objectText).map((member) => [member.key, read(objectText, member)]);
         expect(members).toEqual(Object.entries(JSON.parse(objectText.toString()) as object));
+        for (const [key, value] of members as [string, unknown][]) {
+          expect(read(objectText, memberOf(objectText, 0, key) as Span)).toEqual(value);
+        }
+        expect(memberOf(objectText, 0, "\u0000absent")).toBeUndefined();
         const arrayText = Buffer.from(` ${JSON.stringify(array, undefined, 1)}`);
         expect(elementsOf(arrayText).map((span) => read(arrayText, span))).toEqual(JSON.parse(arrayText.toString()));
       }),

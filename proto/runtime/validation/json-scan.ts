@@ -39,8 +39,8 @@ export const jsonLimits = {
   keyBytes: 1_024,
   /** Characters of one number. */
   numberLength: 32,
-  /** Objects inside one another that may not repeat a key: the body, an item, a part of its content. */
-  distinctLevels: 3,
+  /** Objects inside one another that may not repeat a key: the body, an item, a part of its content, what that holds. */
+  distinctLevels: 4,
 } as const;
 
 /** From the first byte of a value to the byte after its last. */
@@ -65,7 +65,7 @@ export function scanObject(bytes: Uint8Array, name: string): readonly Member[] {
   return scanner.members;
 }
 
-/** The same for a text that may be any value. */
+/** The same for a text that may be any value, and stands in a body for the limits. */
 export function scanValue(bytes: Uint8Array, name: string): void {
   new Scanner(bytes, name).scan("any");
 }
@@ -93,7 +93,8 @@ class Scanner {
     if (root === "object" && this.#bytes[this.#at] !== openBrace) {
       throw invalid(this.#name, "must be a JSON object");
     }
-    this.#value(0, 0);
+    if (root === "object") this.#value(0, 0);
+    else this.#value(1, 1);
     this.#skipSpace();
     if (this.#at < this.#bytes.length) throw this.#refused("unexpected data after the end of the JSON value");
   }
@@ -174,13 +175,14 @@ class Scanner {
     this.#at++;
     this.#skipSpace();
     if (this.#bytes[this.#at] === closeBrace) return void this.#at++;
-    const distinct = level <= jsonLimits.distinctLevels ? new KeySet() : undefined;
+    const distinct = level <= jsonLimits.distinctLevels ? new KeySet(this.#bytes) : undefined;
     for (let keys = 1; ; keys++) {
       if (keys > jsonLimits.keys) throw this.#refused(`more than ${jsonLimits.keys} keys in an object`);
-      const key = this.#key(distinct);
+      const keyStart = this.#at;
+      const keyEnd = this.#key(distinct);
       const start = this.#at;
       this.#value(depth, level);
-      if (depth === 1) this.members.push({ key, start, end: this.#at });
+      if (depth === 1) this.members.push({ key: decoded(this.#bytes, keyStart, keyEnd), start, end: this.#at });
       this.#skipSpace();
       const byte = this.#bytes[this.#at];
       if (byte === closeBrace) return void this.#at++;
@@ -190,8 +192,11 @@ class Scanner {
     }
   }
 
-  /** Reads a key up to the first byte of its value; decodes it only where it is compared. */
-  #key(distinct: KeySet | undefined): string {
+  /**
+   * Reads a key up to the first byte of its value.
+   * @returns the end of the key, behind its closing quote
+   */
+  #key(distinct: KeySet | undefined): number {
     this.#count();
     const start = this.#at;
     if (this.#bytes[start] !== quote) throw this.#unexpected("a key in double quotes");
@@ -200,18 +205,14 @@ class Scanner {
     if (end - start - 2 > jsonLimits.keyBytes) {
       throw this.#refused(`key of more than ${jsonLimits.keyBytes} bytes`, start);
     }
-    let key = "";
-    if (distinct) {
-      key = this.#escaped
-        ? (JSON.parse(this.#bytes.toString("utf8", start, end)) as string)
-        : this.#bytes.toString("utf8", start + 1, end - 1);
-      if (!distinct.add(key)) throw this.#refused(`duplicate key ${JSON.stringify(key.slice(0, 64))}`, start);
+    if (distinct && !distinct.add(start, end, this.#escaped)) {
+      throw this.#refused(`duplicate key ${JSON.stringify(decoded(this.#bytes, start, end).slice(0, 64))}`, start);
     }
     this.#skipSpace();
     if (this.#bytes[this.#at] !== colon) throw this.#unexpected("':'");
     this.#at++;
     this.#skipSpace();
-    return key;
+    return end;
   }
 
   #string(): void {
@@ -282,17 +283,48 @@ class Scanner {
   }
 }
 
-/** The keys of one object. Most have a handful, and comparing those is far cheaper than hashing them. */
+/** The text of a string between its quotes. */
+const decoded = (bytes: Buffer, start: number, end: number): string =>
+  JSON.parse(bytes.toString("utf8", start, end)) as string;
+
+/** So many keys are compared one by one; what has more is compared by hash. */
+const fewKeys = 16;
+
+/** The keys of one object. Most have a handful without escapes: those are compared as they stand, and none becomes a string. */
 class KeySet {
-  readonly #few: string[] = [];
-  #many: Set<string> | undefined;
+  readonly #bytes: Buffer;
+  /** Start and end of each key. */
+  readonly #spans: number[] = [];
+  #decoded: Set<string> | undefined;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
 
   /** @returns false when the key is there already */
-  add(key: string): boolean {
-    if (this.#many) return this.#many.size !== this.#many.add(key).size;
-    if (this.#few.includes(key)) return false;
-    this.#few.push(key);
-    if (this.#few.length > 16) this.#many = new Set(this.#few);
+  add(start: number, end: number, escaped: boolean): boolean {
+    if (escaped || this.#spans.length === 2 * fewKeys) this.#decoded ??= this.#decode();
+    if (this.#decoded) return this.#decoded.size !== this.#decoded.add(decoded(this.#bytes, start, end)).size;
+    const spans = this.#spans;
+    for (let at = 0; at < spans.length; at += 2) {
+      const other = spans[at]!;
+      if (spans[at + 1]! - other === end - start && isSame(this.#bytes, other, start, end)) return false;
+    }
+    spans.push(start, end);
     return true;
   }
+
+  #decode(): Set<string> {
+    const keys = new Set<string>();
+    for (let at = 0; at < this.#spans.length; at += 2) {
+      keys.add(decoded(this.#bytes, this.#spans[at]!, this.#spans[at + 1]!));
+    }
+    return keys;
+  }
+}
+
+function isSame(bytes: Buffer, other: number, start: number, end: number): boolean {
+  let at = start;
+  while (at < end && bytes[at] === bytes[other + at - start]) at++;
+  return at === end;
 }

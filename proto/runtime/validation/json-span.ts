@@ -1,5 +1,15 @@
 /** Finding and copying parts of a JSON text without parsing it. Only for texts that the scanner has accepted. */
-import { backslash, closeBrace, closeBracket, comma, openBrace, openBracket, quote } from "./json-bytes.ts";
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  comma,
+  openBrace,
+  openBracket,
+  plainBytes,
+  quote,
+  structuralBytes,
+} from "./json-bytes.ts";
 import type { Member, Span } from "./json-scan.ts";
 
 /** The members of the object that begins at `start`. */
@@ -15,6 +25,19 @@ export function membersOf(bytes: Buffer, start = 0): Member[] {
     at = next(bytes, end);
   }
   return members;
+}
+
+/** The first member of that name of the object that begins at `start`; what lies behind it is not looked at. */
+export function memberOf(bytes: Buffer, start: number, name: string): Span | undefined {
+  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
+  while (bytes[at] === quote) {
+    const keyEnd = skipString(bytes, at);
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    const end = skipValue(bytes, valueStart);
+    if (isKey(bytes, at, keyEnd, name)) return { start: valueStart, end };
+    at = next(bytes, end);
+  }
+  return undefined;
 }
 
 /** The elements of the array that begins at `start`. */
@@ -57,10 +80,21 @@ function skipSpace(bytes: Buffer, from: number): number {
   return at;
 }
 
+/** Whether a key, quotes included, is that name. Most are told apart by their length: an escape only makes a key longer than its name. */
+function isKey(bytes: Buffer, start: number, end: number, name: string): boolean {
+  if (end - start - 2 < name.length) return false;
+  return JSON.parse(bytes.toString("utf8", start, end)) === name;
+}
+
 /** @param from the opening quote */
 function skipString(bytes: Buffer, from: number): number {
+  const length = bytes.length;
   let at = from + 1;
-  while (at < bytes.length && bytes[at] !== quote) at += bytes[at] === backslash ? 2 : 1;
+  while (at < length) {
+    while (plainBytes[bytes[at]!] === 1) at++;
+    if (bytes[at] !== backslash) break;
+    at += 2;
+  }
   return at + 1;
 }
 
@@ -77,13 +111,15 @@ const endsWord = (byte: number | undefined): boolean =>
   byte === comma || byte === closeBrace || byte === closeBracket || isSpace(byte);
 
 function skipContainer(bytes: Buffer, from: number): number {
+  const length = bytes.length;
   let at = from;
   let depth = 0;
   do {
+    while (at < length && structuralBytes[bytes[at]!] === 0) at++;
     const byte = bytes[at];
     if (byte === openBrace || byte === openBracket) depth++;
-    else if (byte === closeBrace || byte === closeBracket) depth--;
+    else if (byte !== quote) depth--;
     at = byte === quote ? skipString(bytes, at) : at + 1;
-  } while (depth > 0 && at < bytes.length);
+  } while (depth > 0 && at < length);
   return at;
 }

@@ -99,7 +99,7 @@ export const ClientFrameSchema: GenMessage<ClientFrame> = /*@__PURE__*/
  */
 export type Open = Message<"sluice.inference.v1.Open"> & {
   /**
-   * What is asked for.
+   * What is asked for. The client has scanned its JSON texts: they are valid, within the limits, and repeat no key where that is refused.
    *
    * @generated from field: sluice.inference.v1.RunTurnRequest request = 1;
    */

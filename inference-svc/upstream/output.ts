@@ -3,6 +3,7 @@ import type { OutputItem, TurnEvent } from "../turn/turn.ts";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { CallWriter, OtherWriter } from "./item-writer.ts";
 import type { JsonObject } from "./json.ts";
+import { inSequence } from "./sequence.ts";
 
 export type Emit = (event: TurnEvent) => void;
 export type ItemStatus = "completed" | "incomplete";
@@ -22,7 +23,7 @@ export class Output {
   #count = 0;
 
   constructor(emit: Emit) {
-    this.#emit = emit;
+    this.#emit = inSequence(emit);
   }
 
   /** @param extra fields of the provider's item that nobody here reads */

@@ -19,8 +19,8 @@ const carriers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * @param orderly whether the provider gave items and parts one after the other, and each its own id. If not, an item may begin beside
- * another and a summary after the text, and what came too late for its part is in the item alone
+ * @param orderly whether the provider gave items and parts one after the other, and each its own id. If not, a summary may begin
+ * after the text, and what came too late for its part is in the item alone
  * @throws with the rule that is broken and the event that breaks it
  * @returns the response of the last event
  */
@@ -88,8 +88,9 @@ class Items {
     rule(!alone.has(item.type) || same(item["content"] ?? [], []), "an item begins with content");
     rule(item["status"] === undefined || item["status"] === "in_progress", "an item begins as finished");
     rule(!carriers.has(item.type) || !callTextOf(item), "a call begins with its text");
-    const beside = [...this.#open.values()].some(({ item: other }) => alone.has(other.type));
-    rule(!beside || !this.#orderly, "an item begins beside one that is not a call");
+    const others = [...this.#open.values()].map(({ item: other }) => other);
+    const beside = alone.has(item.type) ? others.length > 0 : others.some((other) => alone.has(other.type));
+    rule(!beside, "a message or thought is open beside another item");
     this.#begun.push(item);
     this.#open.set(index, {
       item,

@@ -5,6 +5,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -25,7 +26,9 @@ const settings = readEnvironment(environment, process.env);
 const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("inference-svc");
 const lifecycle = new Lifecycle(log);
-const { file, leftOut } = loadHouse(settings.SLUICE_CONFIG, process.env);
+/** This file is inference-svc/dist/main.js. */
+const seedFile = new URL("../catalog/seed.json", import.meta.url);
+const { file, leftOut } = loadHouse(settings.SLUICE_CONFIG, process.env, readSeed(seedFile));
 if (leftOut.length > 0) log.info({ providers: leftOut }, "left out: their variables are not set");
 
 const instance = `${hostname()}-${process.pid}`;

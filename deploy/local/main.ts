@@ -1,10 +1,12 @@
 /** The house in one command: Postgres, the services and what they need to know of each other. */
+import { join } from "node:path";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { banner } from "./banner.ts";
 import { RecordKeeper, baseUrlOf } from "./house-record.ts";
 import { portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
-import { readSettings } from "./settings.ts";
+import { readSettings, root } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
 
 // Whoever reads along may leave; the house stays.
@@ -13,7 +15,11 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
-  const { file, leftOut } = loadHouse(settings.config, process.env);
+  const { file, leftOut } = loadHouse(
+    settings.config,
+    process.env,
+    readSeed(join(root, "inference-svc/catalog/seed.json")),
+  );
   const ports = portsOf(settings);
   const record = await RecordKeeper.claim(settings.dataDir, ports);
   process.once("exit", () => record.release());

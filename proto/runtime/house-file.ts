@@ -8,6 +8,8 @@ import { limits } from "./house/limits.ts";
 import { model } from "./house/model.ts";
 import { provider } from "./house/provider.ts";
 import { dangling, prune } from "./house/references.ts";
+import type { Seed } from "./house/seed.ts";
+import { seeded } from "./house/seeded.ts";
 import { expand, variablesOf } from "./house/variables.ts";
 
 export const houseSchema = z.strictObject({
@@ -41,10 +43,11 @@ export interface LoadedHouse {
 
 /**
  * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
- * A provider whose variables are all unset is left out, together with the endpoints and models that only it serves.
+ * A provider whose variables are all unset is left out, together with the endpoints and models that only it serves. What the file leaves
+ * unsaid and the seed knows is filled in.
  * @throws ConfigError with every problem and its path
  */
-export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedHouse {
+export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
   const raw = parse(path);
   const leftOut = new Set<string>();
   const expanded: Record<string, unknown> = { ...raw };
@@ -58,7 +61,7 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv): LoadedH
   }
   if (Array.isArray(raw.models)) expanded.models = prune(raw.models, leftOut);
   const problems: string[] = [];
-  const complete = expand(expanded, environment, "", problems);
+  const complete = seeded(expand(expanded, environment, "", problems) as Record<string, unknown>, seed, problems);
   if (problems.length > 0) throw new ConfigError(path, problems);
   const file = readSettings(houseSchema, complete, path);
   problems.push(...dangling(file));

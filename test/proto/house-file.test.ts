@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { houseSchema, loadEdge, loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { emptySeed } from "@sluice/proto/runtime/house/seed.js";
 import { z } from "zod";
 import { root } from "../support/processes.ts";
 
@@ -19,7 +20,7 @@ describe("the house file", () => {
     return join(folder, name);
   }
 
-  const load = (text: string, environment: NodeJS.ProcessEnv = {}) => loadHouse(fileOf(text), environment);
+  const load = (text: string, environment: NodeJS.ProcessEnv = {}) => loadHouse(fileOf(text), environment, emptySeed);
 
   const twoProviders = `
 providers:
@@ -87,7 +88,7 @@ limits: {body_bytes: 99999999999, typo: 1}
   });
 
   test("ships in a form that loads without any variable set", () => {
-    const { file } = loadHouse(join(root, "deploy/local/sluice.yaml"), {});
+    const { file } = loadHouse(join(root, "deploy/local/sluice.yaml"), {}, emptySeed);
     expect(file.models.map(({ id }) => id)).toEqual(["sluice/echo"]);
   });
 });

@@ -8,7 +8,7 @@ const endpoint = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("The provider's name of the model; the model's id when absent."),
+    .describe("The provider's name of the model; the known one, else the model's id, when absent."),
   tier: z.enum(["default", "priority", "flex", "scale", "ultrafast"]).default("default"),
   pricing: z
     .strictObject({
@@ -35,6 +35,9 @@ const endpoint = z.strictObject({
 export const model = z.strictObject({
   id: slug,
   name: z.string().min(1).optional(),
+  description: z.string().optional(),
+  released: z.iso.date().optional(),
+  tokenizer: z.string().min(1).default("Other").describe("Family of the tokenizer, such as GPT, Claude or Llama3."),
   context_length: z.int().min(1).default(128_000),
   max_output_tokens: z.int().min(1).optional(),
   input_modalities: z.array(modality).default(["text"]),

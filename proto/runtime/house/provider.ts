@@ -4,7 +4,7 @@ import { slug } from "./scalars.ts";
 
 export const provider = z.strictObject({
   id: slug.describe("Name by which endpoints refer to the provider."),
-  name: z.string().min(1).optional().describe("Shown in service_metadata; the id when absent."),
+  name: z.string().min(1).optional().describe("Shown in service_metadata; the vendor's, else the id, when absent."),
   dialect: z.enum(["echo", "chat", "messages", "responses"]).describe("Wire format that the provider speaks."),
   base_url: z
     .url({ protocol: /^https?$/ })
@@ -14,6 +14,16 @@ export const provider = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe("Sent in rotation, as the format sends keys; omit for servers that need none."),
+  vendor: z
+    .string()
+    .optional()
+    .describe(
+      "Under which the catalogue knows the provider, e.g. openai; the one whose host base_url names when absent.",
+    ),
+  known_models: z
+    .boolean()
+    .default(false)
+    .describe("Whether it serves all models that the catalogue knows of its vendor, beside those that are listed."),
   native_tools: z
     .array(z.string().min(1))
     .optional()
@@ -28,6 +38,10 @@ export const provider = z.strictObject({
         .describe("false, together with retention none, admits requests with provider.data_collection deny."),
     })
     .optional(),
+  headquarters: z.string().length(2).optional().describe("Country, in two letters; shown with the provider."),
+  privacy_policy_url: z.url().optional(),
+  terms_of_service_url: z.url().optional(),
+  status_page_url: z.url().optional(),
   timeouts: z
     .strictObject({
       connect_ms: z.int().min(1).max(60_000).default(2_000),

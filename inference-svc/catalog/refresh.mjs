@@ -1,0 +1,67 @@
+/**
+ * `npm run catalogue`: writes seed.json out of models.yaml and the price list of @pydantic/genai-prices (MIT) as it is installed. To refresh:
+ * install its newest version, run this, read the difference. `--print DATE` writes what holds on that day to standard output instead.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { calcPrice } from "@pydantic/genai-prices";
+import { parse } from "yaml";
+
+const here = new URL("./", import.meta.url);
+const { vendors, models } = parse(readFileSync(new URL("models.yaml", here), "utf8"));
+const require = createRequire(import.meta.url);
+const { version } = require(require.resolve("@pydantic/genai-prices").replace(/dist\/.*/, "package.json"));
+
+/** Names of prices: ours, theirs. All are USD per million tokens. */
+const names = {
+  prompt: "input_mtok",
+  completion: "output_mtok",
+  cache_read: "cache_read_mtok",
+  cache_write: "cache_write_mtok",
+};
+
+/** Noon: what is cheaper at night has its price of the day. */
+const noon = (date) => new Date(`${date}T12:00:00Z`);
+
+function priced({ vendor, upstream_model: model }, date) {
+  const { prices = vendor } = vendors[vendor];
+  const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId: prices, timestamp: noon(date) });
+  if (!found) throw new Error(`${prices} has no price for ${model}`);
+  return { prices: found.model_price, contextLength: found.model.context_window };
+}
+
+/** Longer requests cost more at some: what is written down is the price of the shorter ones. */
+const base = (price) => (typeof price === "object" ? price.base : price);
+
+const pricingOf = (prices) =>
+  Object.fromEntries(
+    Object.entries(names).flatMap(([ours, theirs]) =>
+      prices[theirs] === undefined ? [] : [[ours, String(base(prices[theirs]))]],
+    ),
+  );
+
+function modelOf({ endpoints, context_length: stated, output_modalities = ["text"], ...rest }, date) {
+  const offers = endpoints.map((endpoint) => ({ endpoint, ...priced(endpoint, date) }));
+  const contextLength = stated ?? offers[0].contextLength;
+  if (contextLength === undefined) throw new Error(`${rest.id}: no window is known; state context_length`);
+  return {
+    ...rest,
+    context_length: contextLength,
+    output_modalities,
+    endpoints: offers.map(({ endpoint, prices }) => ({ ...endpoint, pricing: pricingOf(prices) })),
+  };
+}
+
+function seedOf(date) {
+  return {
+    date,
+    source: `@pydantic/genai-prices ${version} (MIT)`,
+    vendors: Object.fromEntries(Object.entries(vendors).map(([id, { prices: _, ...vendor }]) => [id, vendor])),
+    models: models.map((model) => modelOf(model, date)),
+  };
+}
+
+const [option, date = new Date().toISOString().slice(0, 10)] = process.argv.slice(2);
+const text = `${JSON.stringify(seedOf(date), null, 2)}\n`;
+if (option === "--print") process.stdout.write(text);
+else writeFileSync(new URL("seed.json", here), text);

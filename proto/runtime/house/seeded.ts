@@ -1,0 +1,100 @@
+/** Fills in what the house file leaves unsaid and the seed knows, before the file is checked. */
+import type { Seed, SeedEndpoint } from "./seed.ts";
+
+type Section = Record<string, unknown>;
+const isSection = (value: unknown): value is Section =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const sections = (value: unknown): Section[] => (Array.isArray(value) ? value.filter(isSection) : []);
+
+/**
+ * What the file says stays as it is, and its models keep their places.
+ * @param file with its variables replaced
+ * @param problems gets what the seed would have to know and does not
+ */
+export function seeded(file: Section, seed: Seed, problems: string[]): Section {
+  const vendors = new Map<unknown, string>();
+  for (const [index, provider] of sections(file.providers).entries()) {
+    const vendor = vendorOf(provider, seed);
+    if (vendor !== undefined) vendors.set(provider.id, vendor);
+    else if (provider.vendor !== undefined || provider.known_models === true) {
+      const field = provider.vendor === undefined ? "known_models" : "vendor";
+      problems.push(`providers.${index}.${field}: ${unknown(seed)}`);
+    }
+  }
+  const { providers, models } = file;
+  const added = unlisted(file, vendors, seed);
+  return {
+    ...file,
+    ...(Array.isArray(providers) && { providers: providers.map((provider) => named(provider, vendors, seed)) }),
+    ...(Array.isArray(models) && { models: [...models.map((model) => completed(model, vendors, seed)), ...added] }),
+    ...(models === undefined && { models: added }),
+  };
+}
+
+const unknown = ({ vendors }: Seed): string =>
+  `nothing is known of this provider; the vendors that are known: ${Object.keys(vendors).join(", ")}`;
+
+/** As the provider says, else by its host. */
+function vendorOf({ vendor, base_url: url }: Section, { vendors }: Seed): string | undefined {
+  if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
+  const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
+  return Object.keys(vendors).find((id) => vendors[id]?.hosts.includes(host));
+}
+
+type Vendors = ReadonlyMap<unknown, string>;
+
+function named(provider: unknown, vendors: Vendors, seed: Seed): unknown {
+  if (!isSection(provider)) return provider;
+  const { hosts: _, ...facts } = seed.vendors[vendors.get(provider.id) ?? ""] ?? { hosts: [] };
+  return { ...facts, ...provider };
+}
+
+function completed(model: unknown, vendors: Vendors, seed: Seed): unknown {
+  if (!isSection(model) || !Array.isArray(model.endpoints)) return model;
+  const { endpoints: _, ...facts } = seed.models.find(({ id }) => id === model.id) ?? { endpoints: [] };
+  const offers = model.endpoints.map((endpoint) => offerOf(model, endpoint, vendors, seed));
+  const priced = model.endpoints.every((endpoint, index) => hasPrice(endpoint, offers[index]));
+  return {
+    ...facts,
+    ...model,
+    endpoints: model.endpoints.map((endpoint, index) => filled(endpoint, offers[index], priced)),
+  };
+}
+
+/** Other tiers than the default one have other prices than are known. */
+const hasPrice = (endpoint: unknown, offer: SeedEndpoint | undefined): boolean =>
+  isSection(endpoint) &&
+  (endpoint.pricing !== undefined ||
+    (offer !== undefined && (endpoint.tier === undefined || endpoint.tier === "default")));
+
+/** @param priced all endpoints of the model have a price then: where one has none their order counts, and a known price would change it */
+function filled(endpoint: unknown, offer: SeedEndpoint | undefined, priced: boolean): unknown {
+  if (!isSection(endpoint) || offer === undefined) return endpoint;
+  const { vendor: _, pricing, ...rest } = offer;
+  return { ...rest, ...(priced && { pricing }), ...endpoint };
+}
+
+/** What the vendor is known to offer there: by its own name of the model, else by the model's slug. */
+function offerOf(model: Section, endpoint: unknown, vendors: Vendors, seed: Seed): SeedEndpoint | undefined {
+  if (!isSection(endpoint)) return undefined;
+  const vendor = vendors.get(endpoint.provider);
+  const offers = seed.models.flatMap(({ id, endpoints }) => endpoints.map((offer) => ({ id, offer })));
+  return offers.find(
+    ({ id, offer }) =>
+      offer.vendor === vendor &&
+      (endpoint.upstream_model === undefined ? id === model.id : offer.upstream_model === endpoint.upstream_model),
+  )?.offer;
+}
+
+/** The models of providers that serve all that is known of them, without those that the file lists itself. */
+function unlisted(file: Section, vendors: Vendors, seed: Seed): Section[] {
+  const serving = sections(file.providers).filter(({ known_models: known }) => known === true);
+  const own = new Set(sections(file.models).map(({ id }) => id));
+  return seed.models.flatMap(({ endpoints, ...model }) => {
+    const offers = serving.flatMap(({ id }) => offersOf(endpoints, vendors.get(id), id));
+    return offers.length === 0 || own.has(model.id) ? [] : [{ ...model, endpoints: offers }];
+  });
+}
+
+const offersOf = (endpoints: readonly SeedEndpoint[], vendor: string | undefined, provider: unknown): Section[] =>
+  endpoints.flatMap(({ vendor: offering, ...offer }) => (offering === vendor ? [{ provider, ...offer }] : []));

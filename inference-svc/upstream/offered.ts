@@ -74,6 +74,9 @@ export function refersTo(reference: ToolReference, tool: Offered["tool"], namesp
 export const isSearch = (tool: Offered["tool"]): boolean =>
   tool.type === "hosted" && /^(service:)?tool_search$/.test(tool.kind);
 
+/** A search of the web, by any of the names that clients know for it. */
+export const isWebSearch = (type: string): boolean => /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/.test(type);
+
 /** A tool that is to be run by somebody else than the client. */
 export const hostedTool = (request: TurnRequest): (Offered & { readonly tool: HostedTool }) | undefined =>
   offeredTools(request).find(

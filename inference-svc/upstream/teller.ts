@@ -4,7 +4,7 @@
  */
 import type { InputItem } from "../turn/request.ts";
 import { hostedCall, hostedOutput, lossOf } from "./history.ts";
-import { objects, text } from "./json.ts";
+import { type JsonObject, Verbatim, isObject, objects, text } from "./json.ts";
 import type { Words } from "./words.ts";
 
 /** What a dialect makes of the items. A `path` is that of what stands beside it, as in the request. */
@@ -32,6 +32,15 @@ export interface ToldCall {
   readonly argumentsJson: string;
   /** Of a custom tool. */
   readonly input?: unknown;
+}
+
+/** Arguments for formats that want an object: as it was written; what a model did not finish cannot be one. */
+export function argumentsOf(json: string): Verbatim | JsonObject {
+  try {
+    return isObject(JSON.parse(json)) ? new Verbatim(json) : { arguments: json };
+  } catch {
+    return json.trim() === "" ? {} : { arguments: json };
+  }
 }
 
 export function tellInput(input: readonly InputItem[], words: Words, speech: Speech): void {

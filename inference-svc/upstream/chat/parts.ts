@@ -1,6 +1,7 @@
 /** One part of a message in the form of chat. */
 import type { Target } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
+import { cannot } from "../refused.ts";
 import type { Words } from "../words.ts";
 
 /** Why a part cannot be said: to leave it out would change what was asked. */
@@ -20,8 +21,6 @@ export function partRefusal(part: JsonObject, target: Target): string | undefine
       return undefined;
   }
 }
-
-const cannot = (what: string): string => `no provider of this model takes ${what}`;
 
 /** @param part one that is not refused */
 export function chatPart(part: JsonObject, path: string, { lose }: Words): JsonObject {

@@ -3,12 +3,13 @@ import type { Outcome, TurnEvent } from "../../turn/turn.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Target, Translator } from "../dialect.ts";
 import { connectionLost, providerFailed, providerFault } from "../failure.ts";
+import { writeImage } from "../generated-image.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { type Emit, type ItemStatus, type MessageWriter, Output, type ReasoningWriter } from "../output.ts";
 import { servedTier, wantsLogprobs } from "../served.ts";
 import { chatCalls } from "./calls.ts";
 import { chatError } from "./error.ts";
-import { writeImage } from "./images.ts";
+import { drawn } from "./images.ts";
 import { thoughtDelta } from "./thoughts.ts";
 import { SentTools } from "../tool-names.ts";
 import { chatUsage } from "./usage.ts";
@@ -87,7 +88,8 @@ export class ChatTranslator implements Translator {
       this.#closeMessage("completed");
       this.#closeReasoning("completed");
       this.#calls.endWhole();
-      writeImage(this.#output, image);
+      const result = drawn(image);
+      if (result !== "") writeImage(this.#output, result);
     }
     // The form before tool_calls; a few servers still speak it.
     const calls = isObject(delta.function_call) ? [{ index: 0, function: delta.function_call }] : delta.tool_calls;

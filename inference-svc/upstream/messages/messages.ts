@@ -1,7 +1,7 @@
 /** Responses input as a system prompt and messages. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
-import { type Speech, type ToldCall, tellInput } from "../teller.ts";
+import { isObject, objects, text } from "../json.ts";
+import { type Speech, type ToldCall, argumentsOf, tellInput } from "../teller.ts";
 import type { Words } from "../words.ts";
 import { callIdOf } from "./call-id.ts";
 import type { CacheMarks } from "./cache-marks.ts";
@@ -53,7 +53,7 @@ class MessagesSpeech implements Speech {
   }
 
   call({ callId, name, argumentsJson }: ToldCall): void {
-    this.thread.say([{ type: "tool_use", id: callIdOf(callId), name, input: inputOf(argumentsJson) }]);
+    this.thread.say([{ type: "tool_use", id: callIdOf(callId), name, input: argumentsOf(argumentsJson) }]);
   }
 
   answer(callId: unknown, output: unknown, path: string): void {
@@ -84,14 +84,5 @@ class MessagesSpeech implements Speech {
       }
     }
     return blocks;
-  }
-}
-
-/** An object, as it was written; what a model did not finish cannot be one. */
-function inputOf(json: string): Verbatim | JsonObject {
-  try {
-    return isObject(JSON.parse(json)) ? new Verbatim(json) : { arguments: json };
-  } catch {
-    return json.trim() === "" ? {} : { arguments: json };
   }
 }

@@ -1,6 +1,7 @@
 /** Parts of messages and of tool outputs in the words of the format. */
 import type { JsonObject } from "../json.ts";
 import { text } from "../json.ts";
+import { cannot } from "../refused.ts";
 import type { Words } from "../words.ts";
 import { documentRefusal, documentSource } from "./documents.ts";
 import { type Block, textBlock } from "./thread.ts";
@@ -22,8 +23,6 @@ export function partRefusal(part: JsonObject): string | undefined {
       return undefined;
   }
 }
-
-export const cannot = (what: string): string => `no provider of this model takes ${what}`;
 
 /** @param part one that is not refused */
 export function messagesPart(part: JsonObject, path: string, { lose }: Words): Block {

@@ -1,12 +1,12 @@
 /** Tools and the choice among them in the words of the format. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, Verbatim } from "../json.ts";
-import { isSearch, offeredTools, refersTo } from "../offered.ts";
+import { isSearch, isWebSearch, offeredTools, refersTo } from "../offered.ts";
 import { declareUnread, describe, wrapping } from "../told-tool.ts";
 import type { SentTool } from "../tool-names.ts";
 import { type Words, supports } from "../words.ts";
 import type { Block } from "./thread.ts";
-import { isWebSearch, webSearchName, webSearchTool } from "./web-search.ts";
+import { webSearchName, webSearchTool } from "./web-search.ts";
 
 export function messagesTools(request: TurnRequest, words: Words): readonly Block[] {
   const { list, searches } = words.tools;

@@ -2,6 +2,7 @@
 import type { HostedTool } from "../../turn/request.ts";
 import type { Lose, Target } from "../dialect.ts";
 import { type JsonObject, isObject } from "../json.ts";
+import { isWebSearch } from "../offered.ts";
 import type { Block } from "./thread.ts";
 
 /** Calls carry this name. */
@@ -9,8 +10,6 @@ export const webSearchName = "web_search";
 
 /** The version that all models take; later ones need a sandbox beside the search. */
 const version = "web_search_20250305";
-
-export const isWebSearch = (type: string): boolean => /^web_search(_preview)?(_\d{4}_\d\d_\d\d)?$/.test(type);
 
 /** Whether the provider runs the tool: a search, unless the operator says otherwise. */
 export const searches = ({ kind, spelling }: HostedTool, { nativeTools }: Target): boolean =>

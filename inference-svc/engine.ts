@@ -5,13 +5,14 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import { dollars } from "@sluice/proto/runtime/money.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { serviceMetadata } from "./routing/service-metadata.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import { type Scope, Trace } from "./turn/scope.ts";
 import type { TurnSignal } from "./turn/signal.ts";
-import type { Outcome, Turn } from "./turn/turn.ts";
-import { type TurnSink, toWire } from "./wire.ts";
+import type { Batch, Cost, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
+import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 
 /** For whom a turn is run. */
 export interface Requester {
@@ -67,6 +68,7 @@ export class Engine {
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
     let failure: Fault | undefined;
+    let given = false;
     this.#open++;
     try {
       const turnRequest = this.#parts.parse(request, requester);
@@ -76,9 +78,11 @@ export class Engine {
       trace = scope.trace;
       sink.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
-      for await (const batch of await this.#parts.turn(turnRequest, scope)) {
+      for await (const said of await this.#parts.turn(turnRequest, scope)) {
+        const batch = withTotal(said, scope.trace);
         const last = batch.at(-1);
         if (last?.type === "end") outcome = last.outcome;
+        given = true;
         const room = sink.take(toWire(batch, metadata), last?.type === "end");
         if (room) await room;
         if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
@@ -88,6 +92,8 @@ export class Engine {
     } catch (error) {
       failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
       trace?.lost(failure.attemptStatus);
+      const usage = given ? trace?.usage : undefined;
+      if (usage) void sink.take(usageBatch(usage), false);
       if (trace && failure.reason !== FaultReason.INTERNAL && request.serviceMetadata) {
         failure = failure.with({ serviceMetadataJson: this.#metadata(request, trace) });
       }
@@ -121,13 +127,30 @@ export class Engine {
     const members =
       `${member("request_id", requester.requestId)},"key_hash":"${requester.keyHash}"` +
       `${member("model", request.model)},"stream":${request.stream},"outcome":"${result}","ms":${ms}` +
-      `${member("attempts", trace?.attempts)}${member("usage", outcome?.usage)}` +
+      `${member("attempts", trace?.attempts)}${usageMembers(outcome?.usage ?? trace?.usage)}` +
       (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +
       (failure && !end.cancelled ? `,"status":${failure.status}` : "");
     if (unexpected) this.#lines.error(members, failure.cause);
     else this.#lines.info(members);
   }
 }
+
+/** An end speaks of one attempt; a turn may have taken several. */
+function withTotal(batch: Batch, trace: Trace): Batch {
+  const last = batch.at(-1);
+  const usage = last?.type === "end" && trace.bills.length > 1 ? trace.usage : undefined;
+  return last?.type === "end" && usage ? [...batch.slice(0, -1), endOf({ ...last.outcome, usage })] : batch;
+}
+
+const endOf = (outcome: Outcome): TurnEvent => ({ type: "end", outcome });
+
+function usageMembers(usage: Usage | undefined): string {
+  if (!usage) return "";
+  const { cost, ...tokens } = usage;
+  return member("usage", tokens) + member("cost_usd", cost && dollars(totalOf(cost)));
+}
+
+const totalOf = ({ input, output, serverTools }: Cost): bigint => input + output + serverTools;
 
 function admit({ caller, generation }: Resolved, { requestId }: Requester, signal: TurnSignal): Scope {
   if (!caller) throw invalidKey();

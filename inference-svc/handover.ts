@@ -11,7 +11,9 @@ export class Handover implements TurnSink {
 
   take(batch: WireBatch): Promise<void> | undefined {
     if (this.#ended) return undefined;
-    this.#batch = batch;
+    // What precedes a failure is given without waiting for the last batch to be taken.
+    const { events = [], cost = 0 } = this.#batch ?? {};
+    this.#batch = events.length === 0 ? batch : { events: [...events, ...batch.events], cost: cost + batch.cost };
     this.#given?.();
     return new Promise((resolve) => {
       this.#taken = resolve;

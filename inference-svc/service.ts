@@ -95,7 +95,8 @@ export class InferenceDoors {
       if (left) throw abort.signal.reason;
       await run;
     } catch (error) {
-      throw abort.signal.reason instanceof Fault ? abort.signal.reason : error;
+      // The engine's own fault explains itself; anything else happened because the time was up.
+      throw abort.signal.reason instanceof Fault && !(error instanceof Fault) ? abort.signal.reason : error;
     } finally {
       clearTimeout(timer);
       context.signal.removeEventListener("abort", gone);
@@ -150,11 +151,7 @@ export class InferenceDoors {
     const { request, keyHash, requestId, policyGeneration } = open;
     if (!request) return turn.fail(new Fault(FaultReason.INTERNAL).toMessage());
     const limitMs = open.deadlineMs > 0 ? open.deadlineMs : this.#limitMs(request);
-    const timer = setTimeout(() => {
-      const fault = timeUp();
-      turn.fail(fault.toMessage());
-      turn.cancel(fault);
-    }, limitMs);
+    const timer = setTimeout(() => turn.cancel(timeUp()), limitMs);
     try {
       const requester = { keyHash, requestId, policyGeneration, scanned: true };
       await this.#parts.engine.run(request, requester, turn.signal, turn);

@@ -3,6 +3,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
+import { billed } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
 import { type Turn, compose } from "./turn/turn.ts";
@@ -29,6 +30,6 @@ export const buildTurn = ({ catalog, upstreams, records, secret, log }: Parts): 
       inputGuardrail,
     ],
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-    fallback(router, (endpoint) => upstreams.turn(endpoint), log),
+    fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint)), log),
   );
 };

@@ -59,6 +59,8 @@ function sizeOf(event: WireCase): number {
       return event.value.model.length;
     case "native":
       return event.value.payloadJson.length;
+    case "usage":
+      return 0;
   }
 }
 
@@ -143,9 +145,28 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array) {
   };
 }
 
-const wireUsage = ({ serverToolUse, ...tokens }: Usage) => ({
+/** What a turn consumed before it fails. */
+export const usageBatch = (usage: Usage): WireBatch => ({
+  events: [{ $typeName: "sluice.inference.v1.TurnEvent", event: { case: "usage", value: wireUsage(usage) } }],
+  cost: overheadBytes,
+});
+
+const wireUsage = ({ serverToolUse, cost, ...usage }: Usage) => ({
   $typeName: "sluice.inference.v1.Usage" as const,
-  ...tokens,
+  inputTokens: usage.inputTokens,
+  cachedTokens: usage.cachedTokens,
+  cacheWriteTokens: usage.cacheWriteTokens,
+  outputTokens: usage.outputTokens,
+  reasoningTokens: usage.reasoningTokens,
+  estimated: usage.estimated ?? false,
+  ...(cost && {
+    cost: {
+      $typeName: "sluice.inference.v1.Cost" as const,
+      inputPicoUsd: cost.input,
+      outputPicoUsd: cost.output,
+      serverToolsPicoUsd: cost.serverTools,
+    },
+  }),
   ...(serverToolUse && {
     serverToolUse: { $typeName: "sluice.inference.v1.ServerToolUse" as const, ...serverToolUse },
   }),

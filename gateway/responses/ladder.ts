@@ -67,7 +67,7 @@ export class Ladder {
       const body = Buffer.from(event.value.upstreamBodyJson).toString();
       return this.#emit("response.debug", `"debug":{"echo_upstream_body":${body}}`);
     }
-    if (event.case === "start" || event.case === undefined) return;
+    if (event.case === "start" || event.case === "usage" || event.case === undefined) return;
     this.#open();
     switch (event.case) {
       case "itemStart":

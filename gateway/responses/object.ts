@@ -1,14 +1,9 @@
 /** The response object of POST /responses: folded from the events of a turn, written in the field order of the contract. */
-import {
-  type ServerToolUse,
-  type TurnEnd,
-  type TurnEvent,
-  TurnStatus,
-  type Usage,
-} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { serviceMetadataMembers } from "../http/service-metadata.ts";
 import type { Echo } from "./echo.ts";
+import { usageJson } from "./usage.ts";
 
 export interface ResponseIdentity {
   /** resp_... */
@@ -32,6 +27,8 @@ export class ResponseObject {
   /** Finished items as JSON, by output index. */
   readonly #output: (string | undefined)[] = [];
   #end: TurnEnd | undefined;
+  /** Of a turn that is about to fail. */
+  #usage: Usage | undefined;
 
   constructor(identity: ResponseIdentity) {
     this.#identity = identity;
@@ -46,6 +43,7 @@ export class ResponseObject {
     if (event.case === "itemEnd") this.#output[event.value.index] = Buffer.from(event.value.itemJson).toString();
     else if (event.case === "start") this.#model = event.value.model;
     else if (event.case === "end") this.#end = event.value;
+    else if (event.case === "usage") this.#usage = event.value;
   }
 
   /** While the turn runs. */
@@ -83,28 +81,10 @@ export class ResponseObject {
       `,"instructions":${echo.instructionsJson},"model":${JSON.stringify(this.#model)}` +
       `,"output":[${state.output.join(",")}],${echo.beforeTier}` +
       `,"service_tier":${JSON.stringify(end?.serviceTier ?? "default")},${echo.afterTier}` +
-      `,"usage":${usage(end?.usage)}` +
+      `,"usage":${usageJson(end?.usage ?? this.#usage)}` +
       (fault ? `,"error_type":"${fault.errorType}"` : "") +
       serviceMetadataMembers(serviceMetadata, metadataAlias) +
       "}"
     );
   }
 }
-
-function usage(value: Usage | undefined): string {
-  if (!value) return "null";
-  return (
-    `{"input_tokens":${value.inputTokens}` +
-    `,"input_tokens_details":{"cached_tokens":${value.cachedTokens},"cache_write_tokens":${value.cacheWriteTokens}}` +
-    `,"output_tokens":${value.outputTokens},"output_tokens_details":{"reasoning_tokens":${value.reasoningTokens}}` +
-    `,"total_tokens":${value.inputTokens + value.outputTokens},"is_byok":false` +
-    `${value.serverToolUse ? `,"server_tool_use_details":${serverToolUse(value.serverToolUse)}` : ""}}`
-  );
-}
-
-const serverToolUse = (use: ServerToolUse): string =>
-  JSON.stringify({
-    web_search_requests: use.webSearchRequests,
-    tool_calls_requested: use.toolCallsRequested,
-    tool_calls_executed: use.toolCallsExecuted,
-  });

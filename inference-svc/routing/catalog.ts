@@ -2,6 +2,7 @@
 import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { type Prices, perToken, pricesOf, units } from "./price.ts";
 import { type Seed, seedOf } from "./rendezvous.ts";
+import { type Tariff, tariffOf } from "./tariff.ts";
 
 export interface Endpoint {
   /** Slug of the model. */
@@ -25,6 +26,8 @@ export interface Endpoint {
   readonly distillable: boolean;
   /** Absent when the operator does not say. */
   readonly prices?: Prices;
+  /** What is charged, by the tier that served; of this endpoint's tier, and of the others of the same model at the same provider. */
+  readonly tariffs: ReadonlyMap<string, Tariff>;
   /** `provider/tier`, and `provider/quantization` where it is known. */
   readonly fullSlugs: readonly string[];
   /** By which it draws for sessions: the same in every process and whatever else is configured. */
@@ -109,8 +112,17 @@ function endpointsOf(model: ModelSettings, providers: ReadonlyMap<string, Provid
       ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),
       ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
       ...(endpoint.pricing && { prices: pricesOf(endpoint.pricing) }),
+      tariffs: tariffsOf(endpoint, model.endpoints),
     };
   });
+}
+
+function tariffsOf(endpoint: EndpointSettings, all: readonly EndpointSettings[]): ReadonlyMap<string, Tariff> {
+  const alike = all.filter(
+    ({ provider, upstream_model }) => provider === endpoint.provider && upstream_model === endpoint.upstream_model,
+  );
+  // Its own comes last, and stays.
+  return new Map([...alike, endpoint].flatMap(({ tier, pricing }) => (pricing ? [[tier, tariffOf(pricing)]] : [])));
 }
 
 function entryOf(model: ModelSettings): ModelEntry {

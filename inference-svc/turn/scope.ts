@@ -1,6 +1,8 @@
 /** What a request brings along unchanged through every layer and attempt. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnSignal } from "./signal.ts";
+import type { Usage } from "./turn.ts";
+import { sumOf } from "./usage.ts";
 
 export interface Scope {
   /** Aborted when the turn is cut short: by the client, a deadline, or a failure. Sockets hang on it. */
@@ -43,11 +45,21 @@ export interface Loss {
   readonly reason: string;
 }
 
+/** What one attempt consumed. */
+export interface Bill {
+  /** Told by the provider before the end, which may never come. */
+  reported: Usage | undefined;
+  /** As far as it is known now; undefined while nothing has to be paid for. */
+  readonly usage: Usage | undefined;
+}
+
 /** The account of a turn: append only, read by the log line and by service_metadata. */
 export class Trace {
   readonly startedAt = performance.now();
   readonly policyGeneration: bigint;
   readonly attempts: Attempt[] = [];
+  /** One for each attempt. */
+  readonly bills: Bill[] = [];
   readonly stages: Stage[] = [];
   /** Of the last attempt. */
   losses: Loss[] = [];
@@ -64,6 +76,17 @@ export class Trace {
 
   constructor(policyGeneration: bigint) {
     this.policyGeneration = policyGeneration;
+  }
+
+  /** What all attempts consumed until now; undefined when nothing is known. */
+  get usage(): Usage | undefined {
+    return sumOf(this.bills.map(({ usage }) => usage));
+  }
+
+  /** The attempt under way was told figures, and came to no end. */
+  report(usage: Usage): void {
+    const bill = this.bills.at(-1);
+    if (bill) bill.reported = usage;
   }
 
   /** The attempt that had committed did not come to its end. */

@@ -43,7 +43,7 @@ export interface Outcome {
   readonly status: "completed" | "incomplete";
   /** Set when incomplete. */
   readonly reason?: "max_output_tokens" | "content_filter";
-  /** Absent when the provider sent none. */
+  /** Absent when nothing is known. */
   readonly usage?: Usage;
   /** The tier that served. */
   readonly serviceTier: string;
@@ -54,11 +54,27 @@ export interface Usage {
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly cacheWriteTokens: number;
+  /** Of the written ones, those that are kept for an hour instead of five minutes; absent when none are. */
+  readonly cacheWriteHourTokens?: number;
   /** Reasoning among them. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
   /** Of tools that the provider runs itself, where it says. */
   readonly serverToolUse?: ServerToolUse;
+  /** Set when the provider left out figures, and some of these were estimated. */
+  readonly estimated?: true;
+  /** Absent when no price is known. */
+  readonly cost?: Cost;
+}
+
+/** In 10^-12 USD: whole numbers, so that sums are exact. */
+export interface Cost {
+  /** Tokens, images, sounds, and the fee of the request. */
+  readonly input: bigint;
+  /** Reasoning among it. */
+  readonly output: bigint;
+  /** Tools that the provider ran. */
+  readonly serverTools: bigint;
 }
 
 export interface ServerToolUse {

@@ -1,6 +1,6 @@
 /** What is particular to a provider's wire format. Sockets, timers and queues are the exchange's. */
 import type { TurnRequest } from "../turn/request.ts";
-import type { TurnEvent } from "../turn/turn.ts";
+import type { TurnEvent, Usage } from "../turn/turn.ts";
 import type { ProviderError } from "./failure.ts";
 
 /** What is asked where. */
@@ -68,6 +68,8 @@ export interface Translator {
   readonly finished: boolean;
   /** The end was emitted; nothing more is read. */
   readonly done: boolean;
+  /** The figures so far: what is left to pay for an answer that breaks off. */
+  readonly usage: Usage | undefined;
   /** @throws Fault for an error inside of the answer, and for what cannot be read */
   event(name: string | undefined, data: string): void;
   /** Nothing more comes. @throws Fault when the answer was not finished */

@@ -7,7 +7,7 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Dispatcher } from "undici";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
-import type { Batch, TurnEvent } from "../turn/turn.ts";
+import type { Batch, TurnEvent, Usage } from "../turn/turn.ts";
 import { type Expected, openAnswer } from "./answer.ts";
 import type { Answer, Translator } from "./dialect.ts";
 import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
@@ -27,6 +27,8 @@ export interface Call extends Expected {
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
   readonly signal: TurnSignal;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
+  /** Called with the figures of an answer that came to no end, where it gave some. */
+  readonly reported: (usage: Usage) => void;
 }
 
 type Phase = "headers" | "first event" | "event" | "figures" | "close";
@@ -232,6 +234,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#closed = true;
     this.#stopTimer();
     this.#call.signal.removeEventListener("abort", this.#onAbort);
+    const { usage } = this.#translator;
+    if (usage) this.#call.reported(usage);
     this.#queue.fail(fault);
     this.#release(false);
     queueMicrotask(() => this.#queue.flush());

@@ -114,6 +114,7 @@ function httpProvider(
       stream: request.stream,
       framing: dialect.framing,
       translate: (emit) => dialect.open(request, target, emit),
+      reported: (usage) => scope.trace.report(usage),
       fault,
     });
   }

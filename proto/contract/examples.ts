@@ -94,6 +94,12 @@ export const responseExample = {
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: 17,
     is_byok: false,
+    cost: 0.0000095,
+    cost_details: {
+      upstream_inference_cost: 0.0000095,
+      upstream_inference_input_cost: 0.0000035,
+      upstream_inference_output_cost: 0.000006,
+    },
   },
 } as const;
 

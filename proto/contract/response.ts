@@ -43,13 +43,17 @@ export const usage = named(
         { required: ["reasoning_tokens"] },
       ),
       total_tokens: described(tokens, "Input and output together."),
-      cost: described(dollars, "US dollars by the price list."),
+      is_estimated: described(
+        boolean,
+        "True when the provider left out figures and some of these were estimated by the size of the texts; absent otherwise.",
+      ),
+      cost: described(dollars, "US dollars by the price list; absent when no price is known."),
       is_byok: described(boolean, "Whether a provider key of the caller paid."),
       cost_details: object({
-        upstream_inference_cost: dollars,
-        upstream_inference_input_cost: dollars,
-        upstream_inference_output_cost: dollars,
-        server_tool_cost: dollars,
+        upstream_inference_cost: described(dollars, "Input and output together."),
+        upstream_inference_input_cost: described(dollars, "Input tokens, cached ones at their price, images and fees."),
+        upstream_inference_output_cost: described(dollars, "Output tokens, reasoning included."),
+        server_tool_cost: described(dollars, "Tools that the provider ran; absent when that is nothing."),
       }),
       server_tool_use_details: object({
         web_search_requests: described(tokens, "Searches that were made."),
@@ -152,7 +156,10 @@ const always = {
   ...echoed,
   service_tier: described(nullable(word("default", "flex", "priority", "scale", "ultrafast")), "The tier that served."),
   ...echoedLast,
-  usage: described(nullable(usage), "Null until the turn has ended, and when it failed."),
+  usage: described(
+    nullable(usage),
+    "Null until the turn has ended. Of a failed turn, what is known of it; null when it produced nothing.",
+  ),
 } as const;
 
 export const response = named(

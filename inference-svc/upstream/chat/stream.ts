@@ -43,6 +43,10 @@ export class ChatTranslator implements Translator {
     this.#calls = chatCalls(this.#output, SentTools.of(request, !target.original));
   }
 
+  get usage(): Outcome["usage"] {
+    return this.#usage;
+  }
+
   get finished(): boolean {
     return this.#finishReason !== undefined;
   }

@@ -33,6 +33,10 @@ export class MessagesTranslator implements Translator {
     this.#blocks = new Blocks(request, emit);
   }
 
+  get usage(): Outcome["usage"] {
+    return this.#usage.usage;
+  }
+
   get finished(): boolean {
     return this.#stopReason !== undefined;
   }

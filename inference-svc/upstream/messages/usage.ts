@@ -27,10 +27,13 @@ export class MessagesUsage {
     const details = isObject(figures.output_tokens_details) ? figures.output_tokens_details : {};
     const tools = isObject(figures.server_tool_use) ? figures.server_tool_use : {};
     const webSearchRequests = count(tools.web_search_requests);
+    const written = isObject(figures.cache_creation) ? figures.cache_creation : {};
+    const cacheWriteHourTokens = Math.min(cacheWriteTokens, count(written.ephemeral_1h_input_tokens));
     return {
       inputTokens: count(count(figures.input_tokens) + cachedTokens + cacheWriteTokens),
       cachedTokens,
       cacheWriteTokens,
+      ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
       outputTokens,
       reasoningTokens: Math.min(outputTokens, count(details.thinking_tokens)),
       ...(webSearchRequests > 0 && { serverToolUse: { webSearchRequests } }),

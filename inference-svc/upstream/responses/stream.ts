@@ -31,6 +31,7 @@ export class ResponsesTranslator implements Translator {
   /** Of items that have not been announced yet. */
   #early: JsonObject[] = [];
   done = false;
+  usage: Outcome["usage"];
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
     this.#emit = emit;
@@ -54,6 +55,8 @@ export class ResponsesTranslator implements Translator {
       case "response.done":
         return this.#terminal(event.response, type);
       case "response.failed":
+        this.usage = isObject(event.response) ? responsesUsage(event.response.usage) : undefined;
+        throw providerFault(inBandError(event));
       case "response.cancelled":
       case "response.error":
       case "error":

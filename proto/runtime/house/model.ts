@@ -2,6 +2,15 @@
 import { z } from "zod";
 import { modality, price, slug } from "./scalars.ts";
 
+/** USD per million tokens. */
+const rates = {
+  prompt: price,
+  completion: price,
+  cache_read: price.optional().describe("As the prompt when absent."),
+  cache_write: price.optional().describe("As the prompt when absent."),
+  cache_write_1h: price.optional().describe("Of what is kept for an hour; as cache_write when absent."),
+};
+
 const endpoint = z.strictObject({
   provider: slug,
   upstream_model: z
@@ -12,13 +21,17 @@ const endpoint = z.strictObject({
   tier: z.enum(["default", "priority", "flex", "scale", "ultrafast"]).default("default"),
   pricing: z
     .strictObject({
-      prompt: price,
-      completion: price,
-      cache_read: price.optional(),
-      cache_write: price.optional(),
+      ...rates,
+      above: z
+        .array(z.strictObject({ input_tokens: z.int().min(1), ...rates }))
+        .optional()
+        .describe(
+          "Prices of requests whose input has more than input_tokens: of the whole request, by the highest bound that it passes.",
+        ),
       request: price.optional().describe("USD per request; nothing when absent."),
       image: price.optional().describe("USD per image; nothing when absent."),
       audio: price.optional().describe("USD per unit of audio; nothing when absent."),
+      web_search: price.optional().describe("USD per search that the provider runs; nothing when absent."),
     })
     .optional()
     .describe("Endpoints with a price share the load by it; those without follow in the order of the file."),

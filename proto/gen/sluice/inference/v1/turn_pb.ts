@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEi0goKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXIi7gQKE1Byb3ZpZGVyUHJlZmVyZW5jZXMSDQoFb3JkZXIYASADKAkSDAoEb25seRgCIAMoCRIOCgZpZ25vcmUYAyADKAkSHAoPYWxsb3dfZmFsbGJhY2tzGAQgASgISACIAQESHwoScmVxdWlyZV9wYXJhbWV0ZXJzGAUgASgISAGIAQESFwoPZGF0YV9jb2xsZWN0aW9uGAYgASgJEhAKA3pkchgHIAEoCEgCiAEBEiUKGGVuZm9yY2VfZGlzdGlsbGFibGVfdGV4dBgIIAEoCEgDiAEBEhUKDXF1YW50aXphdGlvbnMYCSADKAkSDwoHc29ydF9ieRgKIAEoCRIWCg5zb3J0X3BhcnRpdGlvbhgLIAEoCRI1CgltYXhfcHJpY2UYDCABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1heFByaWNlSASIAQESRwoYcHJlZmVycmVkX21pbl90aHJvdWdocHV0GA0gASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QZXJjZW50aWxlc0gFiAEBEkQKFXByZWZlcnJlZF9tYXhfbGF0ZW5jeRgOIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBogBAUISChBfYWxsb3dfZmFsbGJhY2tzQhUKE19yZXF1aXJlX3BhcmFtZXRlcnNCBgoEX3pkckIbChlfZW5mb3JjZV9kaXN0aWxsYWJsZV90ZXh0QgwKCl9tYXhfcHJpY2VCGwoZX3ByZWZlcnJlZF9taW5fdGhyb3VnaHB1dEIYChZfcHJlZmVycmVkX21heF9sYXRlbmN5IrABCghNYXhQcmljZRITCgZwcm9tcHQYASABKAFIAIgBARIXCgpjb21wbGV0aW9uGAIgASgBSAGIAQESFAoHcmVxdWVzdBgDIAEoAUgCiAEBEhIKBWltYWdlGAQgASgBSAOIAQESEgoFYXVkaW8YBSABKAFIBIgBAUIJCgdfcHJvbXB0Qg0KC19jb21wbGV0aW9uQgoKCF9yZXF1ZXN0QggKBl9pbWFnZUIICgZfYXVkaW8idQoLUGVyY2VudGlsZXMSEAoDcDUwGAEgASgBSACIAQESEAoDcDc1GAIgASgBSAGIAQESEAoDcDkwGAMgASgBSAKIAQESEAoDcDk5GAQgASgBSAOIAQFCBgoEX3A1MEIGCgRfcDc1QgYKBF9wOTBCBgoEX3A5OSIbCgxDYWNoZUNvbnRyb2wSCwoDdHRsGAEgASgJIr4BCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKA0SFQoNY2FjaGVkX3Rva2VucxgCIAEoDRIaChJjYWNoZV93cml0ZV90b2tlbnMYAyABKA0SFQoNb3V0cHV0X3Rva2VucxgEIAEoDRIYChByZWFzb25pbmdfdG9rZW5zGAUgASgNEjsKD3NlcnZlcl90b29sX3VzZRgGIAEoCzIiLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyVG9vbFVzZSK/AQoNU2VydmVyVG9vbFVzZRIgChN3ZWJfc2VhcmNoX3JlcXVlc3RzGAEgASgNSACIAQESIQoUdG9vbF9jYWxsc19yZXF1ZXN0ZWQYAiABKA1IAYgBARIgChN0b29sX2NhbGxzX2V4ZWN1dGVkGAMgASgNSAKIAQFCFgoUX3dlYl9zZWFyY2hfcmVxdWVzdHNCFwoVX3Rvb2xfY2FsbHNfcmVxdWVzdGVkQhYKFF90b29sX2NhbGxzX2V4ZWN1dGVkIpUFCglUdXJuRXZlbnQSLwoFc3RhcnQYASABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGFydEgAEjQKCml0ZW1fc3RhcnQYAiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1TdGFydEgAEjQKCnRleHRfZGVsdGEYAyABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXJlZnVzYWxfZGVsdGEYBCABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjkKD3JlYXNvbmluZ19kZWx0YRgFIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNc3VtbWFyeV9kZWx0YRgGIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASPgoPYXJndW1lbnRzX2RlbHRhGAcgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5Bcmd1bWVudHNEZWx0YUgAEjUKCmFubm90YXRpb24YCCABKAsyHy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFubm90YXRpb25IABIwCghpdGVtX2VuZBgJIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbUVuZEgAEisKBWRlYnVnGAogASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5EZWJ1Z0gAEisKA2VuZBgLIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkVuZEgAEjIKBm5hdGl2ZRgMIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuTmF0aXZlRXZlbnRIAEIHCgVldmVudCIaCglUdXJuU3RhcnQSDQoFbW9kZWwYASABKAkiLQoJSXRlbVN0YXJ0Eg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCJOCglUZXh0RGVsdGESDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRINCgVkZWx0YRgDIAEoCRIVCg1sb2dwcm9ic19qc29uGAQgASgMIi4KDkFyZ3VtZW50c0RlbHRhEg0KBWluZGV4GAEgASgNEg0KBWRlbHRhGAIgASgJIkIKCkFubm90YXRpb24SDQoFaW5kZXgYASABKA0SDAoEcGFydBgCIAEoDRIXCg9hbm5vdGF0aW9uX2pzb24YAyABKAwiTwoLTmF0aXZlRXZlbnQSEgoFaW5kZXgYASABKA1IAIgBARIMCgR0eXBlGAIgASgJEhQKDHBheWxvYWRfanNvbhgDIAEoDEIICgZfaW5kZXgiKwoHSXRlbUVuZBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiIwoFRGVidWcSGgoSdXBzdHJlYW1fYm9keV9qc29uGAEgASgMIsQBCgdUdXJuRW5kEi8KBnN0YXR1cxgBIAEoDjIfLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXR1cxIZChFpbmNvbXBsZXRlX3JlYXNvbhgCIAEoCRIuCgV1c2FnZRgDIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuVXNhZ2VIAIgBARIUCgxzZXJ2aWNlX3RpZXIYBCABKAkSHQoVc2VydmljZV9tZXRhZGF0YV9qc29uGAUgASgMQggKBl91c2FnZSpgCgpUdXJuU3RhdHVzEhsKF1RVUk5fU1RBVFVTX1VOU1BFQ0lGSUVEEAASGQoVVFVSTl9TVEFUVVNfQ09NUExFVEVEEAESGgoWVFVSTl9TVEFUVVNfSU5DT01QTEVURRACYgZwcm90bzM");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEi0goKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXIi7gQKE1Byb3ZpZGVyUHJlZmVyZW5jZXMSDQoFb3JkZXIYASADKAkSDAoEb25seRgCIAMoCRIOCgZpZ25vcmUYAyADKAkSHAoPYWxsb3dfZmFsbGJhY2tzGAQgASgISACIAQESHwoScmVxdWlyZV9wYXJhbWV0ZXJzGAUgASgISAGIAQESFwoPZGF0YV9jb2xsZWN0aW9uGAYgASgJEhAKA3pkchgHIAEoCEgCiAEBEiUKGGVuZm9yY2VfZGlzdGlsbGFibGVfdGV4dBgIIAEoCEgDiAEBEhUKDXF1YW50aXphdGlvbnMYCSADKAkSDwoHc29ydF9ieRgKIAEoCRIWCg5zb3J0X3BhcnRpdGlvbhgLIAEoCRI1CgltYXhfcHJpY2UYDCABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1heFByaWNlSASIAQESRwoYcHJlZmVycmVkX21pbl90aHJvdWdocHV0GA0gASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QZXJjZW50aWxlc0gFiAEBEkQKFXByZWZlcnJlZF9tYXhfbGF0ZW5jeRgOIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBogBAUISChBfYWxsb3dfZmFsbGJhY2tzQhUKE19yZXF1aXJlX3BhcmFtZXRlcnNCBgoEX3pkckIbChlfZW5mb3JjZV9kaXN0aWxsYWJsZV90ZXh0QgwKCl9tYXhfcHJpY2VCGwoZX3ByZWZlcnJlZF9taW5fdGhyb3VnaHB1dEIYChZfcHJlZmVycmVkX21heF9sYXRlbmN5IrABCghNYXhQcmljZRITCgZwcm9tcHQYASABKAFIAIgBARIXCgpjb21wbGV0aW9uGAIgASgBSAGIAQESFAoHcmVxdWVzdBgDIAEoAUgCiAEBEhIKBWltYWdlGAQgASgBSAOIAQESEgoFYXVkaW8YBSABKAFIBIgBAUIJCgdfcHJvbXB0Qg0KC19jb21wbGV0aW9uQgoKCF9yZXF1ZXN0QggKBl9pbWFnZUIICgZfYXVkaW8idQoLUGVyY2VudGlsZXMSEAoDcDUwGAEgASgBSACIAQESEAoDcDc1GAIgASgBSAGIAQESEAoDcDkwGAMgASgBSAKIAQESEAoDcDk5GAQgASgBSAOIAQFCBgoEX3A1MEIGCgRfcDc1QgYKBF9wOTBCBgoEX3A5OSIbCgxDYWNoZUNvbnRyb2wSCwoDdHRsGAEgASgJIvoBCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKA0SFQoNY2FjaGVkX3Rva2VucxgCIAEoDRIaChJjYWNoZV93cml0ZV90b2tlbnMYAyABKA0SFQoNb3V0cHV0X3Rva2VucxgEIAEoDRIYChByZWFzb25pbmdfdG9rZW5zGAUgASgNEjsKD3NlcnZlcl90b29sX3VzZRgGIAEoCzIiLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyVG9vbFVzZRInCgRjb3N0GAcgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5Db3N0EhEKCWVzdGltYXRlZBgIIAEoCCJWCgRDb3N0EhYKDmlucHV0X3BpY29fdXNkGAEgASgEEhcKD291dHB1dF9waWNvX3VzZBgCIAEoBBIdChVzZXJ2ZXJfdG9vbHNfcGljb191c2QYAyABKAQivwEKDVNlcnZlclRvb2xVc2USIAoTd2ViX3NlYXJjaF9yZXF1ZXN0cxgBIAEoDUgAiAEBEiEKFHRvb2xfY2FsbHNfcmVxdWVzdGVkGAIgASgNSAGIAQESIAoTdG9vbF9jYWxsc19leGVjdXRlZBgDIAEoDUgCiAEBQhYKFF93ZWJfc2VhcmNoX3JlcXVlc3RzQhcKFV90b29sX2NhbGxzX3JlcXVlc3RlZEIWChRfdG9vbF9jYWxsc19leGVjdXRlZCLCBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SAASKwoFdXNhZ2UYDSABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -553,6 +553,20 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
    * @generated from field: sluice.inference.v1.ServerToolUse server_tool_use = 6;
    */
   serverToolUse?: ServerToolUse | undefined;
+
+  /**
+   * Absent when no price is known.
+   *
+   * @generated from field: sluice.inference.v1.Cost cost = 7;
+   */
+  cost?: Cost | undefined;
+
+  /**
+   * Whether the provider left out figures, so that some of these were estimated by the size of the texts.
+   *
+   * @generated from field: bool estimated = 8;
+   */
+  estimated: boolean;
 };
 
 /**
@@ -561,6 +575,41 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 5);
+
+/**
+ * What a turn costs by the price list, in 10^-12 USD: whole numbers, so that sums are exact.
+ *
+ * @generated from message sluice.inference.v1.Cost
+ */
+export type Cost = Message<"sluice.inference.v1.Cost"> & {
+  /**
+   * Of the input: tokens, images, sounds, and the fee of each request.
+   *
+   * @generated from field: uint64 input_pico_usd = 1;
+   */
+  inputPicoUsd: bigint;
+
+  /**
+   * Of the output, reasoning among it.
+   *
+   * @generated from field: uint64 output_pico_usd = 2;
+   */
+  outputPicoUsd: bigint;
+
+  /**
+   * Of the tools that providers ran.
+   *
+   * @generated from field: uint64 server_tools_pico_usd = 3;
+   */
+  serverToolsPicoUsd: bigint;
+};
+
+/**
+ * Describes the message sluice.inference.v1.Cost.
+ * Use `create(CostSchema)` to create a new message.
+ */
+export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
  * Work of the tools that a provider runs itself.
@@ -595,7 +644,7 @@ export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
  * Use `create(ServerToolUseSchema)` to create a new message.
  */
 export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 7);
 
 /**
  * One step of a turn.
@@ -704,6 +753,14 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
      */
     value: NativeEvent;
     case: "native";
+  } | {
+    /**
+     * What was consumed until the turn failed; the failure follows. Only after something was given out.
+     *
+     * @generated from field: sluice.inference.v1.Usage usage = 13;
+     */
+    value: Usage;
+    case: "usage";
   } | { case: undefined; value?: undefined };
 };
 
@@ -712,7 +769,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 8);
 
 /**
  * Who answers.
@@ -733,7 +790,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 9);
 
 /**
  * The beginning of an output item.
@@ -761,7 +818,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 10);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -803,7 +860,7 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
  * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
@@ -832,7 +889,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 11);
+  messageDesc(file_sluice_inference_v1_turn, 12);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -867,7 +924,7 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 12);
+  messageDesc(file_sluice_inference_v1_turn, 13);
 
 /**
  * An event of a kind that only its provider knows: progress of a tool that the provider runs.
@@ -902,7 +959,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
  * Use `create(NativeEventSchema)` to create a new message.
  */
 export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 13);
+  messageDesc(file_sluice_inference_v1_turn, 14);
 
 /**
  * The end of an output item.
@@ -930,7 +987,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 14);
+  messageDesc(file_sluice_inference_v1_turn, 15);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -951,7 +1008,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 15);
+  messageDesc(file_sluice_inference_v1_turn, 16);
 
 /**
  * The end of a turn.
@@ -974,7 +1031,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
   incompleteReason: string;
 
   /**
-   * Absent when the provider sent none.
+   * Absent when nothing is known.
    *
    * @generated from field: optional sluice.inference.v1.Usage usage = 3;
    */
@@ -1000,7 +1057,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 16);
+  messageDesc(file_sluice_inference_v1_turn, 17);
 
 /**
  * How a turn ended that did not fail.

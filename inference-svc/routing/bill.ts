@@ -1,0 +1,129 @@
+/**
+ * The bill of an attempt: what it consumed, and what that costs by the prices of its endpoint at that time.
+ *
+ * The figures are the provider's; where it gives none, they are estimated and said to be. An attempt that failed without having produced anything
+ * costs nothing.
+ */
+import { type InputSize, inputTokensOf, sizeOf, tokensOfBytes } from "../turn/estimate.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Bill } from "../turn/scope.ts";
+import type { Batch, Outcome, Turn, TurnEvent, Usage } from "../turn/turn.ts";
+import type { Endpoint } from "./catalog.ts";
+import { costOf } from "./tariff.ts";
+
+/** Layer around one attempt: its end says what it consumed and cost. */
+export const billed =
+  (endpoint: Endpoint, turn: Turn): Turn =>
+  async (request, scope) => {
+    const bill = new AttemptBill(endpoint, request);
+    scope.trace.bills.push(bill);
+    return passing(await turn(request, scope), bill);
+  };
+
+/** Hand-written: a generator would cost more at every batch. */
+function passing(batches: AsyncIterable<Batch>, bill: AttemptBill): AsyncIterable<Batch> {
+  const note = (result: IteratorResult<Batch>): IteratorResult<Batch> =>
+    result.done === true ? result : { value: bill.note(result.value), done: false };
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = batches[Symbol.asyncIterator]();
+      return {
+        next: () => iterator.next().then(note),
+        return: () => iterator.return?.() ?? Promise.resolve({ value: undefined, done: true }),
+      };
+    },
+  };
+}
+
+class AttemptBill implements Bill {
+  readonly #endpoint: Endpoint;
+  readonly #request: TurnRequest;
+  reported: Usage | undefined;
+  /** Of the end. */
+  #settled: Usage | undefined;
+  #size: InputSize | undefined;
+  #textBytes = 0;
+  #reasoningBytes = 0;
+  #produced = false;
+
+  constructor(endpoint: Endpoint, request: TurnRequest) {
+    this.#endpoint = endpoint;
+    this.#request = request;
+  }
+
+  get usage(): Usage | undefined {
+    if (this.#settled) return this.#settled;
+    return this.#produced ? this.#priced(this.#completed(this.reported), this.#endpoint.tier) : undefined;
+  }
+
+  /** The batch with the bill in its end. */
+  note(batch: Batch): Batch {
+    for (const event of batch) this.#count(event);
+    const last = batch.at(-1);
+    if (last?.type !== "end") return batch;
+    return [...batch.slice(0, -1), { type: "end", outcome: this.#settle(last.outcome) }];
+  }
+
+  #count(event: TurnEvent): void {
+    switch (event.type) {
+      case "reasoning.delta":
+      case "summary.delta":
+        this.#reasoningBytes += Buffer.byteLength(event.delta);
+        break;
+      case "text.delta":
+      case "refusal.delta":
+      case "arguments.delta":
+        this.#textBytes += Buffer.byteLength(event.delta);
+        break;
+      case "item.end":
+        break;
+      default:
+        return;
+    }
+    this.#produced = true;
+  }
+
+  #settle(outcome: Outcome): Outcome {
+    const { usage } = outcome;
+    // Some servers say zero for what they have not counted; an input always has tokens.
+    const counted = usage !== undefined && usage.inputTokens + usage.outputTokens > 0;
+    this.#settled = this.#priced(counted ? usage : this.#completed(this.reported), outcome.serviceTier);
+    return { ...outcome, usage: this.#settled };
+  }
+
+  /** Where less was reported than was seen, what was seen is counted by its size. */
+  #completed(reported: Usage | undefined): Usage {
+    const { model } = this.#endpoint;
+    const inputTokens = reported?.inputTokens || inputTokensOf(this.#inputSize(), model);
+    const reasoningTokens = Math.max(reported?.reasoningTokens ?? 0, tokensOfBytes(this.#reasoningBytes, model));
+    const seen = reasoningTokens + tokensOfBytes(this.#textBytes, model);
+    const outputTokens = Math.max(reported?.outputTokens ?? 0, seen);
+    const estimated = inputTokens !== reported?.inputTokens || outputTokens !== reported.outputTokens;
+    return {
+      cachedTokens: 0,
+      cacheWriteTokens: 0,
+      ...reported,
+      inputTokens,
+      outputTokens,
+      reasoningTokens,
+      ...(estimated && { estimated }),
+    };
+  }
+
+  #inputSize(): InputSize {
+    this.#size ??= sizeOf(this.#request);
+    return this.#size;
+  }
+
+  /** @param tier that served: a provider may serve with another one than it was asked for, and charges for that one */
+  #priced(usage: Usage, tier: string): Usage {
+    const { tariffs, tier: asked } = this.#endpoint;
+    const tariff = tariffs.get(tier) ?? tariffs.get(asked);
+    if (tariff === undefined) return usage;
+    const charged = tariff.image > 0n || tariff.audio > 0n;
+    const media = charged ? this.#inputSize().media : noMedia;
+    return { ...usage, cost: costOf(tariff, usage, media) };
+  }
+}
+
+const noMedia = { images: 0, audios: 0, others: 0 };

@@ -1,0 +1,81 @@
+/**
+ * What a provider charges, and what an attempt costs by it. Whole numbers throughout: prices come as decimal strings and leave as 10^-12 USD.
+ */
+import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Media } from "../turn/estimate.ts";
+import type { Cost, Usage } from "../turn/turn.ts";
+import { units } from "./price.ts";
+
+type Pricing = NonNullable<EndpointSettings["pricing"]>;
+type RateSettings = Omit<NonNullable<Pricing["above"]>[number], "input_tokens">;
+
+/** In 10^-12 USD per million tokens. */
+interface Rates {
+  readonly prompt: bigint;
+  readonly completion: bigint;
+  readonly cacheRead: bigint;
+  readonly cacheWrite: bigint;
+  readonly cacheWriteHour: bigint;
+}
+
+export interface Tariff {
+  readonly rates: Rates;
+  /** Highest bound first: that of the whole request counts whose input has more tokens than the bound. */
+  readonly above: readonly { readonly inputTokens: number; readonly rates: Rates }[];
+  /** In 10^-12 USD each. */
+  readonly request: bigint;
+  readonly image: bigint;
+  readonly audio: bigint;
+  readonly webSearch: bigint;
+}
+
+export function tariffOf(pricing: Pricing): Tariff {
+  const { above = [], request = "0", image = "0", audio = "0", web_search = "0" } = pricing;
+  return {
+    rates: ratesOf(pricing),
+    above: above
+      .map((step) => ({ inputTokens: step.input_tokens, rates: ratesOf(step) }))
+      .sort((a, b) => b.inputTokens - a.inputTokens),
+    request: units(request),
+    image: units(image),
+    audio: units(audio),
+    webSearch: units(web_search),
+  };
+}
+
+/** A cache that is not priced is not cheaper. */
+function ratesOf({ prompt, completion, cache_read, cache_write, cache_write_1h }: RateSettings): Rates {
+  const write = cache_write ?? prompt;
+  return {
+    prompt: units(prompt),
+    completion: units(completion),
+    cacheRead: units(cache_read ?? prompt),
+    cacheWrite: units(write),
+    cacheWriteHour: units(cache_write_1h ?? write),
+  };
+}
+
+/** Of one attempt. */
+export function costOf({ rates: usual, above, ...fees }: Tariff, usage: Usage, media: Media): Cost {
+  const rates = above.find(({ inputTokens }) => usage.inputTokens > inputTokens)?.rates ?? usual;
+  // Figures of providers have contradicted each other: no part is larger than the whole.
+  const read = Math.min(usage.cachedTokens, usage.inputTokens);
+  const written = Math.min(usage.cacheWriteTokens, usage.inputTokens - read);
+  const hourly = Math.min(usage.cacheWriteHourTokens ?? 0, written);
+  const tokens =
+    BigInt(usage.inputTokens - read - written) * rates.prompt +
+    BigInt(read) * rates.cacheRead +
+    BigInt(written - hourly) * rates.cacheWrite +
+    BigInt(hourly) * rates.cacheWriteHour;
+  const mediaFees = BigInt(media.images) * fees.image + BigInt(media.audios) * fees.audio;
+  return {
+    input: perMillion(tokens) + mediaFees + fees.request,
+    output: perMillion(BigInt(usage.outputTokens) * rates.completion),
+    serverTools: BigInt(usage.serverToolUse?.webSearchRequests ?? 0) * fees.webSearch,
+  };
+}
+
+const million = 1_000_000n;
+
+/** Rounded to the nearest. */
+const perMillion = (value: bigint): bigint => (value + million / 2n) / million;

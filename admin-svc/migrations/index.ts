@@ -1,7 +1,9 @@
 /** Every migration, in the order of their names. A list in code: a folder scan would also find what the compiler leaves beside them. */
 import type { Migration } from "kysely";
 import * as access from "./0001_access.ts";
+import * as usage from "./0002_usage.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
+  "0002_usage": usage,
 };

@@ -70,6 +70,41 @@ export interface PolicyLogTable {
   created_at: Stamp;
 }
 
+/** One call to a provider; written once. */
+export interface UsageRecordsTable {
+  turn_id: string;
+  attempt: number;
+  boot_id: string;
+  sequence: BigInteger;
+  /** Name of the process. */
+  instance: string;
+  workspace_id: string;
+  key_hash: string;
+  generation_id: string;
+  request_id: string;
+  opened_at: Date;
+  duration_ms: BigInteger;
+  model: string;
+  provider: string;
+  upstream_model: string;
+  service_tier: string;
+  status: "completed" | "incomplete" | "failed" | "cancelled" | "lost";
+  http_status: number;
+  /** All five or none. */
+  input_tokens: BigInteger | null;
+  cached_tokens: BigInteger | null;
+  cache_write_tokens: BigInteger | null;
+  output_tokens: BigInteger | null;
+  reasoning_tokens: BigInteger | null;
+  is_estimated: boolean;
+  /** A decimal of 12 places: picodollars. */
+  cost_usd: string | null;
+  streamed: boolean;
+  user: string | null;
+  session_id: string | null;
+  recorded_at: Stamp;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   api_keys: ApiKeysTable;
@@ -78,6 +113,7 @@ export interface Database {
   end_users: EndUsersTable;
   policy_generation: PolicyGenerationTable;
   policy_log: PolicyLogTable;
+  usage_records: UsageRecordsTable;
 }
 
 /** The workspace that the first migration makes. */

@@ -1,0 +1,38 @@
+/** What a record of usage must be to be stored: a batch with one that is not is refused, and whoever sent it sends them one by one. */
+import type { UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
+
+const maxRecords = 500;
+const maxText = 1_024;
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** As the column holds it: 12 digits before the point and after it. */
+const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
+
+const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export function checkUsageRecords(records: readonly UsageRecord[]): void {
+  checked((problems) => {
+    if (records.length === 0) problems.add("records", "at least 1 record");
+    if (records.length > maxRecords) return problems.add("records", `at most ${maxRecords} records`);
+    for (const [index, record] of records.entries()) checkRecord(record, `records.${index}`, problems);
+  });
+}
+
+function checkRecord(record: UsageRecord, path: string, problems: Problems): void {
+  for (const name of ["turnId", "bootId", "workspaceId"] as const) {
+    if (!uuid.test(record[name])) problems.add(`${path}.${name}`, "must be a UUID");
+  }
+  for (const name of texts)
+    if (!isStorable(record[name])) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
+  for (const name of ["user", "sessionId"] as const) {
+    if (!isStorable(record[name] ?? "")) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
+  }
+  if (record.attempt < 1 || record.attempt > 32_767) problems.add(`${path}.attempt`, "must be between 1 and 32767");
+  if (record.httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
+  if (record.costUsd !== undefined && !decimal.test(record.costUsd)) {
+    problems.add(`${path}.costUsd`, "must be a decimal of at most 12 places");
+  }
+}
+
+const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");

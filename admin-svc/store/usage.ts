@@ -1,0 +1,35 @@
+/** The ledger: records of calls to providers, each stored once however often it is sent. */
+import { type Insertable, type Kysely, sql } from "kysely";
+import type { Database, UsageRecordsTable } from "./database.ts";
+
+export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "duration_ms" | TokenColumn> & {
+  /** As text: JSON has no whole numbers of 64 bits. */
+  readonly sequence: string;
+  readonly duration_ms: number;
+} & { readonly [column in TokenColumn]: number | null };
+
+type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
+
+/**
+ * All or nothing, in one statement and with one parameter, whatever the number of records.
+ * @returns how many were not there before
+ */
+export async function insertUsage(database: Kysely<Database>, records: readonly NewUsageRecord[]): Promise<number> {
+  const { rows } = await sql<{ stored: number }>`
+    with stored as (
+      insert into usage_records (
+        turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
+        duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id
+      )
+      select
+        turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
+        duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id
+      from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
+      on conflict (turn_id, attempt) do nothing
+      returning 1
+    )
+    select count(*)::int as stored from stored`.execute(database);
+  return rows[0]?.stored ?? 0;
+}

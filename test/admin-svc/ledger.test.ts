@@ -1,0 +1,133 @@
+/** The ledger's way in, through real gRPC: every record once, whatever is sent how often. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import type { Metadata } from "@grpc/grpc-js";
+import {
+  AttemptStatus,
+  LedgerService,
+  RecordUsageRequestSchema,
+  type UsageRecord,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { type AdminHouse, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
+import { usageRecord } from "./usage.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+async function record(records: UsageRecord[], metadata: Metadata = serviceMetadata(serviceToken)): Promise<number> {
+  const request = create(RecordUsageRequestSchema, { records });
+  const { storedCount } = await call(house.client, LedgerService.method.recordUsage, request, metadata, timeoutMs);
+  return storedCount;
+}
+
+const stored = (turnId: string) =>
+  house.database.selectFrom("usage_records").selectAll().where("turn_id", "=", turnId).orderBy("attempt").execute();
+
+test("a record is stored as it was sent", async () => {
+  const sent = usageRecord();
+  expect(await record([sent])).toBe(1);
+  const [{ recorded_at: _, ...row } = { recorded_at: undefined }] = await stored(sent.turnId);
+  expect(row).toEqual({
+    turn_id: sent.turnId,
+    attempt: 1,
+    boot_id: sent.bootId,
+    sequence: "1",
+    instance: "test-1",
+    workspace_id: sent.workspaceId,
+    key_hash: sent.keyHash,
+    generation_id: "gen-1",
+    request_id: "req_1",
+    opened_at: new Date(1_790_000_000_123),
+    duration_ms: "1500",
+    model: "acme/large-2",
+    provider: "acme",
+    upstream_model: "large-2",
+    service_tier: "default",
+    status: "completed",
+    http_status: 200,
+    input_tokens: "12",
+    cached_tokens: "4",
+    cache_write_tokens: "0",
+    output_tokens: "30",
+    reasoning_tokens: "10",
+    is_estimated: false,
+    cost_usd: "0.000123456789",
+    streamed: true,
+    user: "u-1",
+    session_id: "s-1",
+  });
+});
+
+test("what is not known is null", async () => {
+  const sent = usageRecord({ status: AttemptStatus.LOST, httpStatus: 502 });
+  for (const field of ["tokens", "costUsd", "user", "sessionId"] as const) delete sent[field];
+  await record([sent]);
+  const [row] = await stored(sent.turnId);
+  expect(row).toMatchObject({
+    status: "lost",
+    http_status: 502,
+    input_tokens: null,
+    reasoning_tokens: null,
+    cost_usd: null,
+    user: null,
+    session_id: null,
+  });
+});
+
+test("a batch that is sent again, in part and beside new ones, changes nothing of what is there", async () => {
+  const bootId = randomUUID();
+  const batch = Array.from({ length: 500 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
+  const [first = usageRecord()] = batch;
+  expect(await record(batch)).toBe(500);
+  expect(await record(batch)).toBe(0);
+  const retold = { ...first, status: AttemptStatus.LOST };
+  const more = usageRecord({ turnId: first.turnId, attempt: 2, bootId, sequence: 501n });
+  expect(await record([retold, more])).toBe(1);
+  expect((await stored(first.turnId)).map(({ attempt, status }) => [attempt, status])).toEqual([
+    [1, "completed"],
+    [2, "completed"],
+  ]);
+});
+
+test("the same batch from eight clients at once is stored once", async () => {
+  const bootId = randomUUID();
+  const batch = Array.from({ length: 100 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
+  const counts = await Promise.all(Array.from({ length: 8 }, () => record(batch)));
+  expect(counts.reduce((sum, count) => sum + count)).toBe(100);
+});
+
+describe("refused", () => {
+  const refusal = async (records: UsageRecord[], metadata?: Metadata): Promise<readonly [number, string]> => {
+    const fault = await record(records, metadata).then(
+      () => undefined,
+      (error: unknown) => error as Fault,
+    );
+    return [fault?.status ?? 200, fault?.message ?? ""];
+  };
+
+  test("a caller without the service token", async () => {
+    expect(await refusal([usageRecord()], bearer(house.managementKey))).toEqual([401, expect.any(String)]);
+  });
+
+  test.each<[string, UsageRecord[], string]>([
+    ["nothing", [], "records: at least 1 record"],
+    ["501 records", Array.from({ length: 501 }, () => usageRecord()), "records: at most 500 records"],
+    ["a turn without a UUID", [usageRecord(), usageRecord({ turnId: "x" })], "records.1.turnId: must be a UUID"],
+    ["attempt 0", [usageRecord({ attempt: 0 })], "records.0.attempt: must be between 1 and 32767"],
+    [
+      "a cost that is none",
+      [usageRecord({ costUsd: "1e-3" })],
+      "records.0.costUsd: must be a decimal of at most 12 places",
+    ],
+    ["NUL", [usageRecord({ user: "a\0" })], "records.0.user: at most 1024 characters, no NUL"],
+  ])("%s", async (_, records, message) => {
+    expect(await refusal(records)).toEqual([400, message]);
+    for (const { turnId } of records.slice(0, 1)) if (turnId.length === 36) expect(await stored(turnId)).toEqual([]);
+  });
+});

@@ -25,16 +25,25 @@ export interface Group {
   readonly endpoints: readonly Endpoint[];
 }
 
+/** How many endpoints were left out, by the first reason. */
+export type Exclusions = Map<string, number>;
+
 /**
+ * @param excluded gets what was left out, whatever comes of it
  * @throws Fault INVALID_REQUEST for a slug that nobody knows, and when what keeps the last endpoints from serving is what they
  *   would have to be told; NO_ENDPOINTS, with the reasons counted, when none of the models can serve for another reason
  */
-export function candidatesOf(catalog: Catalog, request: TurnRequest, telling: Telling): readonly Group[] {
+export function candidatesOf(
+  catalog: Catalog,
+  request: TurnRequest,
+  telling: Telling,
+  excluded: Exclusions = new Map(),
+): readonly Group[] {
   const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug));
   const filters = filtersOf(request, (endpoint) =>
     telling.refusal(endpoint, request) ? [] : telling.losses(endpoint, request),
   );
-  const report = new Report();
+  const report = new Report(excluded);
   const groups: Group[] = [];
   for (const { model, variant } of asked) {
     const pool = poolOf(model, request.serviceTier, variant);
@@ -83,7 +92,11 @@ const inPool = (pool: readonly Tier[]): Filter => ({
 class Report {
   readonly #refusals: string[] = [];
   readonly #unsayable: Problem[] = [];
-  readonly #excluded = new Map<Reason, number>();
+  readonly #excluded: Exclusions;
+
+  constructor(excluded: Exclusions) {
+    this.#excluded = excluded;
+  }
 
   count(reason: Reason): void {
     this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
@@ -100,8 +113,10 @@ class Report {
 
   /** Whether there was nothing to note. */
   says(unsayable: Problem | undefined): boolean {
-    if (unsayable) this.#unsayable.push(unsayable);
-    return unsayable === undefined;
+    if (unsayable === undefined) return true;
+    this.#unsayable.push(unsayable);
+    this.count("require_parameters");
+    return false;
   }
 
   throw(models: readonly string[]): never {

@@ -46,7 +46,8 @@ export class Router {
     const { trace, caller } = scope;
     if (trace.route instanceof Route && trace.route.request === request) return trace.route.endpoints;
     const { catalog, telling } = this.#parts;
-    const groups = candidatesOf(catalog, request, telling);
+    trace.excluded.clear();
+    const groups = candidatesOf(catalog, request, telling, trace.excluded);
     const endpoints = arrange(groups, request, this.records, this.#seeds(request, caller.keyHash));
     const [asked = ""] = request.models;
     trace.route = new Route(request, endpoints);

@@ -15,7 +15,7 @@ export interface MetadataParts {
 }
 
 export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
-  const { attempts, candidates, stages, selected } = trace;
+  const { attempts, candidates, excluded, stages, selected } = trace;
   // The same model whatever variant of it was asked for.
   const asked = trace.primaryModel ?? requested;
   const served = selected === undefined ? undefined : candidates[selected];
@@ -27,6 +27,7 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     endpoints: {
       available: candidates.map(({ provider, model }, index) => ({ model, provider, selected: index === selected })),
       total: candidates.length,
+      ...(excluded.size > 0 && { excluded_by: Object.fromEntries(excluded) }),
     },
     ...(served && { generation_time: Math.round(performance.now() - trace.startedAt) }),
     is_byok: false,

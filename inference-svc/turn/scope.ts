@@ -67,6 +67,8 @@ export class Trace {
   readonly bodies: string[] = [];
   /** In the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
+  /** How many endpoints of the models may not serve, by the reason. */
+  readonly excluded = new Map<string, number>();
   /** The router's own: what it decided last. */
   route: object | undefined;
   /** Slug of the model that was asked for, without a variant; undefined before anything was decided. */

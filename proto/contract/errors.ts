@@ -8,7 +8,6 @@ import {
   constant,
   described,
   integer,
-  map,
   named,
   nullable,
   number,
@@ -17,7 +16,7 @@ import {
   word,
 } from "../runtime/validation/shape.ts";
 import { outputItem } from "./output.ts";
-import { serviceMetadata } from "./service-metadata.ts";
+import { exclusions, serviceMetadata } from "./service-metadata.ts";
 
 /** Every failure that has a reason, as a client sees it. */
 const faults = Object.values(FaultReason)
@@ -84,10 +83,7 @@ const availability = object(
     code: described(word("no_endpoints"), "No endpoint is left for the request."),
     retryable: described(boolean, "Whether the same request may be served later."),
     requested_models: described(array(string()), "Slugs that were asked for."),
-    excluded_by: described(
-      map(integer({ min: 0 })),
-      "How many endpoints were left out, by the first reason: allowed_providers, data_policy:zdr, data_policy:training, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
-    ),
+    excluded_by: exclusions,
   },
   { required: ["code", "retryable", "requested_models", "excluded_by"], description: "Why nobody can serve." },
 );

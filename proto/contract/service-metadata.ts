@@ -4,6 +4,7 @@ import {
   boolean,
   described,
   integer,
+  map,
   named,
   nullable,
   number,
@@ -19,6 +20,12 @@ const attempt = object(
     status: described(integer(), "200, or the HTTP status that the failure would have been answered with."),
   },
   { required: ["provider", "model", "status"] },
+);
+
+/** Beside `service_metadata`, said by the error of a request that nobody can serve. */
+export const exclusions = described(
+  map(integer({ min: 0 })),
+  "How many endpoints were left out, by the first reason: allowed_providers, data_policy:zdr, data_policy:training, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
 );
 
 const endpoint = object(
@@ -91,6 +98,10 @@ export const serviceMetadata = named(
         {
           total: described(integer({ min: 0 }), "How many endpoints could serve the request."),
           available: described(array(endpoint), "These endpoints, in the order in which they are tried."),
+          excluded_by: described(
+            exclusions,
+            "Endpoints that could not, as in `error.metadata.availability`; absent when all could.",
+          ),
         },
         { required: ["total", "available"], description: "Endpoints that the request could go to." },
       ),

@@ -1,0 +1,247 @@
+/** The receipt of every outcome of a turn, whole: served, refused, limited, failed, too late, broken; over HTTP and over gRPC. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { preferring } from "../inference-svc/deciding.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { validateError, validateEvents } from "../support/published.ts";
+import { faultOf, runTurn, turnRequest } from "../support/run-turn.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+let acme: Upstream;
+let borealis: Upstream;
+let house: House;
+let guardrail: string;
+
+beforeAll(async () => {
+  acme = await startUpstream();
+  borealis = await startUpstream();
+  house = await startHouse({
+    environment: { SLUICE_REGION: "eu-1" },
+    config: `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
+  - {id: borealis, name: Borealis, dialect: chat, base_url: "${borealis.url}/v1"}
+models:
+  - id: acme/large
+    endpoints:
+      - {provider: acme}
+      - {provider: borealis}
+      - {provider: borealis, tier: flex}
+  - id: borealis/small
+    endpoints: [{provider: borealis, supported_parameters: []}]
+limits: {stream_ms: 1500}
+`,
+  });
+  const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");
+  guardrail = (JSON.parse(created.stdout) as { id: string }).id;
+});
+afterAll(async () => {
+  await house?.stop();
+  await acme?.stop();
+  await borealis?.stop();
+});
+beforeEach(() => {
+  acme.script([chatStream("Hi")]);
+  borealis.script([chatStream("Hi")]);
+});
+
+/** An order that is named stays, whatever was seen of the endpoints before. */
+const named = { order: ["acme", "borealis"] };
+
+const failing = (status: number): Reply => ({ status, chunks: [{ json: { error: { message: "no" } } }] });
+
+const respond = (body: object, key = house.apiKey) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "x-service-metadata": "enabled",
+    },
+    body: JSON.stringify({ model: "acme/large", input: "Hi", stream: true, provider: named, ...body }),
+  });
+
+/** What every receipt of this house has in common. */
+const receipt = (fields: object) => ({
+  is_byok: false,
+  params: { policy_generation: expect.any(Number) },
+  pipeline: [],
+  region: "eu-1",
+  requested: "acme/large",
+  strategy: "direct",
+  ...fields,
+});
+const endpoint = (provider: string, selected = false, model = "acme/large") => ({ model, provider, selected });
+const both = (selected?: string) => ({
+  available: [endpoint("Acme", selected === "Acme"), endpoint("Borealis", selected === "Borealis")],
+  total: 2,
+  excluded_by: { service_tier: 1 },
+});
+const attempt = (provider: string, status: number) => ({ model: "acme/large", provider, status });
+
+async function lastEvent(answer: Response) {
+  expect(answer.status).toBe(200);
+  const { events } = parseSse(await answer.text());
+  expect(validateEvents(events)).toEqual([]);
+  return events.at(-1) as unknown as { type: string; response: { service_metadata: object } };
+}
+
+/** The receipt in the body of a failure. */
+async function failed(answer: Response, status: number): Promise<object> {
+  const body = (await answer.json()) as { service_metadata: object };
+  expect([answer.status, validateError(status, body)]).toEqual([status, []]);
+  return body.service_metadata;
+}
+
+const served = receipt({
+  attempt: 2,
+  attempts: [attempt("Acme", 503), attempt("Borealis", 200)],
+  endpoints: both("Borealis"),
+  generation_time: expect.any(Number),
+  summary: "available=2, selected=Borealis",
+});
+
+test("served by the second endpoint: in the last event only", async () => {
+  acme.script([failing(503)]);
+  const text = await (await respond({})).text();
+  expect(text.split("service_metadata")).toHaveLength(2);
+  expect(parseSse(text).events.at(-1)).toMatchObject({ response: { service_metadata: served } });
+});
+
+test("served by another model, which was told less", async () => {
+  acme.script([failing(503)]);
+  borealis.script([failing(500), chatStream("Hi")]);
+  const last = await lastEvent(await respond({ models: ["borealis/small"], temperature: 1 }));
+  expect(last.response.service_metadata).toEqual(
+    receipt({
+      attempt: 3,
+      attempts: [
+        attempt("Acme", 503),
+        attempt("Borealis", 500),
+        { model: "borealis/small", provider: "Borealis", status: 200 },
+      ],
+      endpoints: {
+        available: [endpoint("Acme"), endpoint("Borealis"), endpoint("Borealis", true, "borealis/small")],
+        total: 3,
+        excluded_by: { service_tier: 1 },
+      },
+      generation_time: expect.any(Number),
+      params: {
+        policy_generation: expect.any(Number),
+        not_sent: [{ path: "temperature", reason: "the endpoint does not support it" }],
+      },
+      strategy: "fallback",
+      summary: "available=3, selected=Borealis",
+    }),
+  );
+});
+
+describe("refused", () => {
+  test("by a guardrail: nobody was asked", async () => {
+    const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const { key } = JSON.parse(created.stdout) as { key: string };
+    await fetch(`${house.baseUrl}/guardrails/${guardrail}/assignments/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ key_hashes: [hashKey(key)] }),
+    });
+    expect(await failed(await respond({ input: "a code red" }, key), 403)).toEqual(
+      receipt({
+        attempt: 0,
+        endpoints: both(),
+        pipeline: [
+          {
+            type: "guardrail",
+            name: "content-filter",
+            guardrail_id: guardrail,
+            guardrail_scope: "api-key",
+            summary: "Blocked: 1 pattern",
+            data: { action: "blocked", detected: true, engines: ["regex"], patterns: ["code red"] },
+          },
+        ],
+        summary: "available=2",
+      }),
+    );
+  });
+
+  test("because no endpoint may serve: why, counted", async () => {
+    expect(await failed(await respond({ provider: { only: ["acme"], max_price: { prompt: 1 } } }), 404)).toEqual(
+      receipt({
+        attempt: 0,
+        endpoints: { available: [], total: 0, excluded_by: { max_price: 1, allowed_providers: 2 } },
+        summary: "available=0",
+      }),
+    );
+  });
+
+  test("before anything was decided: without one", async () => {
+    expect(await failed(await respond({ input: [{ type: "unheard_of" }] }), 400)).toBeUndefined();
+  });
+});
+
+describe("failed", () => {
+  test.each([
+    [429, 429, 429],
+    [500, 500, 502],
+    [503, 529, 529],
+  ])("with %d and %d everywhere: %d", async (first, second, status) => {
+    acme.script([failing(first)]);
+    borealis.script([failing(second)]);
+    expect(await failed(await respond({}), status)).toEqual(
+      receipt({
+        attempt: 2,
+        attempts: [attempt("Acme", first), attempt("Borealis", second)],
+        endpoints: both(),
+        summary: "available=2",
+      }),
+    );
+  });
+
+  test("by the time limit of the house", async () => {
+    acme.script([{ hang: true }]);
+    expect(await failed(await respond({}), 408)).toEqual(
+      receipt({ attempt: 1, attempts: [attempt("Acme", 408)], endpoints: both(), summary: "available=2" }),
+    );
+  });
+
+  test("in the middle of a stream", async () => {
+    acme.script([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], hang: true }]);
+    const last = await lastEvent(await respond({}));
+    expect([last.type, last.response.service_metadata]).toEqual([
+      "response.failed",
+      receipt({
+        attempt: 1,
+        attempts: [attempt("Acme", 408)],
+        endpoints: both("Acme"),
+        generation_time: expect.any(Number),
+        summary: "available=2, selected=Acme",
+      }),
+    ]);
+  });
+});
+
+describe("over gRPC", () => {
+  const ask = { serviceMetadata: true, stream: true, provider: preferring(named) };
+  const json = (bytes: Uint8Array | undefined): unknown => JSON.parse(Buffer.from(bytes ?? []).toString());
+
+  test("in the end of a turn, and in the fault of one that fails", async () => {
+    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    try {
+      acme.script([failing(503)]);
+      const turn = runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask));
+      await turn.over;
+      const end = turn.batches.flat().at(-1)?.event;
+      expect(end?.case === "end" && json(end.value.serviceMetadataJson)).toEqual(served);
+      acme.script([{ hang: true }]);
+      const { fault } = await faultOf(runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask)));
+      expect([fault.status, json(fault.serviceMetadataJson)]).toMatchObject([
+        408,
+        { attempts: [attempt("Acme", 408)], summary: "available=2" },
+      ]);
+    } finally {
+      client.close();
+    }
+  });
+});

@@ -20,7 +20,9 @@ import type { RequestObserver } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import type { LanePool } from "./lane/pool.ts";
-import { listModels } from "./models/route.ts";
+import { listEndpoints } from "./models/endpoints.ts";
+import { listModels } from "./models/list.ts";
+import { listProviders } from "./models/providers.ts";
 import { type OpenTurns, createResponse } from "./responses/route.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
 
@@ -174,10 +176,17 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   router.post(assignments, administration(assignments, assignKeys));
   router.post(`${assignments}/remove`, administration(`${assignments}/remove`, unassignKeys));
   router.patch("/end-users/:user", administration("/end-users/:user", updateEndUser));
-  router.get("/models", async (context) => {
-    context.route = "/api/v1/models";
-    writeJson(context.res, await listModels(parts.inference, parts.token, context.requestId), context);
-  });
+  const catalogue = (route: string, list: (context: EdgeContext) => Promise<unknown>): void => {
+    router.get(route, async (context) => {
+      context.route = `/api/v1${route}`;
+      writeJson(context.res, await list(context), context);
+    });
+  };
+  catalogue("/models", ({ req, requestId }) => listModels(parts, req.url ?? "", requestId));
+  for (const model of [":author/:slug", ":slug"]) {
+    catalogue(`/models/${model}/endpoints`, ({ path, requestId }) => listEndpoints(parts, path, requestId));
+  }
+  catalogue("/providers", ({ requestId }) => listProviders(parts, requestId));
   return router;
 }
 

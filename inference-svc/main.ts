@@ -42,13 +42,14 @@ const access = new Access({
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 const catalog = new Catalog(file);
 const upstreams = openUpstreams(file.providers, version);
+const records = new EndpointRecords();
 const identities = new Identities(settings.SLUICE_SECRET);
 const aliases = file.compat.tool_type_aliases;
 const engine = new Engine({
   access,
   parse: (request, { keyHash, scanned }) =>
     parseTurn(request, { scanned, aliases, identityHash: identities.of(keyHash, request) }),
-  turn: buildTurn({ catalog, upstreams, records: new EndpointRecords(), secret: settings.SLUICE_SECRET, log }),
+  turn: buildTurn({ catalog, upstreams, records, secret: settings.SLUICE_SECRET, log }),
   log,
   registry,
   region: settings.SLUICE_REGION,
@@ -57,6 +58,7 @@ const doors = new InferenceDoors({
   engine,
   access,
   catalog,
+  records,
   token: settings.SLUICE_SERVICE_TOKEN,
   instance,
   turnMs: file.limits.turn_ms,

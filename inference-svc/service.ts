@@ -1,35 +1,27 @@
-/** The doors: RunTurn for anybody with a key, Session for our own gateways, ListModels for both. One engine behind them. */
+/** The doors: RunTurn for anybody with a key, Session for our own gateways, lists for both. One engine behind them. */
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import {
-  InferenceService,
-  ListModelsResponseSchema,
-  RunTurnResponseSchema,
-} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { InferenceService, RunTurnResponseSchema } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import {
-  invalidKey,
-  isServiceToken,
-  parseBearer,
-  requireServiceToken,
-  requestIdHeader,
-  serviceTokenHeader,
-} from "@sluice/proto/runtime/rpc/caller.js";
+import { parseBearer, requireServiceToken, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import type { Engine } from "./engine.ts";
 import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
+import { lists } from "./lists.ts";
 import type { Catalog } from "./routing/catalog.ts";
+import type { EndpointRecords } from "./routing/endpoint-record.ts";
 
 export interface ServiceParts {
   readonly engine: Engine;
   readonly access: Access;
   readonly catalog: Catalog;
+  readonly records: EndpointRecords;
   readonly token: string;
   /** Name of this process, for the greeting. */
   readonly instance: string;
@@ -55,7 +47,7 @@ export class InferenceDoors {
     router.service(InferenceService, {
       runTurn: (request, context) => this.#runTurn(request, context),
       session: (requests, context) => this.#session(requests, context),
-      listModels: (_, context) => this.#listModels(context),
+      ...lists(this.#parts),
     });
   };
 
@@ -162,16 +154,6 @@ export class InferenceDoors {
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  async #listModels(context: HandlerContext) {
-    const { access, catalog, token } = this.#parts;
-    if (!isServiceToken(context.requestHeader.get(serviceTokenHeader), token)) {
-      const { keyHash } = parseBearer(context.requestHeader.get("authorization"));
-      const { caller } = await access.resolve(keyHash);
-      if (!caller) throw invalidKey();
-    }
-    return create(ListModelsResponseSchema, { models: catalog.listModels() });
   }
 
   #limitMs(request: RunTurnRequest): number {

@@ -20,7 +20,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "inference-svc": [
     ["config", "turn"],
     ["guardrails", "routing", "upstream", "wire"],
-    ["stack", "engine", "lane", "handover"],
+    ["stack", "engine", "lane", "handover", "lists"],
     ["service"],
     ["main"],
   ],

@@ -1,11 +1,7 @@
 /** The document as a page: operations, statuses, schemas. No script, nothing loaded from elsewhere. */
 import type { OpenApiDocument } from "@sluice/proto/contract/openapi.js";
-import type {
-  PublishedAnswer,
-  PublishedContent,
-  PublishedOperation,
-  PublishedParameter,
-} from "@sluice/proto/contract/operations.js";
+import type { PublishedParameter } from "@sluice/proto/contract/operation.js";
+import type { PublishedAnswer, PublishedContent, PublishedOperation } from "@sluice/proto/contract/operations.js";
 import type { JsonSchema } from "@sluice/proto/runtime/validation/shape.js";
 import { type Html, html, prose } from "./html.ts";
 import { fieldsOf, limitsOf, typeOf } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** What can be asked for, and who serves it: the configuration as the router reads it. */
 import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import { type Prices, perToken, pricesOf, units } from "./price.ts";
+import { type Prices, pricesOf } from "./price.ts";
 import { type Seed, seedOf } from "./rendezvous.ts";
 import { type Tariff, tariffOf } from "./tariff.ts";
 
@@ -49,24 +49,15 @@ export interface Asked {
   readonly variant?: Variant;
 }
 
-/** One entry of ListModels, by the names of its contract. */
-export interface ModelEntry {
-  readonly id: string;
-  readonly name: string;
-  readonly contextLength: number;
-  readonly maxOutputTokens?: number;
-  readonly inputModalities: string[];
-  readonly outputModalities: string[];
-  readonly supportedParameters: string[];
-  readonly promptPrice: string;
-  readonly completionPrice: string;
-}
-
 export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
 
+  /** By id, in the order of the configuration. */
+  readonly providers: ReadonlyMap<string, ProviderSettings>;
+
   constructor(file: HouseFile) {
     const providers = new Map(file.providers.map((provider) => [provider.id, provider]));
+    this.providers = providers;
     this.#models = new Map(
       file.models.map((model) => [model.id, { settings: model, endpoints: endpointsOf(model, providers) }]),
     );
@@ -82,8 +73,8 @@ export class Catalog {
   }
 
   /** In the order of the configuration. */
-  listModels(): ModelEntry[] {
-    return [...this.#models.values()].map(({ settings }) => entryOf(settings));
+  get models(): readonly CatalogModel[] {
+    return [...this.#models.values()];
   }
 }
 
@@ -123,27 +114,4 @@ function tariffsOf(endpoint: EndpointSettings, all: readonly EndpointSettings[])
   );
   // Its own comes last, and stays.
   return new Map([...alike, endpoint].flatMap(({ tier, pricing }) => (pricing ? [[tier, tariffOf(pricing)]] : [])));
-}
-
-function entryOf(model: ModelSettings): ModelEntry {
-  const cheapest = cheapestPricing(model.endpoints);
-  return {
-    id: model.id,
-    name: model.name ?? model.id,
-    contextLength: model.context_length,
-    ...(model.max_output_tokens !== undefined && { maxOutputTokens: model.max_output_tokens }),
-    inputModalities: [...model.input_modalities],
-    outputModalities: [...model.output_modalities],
-    supportedParameters: [...new Set(model.endpoints.flatMap((endpoint) => endpoint.supported_parameters ?? []))],
-    promptPrice: cheapest ? perToken(cheapest.prompt) : "",
-    completionPrice: cheapest ? perToken(cheapest.completion) : "",
-  };
-}
-
-/** By the price of the prompt, then of the completion: both figures are of one endpoint, so that somebody really offers them. */
-function cheapestPricing(endpoints: readonly EndpointSettings[]): EndpointSettings["pricing"] {
-  const priced = endpoints.flatMap(({ pricing }) => (pricing ? [pricing] : []));
-  return priced.sort(
-    (a, b) => Number(units(a.prompt) - units(b.prompt)) || Number(units(a.completion) - units(b.completion)),
-  )[0];
 }

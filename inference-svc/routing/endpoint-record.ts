@@ -27,6 +27,11 @@ export class EndpointRecord {
     this.#attempts.add(well ? wentWell : failed, now);
   }
 
+  /** Within the last 30 seconds. */
+  asked(now: number): boolean {
+    return this.#attempts.sum(now).some((count) => count > 0);
+  }
+
   inOutage(now: number): boolean {
     const attempts = this.#attempts.sum(now);
     const failures = attempts[failed]!;

@@ -1,4 +1,4 @@
-/** The catalogue: GET /models. */
+/** The models of the catalogue: GET /models. */
 import {
   anything,
   array,
@@ -11,19 +11,7 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
-
-const price = nullable(string({ pattern: { form: /^\d+(\.\d+)?$/, says: "must be a decimal number" } }));
-
-const architecture = object(
-  {
-    input_modalities: described(array(string()), "What it reads: text, image, file, audio, video."),
-    output_modalities: described(array(string()), "What it produces."),
-    modality: described(nullable(string()), "Both in one word, such as `text+image->text`."),
-    tokenizer: string(),
-    instruct_type: nullable(string()),
-  },
-  { required: ["input_modalities", "output_modalities"] },
-);
+import { architecture, pricing, supportedParameters } from "./catalogue-parts.ts";
 
 const model = object(
   {
@@ -31,18 +19,12 @@ const model = object(
     object: word("model"),
     canonical_slug: described(string(), "The slug that answers name."),
     name: described(string(), "Name for people."),
-    created: described(integer({ min: 0 }), "Epoch seconds; 0 when it is not known."),
+    created: described(integer({ min: 0 }), "When it came out, in epoch seconds; 0 when it is not known."),
     owned_by: described(string(), "Who made it: the slug up to its slash."),
-    description: string(),
+    description: described(string(), "For people; may be empty."),
     context_length: described(integer({ min: 1 }), "Tokens of input and output together."),
     architecture,
-    pricing: object(
-      {
-        prompt: described(price, "Of an input token."),
-        completion: described(price, "Of an output token."),
-      },
-      { required: ["prompt", "completion"], description: "US dollars as decimal text; null when no price is known." },
-    ),
+    pricing: described(pricing, "Of its cheapest endpoint."),
     top_provider: object(
       {
         context_length: nullable(integer({ min: 1 })),
@@ -52,15 +34,49 @@ const model = object(
       { required: ["context_length", "max_completion_tokens", "is_moderated"] },
     ),
     per_request_limits: anything,
-    supported_parameters: described(array(string()), "Settings of a request that its endpoints know."),
+    supported_parameters: supportedParameters,
+    default_parameters: described(anything, "Null: nothing is sent that a request does not set."),
+    supported_voices: anything,
+    links: object(
+      { details: described(string(), "Path of the list of its endpoints.") },
+      { required: ["details"], description: "Where more is said of it." },
+    ),
   },
   {
-    required: ["id", "object", "name", "created", "owned_by", "context_length", "architecture", "pricing"],
+    required: [
+      "id",
+      "object",
+      "canonical_slug",
+      "name",
+      "created",
+      "owned_by",
+      "description",
+      "context_length",
+      "architecture",
+      "pricing",
+      "top_provider",
+      "per_request_limits",
+      "supported_parameters",
+      "default_parameters",
+      "supported_voices",
+      "links",
+    ],
     description: "A model that can be asked for.",
   },
 );
 
 export const modelList = named(
   "ModelList",
-  object({ object: word("list"), data: array(named("Model", model)) }, { required: ["object", "data"] }),
+  object(
+    {
+      object: word("list"),
+      data: array(named("Model", model)),
+      total_count: described(integer({ min: 0 }), "How many there are without `offset` and `limit`."),
+      links: object(
+        { next: described(nullable(string()), "Path of the next page; null on the last one.") },
+        { required: ["next"] },
+      ),
+    },
+    { required: ["object", "data", "total_count", "links"] },
+  ),
 );

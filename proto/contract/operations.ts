@@ -1,35 +1,13 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
-import { type Components, type JsonSchema, type Shape } from "../runtime/validation/shape.ts";
+import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
 import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
+import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
 import { streamEvent } from "./events.ts";
 import { endUserExample, eventExample, keyHashesExample, requestExamples, responseExample } from "./examples.ts";
-import { modelList } from "./models.ts";
+import { type Content, type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
-
-interface Operation {
-  readonly path: string;
-  readonly method: "get" | "post" | "patch";
-  readonly id: string;
-  readonly tag: "Responses" | "Administration" | "Catalogue";
-  readonly summary: string;
-  readonly description: string;
-  readonly parameters?: readonly PublishedParameter[];
-  readonly body?: Content;
-  readonly answer: { readonly says: string; readonly content: readonly Content[] };
-  /** Failures. */
-  readonly statuses: readonly number[];
-}
-
-interface Content {
-  readonly type: string;
-  readonly shape: Shape;
-  readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-}
-
-const json = (shape: Shape, examples: Content["examples"]): Content => ({ type: "application/json", shape, examples });
-const example = (value: unknown, summary = "An example"): Content["examples"] => ({ example: { summary, value } });
 
 const metadataWords = { type: "string", enum: ["disabled", "enabled"], default: "disabled" } as const;
 
@@ -150,18 +128,13 @@ const updateEndUser: Operation = {
   statuses: [400, 401, 403, 404, 500],
 };
 
-const listModels: Operation = {
-  path: "/models",
-  method: "get",
-  id: "listModels",
-  tag: "Catalogue",
-  summary: "List the models",
-  description: "Every model that a request may name.",
-  answer: { says: "The catalogue.", content: [json(modelList, {})] },
-  statuses: [400, 401, 408, 500, 503],
-};
-
-export const operations: readonly Operation[] = [createResponse, listModels, assignKeys, removeKeys, updateEndUser];
+export const operations: readonly Operation[] = [
+  createResponse,
+  ...catalogueOperations,
+  assignKeys,
+  removeKeys,
+  updateEndUser,
+];
 
 /** An operation as the document has it. */
 export interface PublishedOperation {
@@ -173,15 +146,6 @@ export interface PublishedOperation {
   readonly parameters?: readonly PublishedParameter[];
   readonly requestBody?: { readonly required: true; readonly content: PublishedContent };
   readonly responses: Readonly<Record<string, PublishedAnswer | Reference>>;
-}
-
-export interface PublishedParameter {
-  readonly name: string;
-  readonly in: "header" | "path";
-  readonly required?: boolean;
-  readonly deprecated?: boolean;
-  readonly description: string;
-  readonly schema: JsonSchema;
 }
 
 /** By media type. */

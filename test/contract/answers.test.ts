@@ -230,6 +230,12 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     const models: unknown = await (await send("GET", "/models")).json();
     expect(validate("ModelList", models)).toEqual([]);
     expect(models).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ id: model })]) });
+    const endpoints: unknown = await (await send("GET", "/models/acme/large/endpoints")).json();
+    expect(validate("EndpointList", endpoints)).toEqual([]);
+    const providers: unknown = await (await send("GET", "/providers")).json();
+    expect(validate("ProviderList", providers)).toEqual([]);
+    await expectFailure(await send("GET", "/models?limit=0"), 400);
+    await expectFailure(await send("GET", "/models/acme/none/endpoints"), 404);
   });
 
   test("the document and its page, without a key", async () => {

@@ -29,6 +29,8 @@ describe("the published document", () => {
     expect(Object.fromEntries(statuses)).toEqual({
       "post /responses": inference,
       "get /models": "200 400 401 408 500 503",
+      "get /models/{author}/{slug}/endpoints": "200 400 401 404 408 500 503",
+      "get /providers": "200 400 401 408 500 503",
       "post /guardrails/{id}/assignments/keys": administration,
       "post /guardrails/{id}/assignments/keys/remove": administration,
       "patch /end-users/{user}": administration,

@@ -9,8 +9,10 @@ import {
 } from "@sluice/proto/contract/administration.js";
 import { errorOf, errorStatuses } from "@sluice/proto/contract/errors.js";
 import { eventName, streamEvents } from "@sluice/proto/contract/events.js";
+import { endpointList } from "@sluice/proto/contract/endpoints.js";
 import { modelList } from "@sluice/proto/contract/models.js";
 import { itemName, outputItems } from "@sluice/proto/contract/output.js";
+import { providerList } from "@sluice/proto/contract/providers.js";
 import { response } from "@sluice/proto/contract/response.js";
 import { serviceMetadata } from "@sluice/proto/contract/service-metadata.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
@@ -82,6 +84,8 @@ const kinds: [string, Shape][] = [
   ["Response", response],
   ["ServiceMetadata", serviceMetadata],
   ["ModelList", modelList],
+  ["EndpointList", endpointList],
+  ["ProviderList", providerList],
   ["KeyHashes", keyHashes],
   ["AssignedKeys", assigned],
   ["UnassignedKeys", unassigned],

@@ -212,6 +212,22 @@ compat: {tool_type_aliases: ["openrouter:"]}
     expect(await result.getText()).toContain("clear over example");
   });
 
+  test("the lists of the catalogue: nothing unknown", async () => {
+    const listed = [];
+    for await (const page of await client.models.list({ limit: 2 })) {
+      expect(unknowns(page)).toEqual([]);
+      listed.push(...page.result.data.map(({ id }) => id));
+    }
+    expect(listed).toEqual(["far/hosting", "sluice/echo", "far/chat", "far/native"]);
+    const { data: model } = await client.endpoints.list({ author: "sluice", slug: "echo" });
+    expect([model.id, model.endpoints.map(({ tag }) => tag), unknowns(model)]).toEqual(["sluice/echo", ["sluice"], []]);
+    const { data: providers } = await client.providers.list();
+    expect([providers.map(({ slug }) => slug), unknowns(providers)]).toEqual([
+      ["sluice", "chat", "native", "hosting"],
+      [],
+    ]);
+  });
+
   test("the receipt comes under its neutral name, which this client leaves out", async () => {
     const headers = { "X-Service-Metadata": "enabled" };
     const request = { responsesRequest: { model: "sluice/echo", input: "Hi", stream: false as const } };

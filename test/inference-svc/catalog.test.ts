@@ -1,6 +1,7 @@
 /** The catalogue as it is shown: prices are exact. */
 import { expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
+import { listModels } from "@sluice/inference-svc/routing/listing.js";
 import { perToken } from "@sluice/inference-svc/routing/price.js";
 import fc from "fast-check";
 import { house } from "./asking.js";
@@ -29,7 +30,7 @@ test("lists models with the prices of the cheapest endpoint", () => {
       ],
     }),
   );
-  expect(catalog.listModels()).toEqual([
+  expect(listModels(catalog)).toMatchObject([
     {
       id: "a/x",
       name: "X",

@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
+import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
 import type { SessionRequestSchema, SessionResponseSchema } from "./session_pb.ts";
 import { file_sluice_inference_v1_session } from "./session_pb.ts";
 import type { RunTurnRequestSchema, TurnEvent } from "./turn_pb.ts";
@@ -16,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLyAQoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAlCFAoSX21heF9vdXRwdXRfdG9rZW5zMqMCChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMvMDChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZWIGcHJvdG8z", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
 
 /**
  * All events that one read of the upstream made known; never empty.
@@ -143,6 +145,69 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
    * @generated from field: string completion_price = 9;
    */
   completionPrice: string;
+
+  /**
+   * Unix time in seconds of the day on which it came out; 0 when it is not known.
+   *
+   * @generated from field: int64 created = 10;
+   */
+  created: bigint;
+
+  /**
+   * For people; may be empty.
+   *
+   * @generated from field: string description = 11;
+   */
+  description: string;
+
+  /**
+   * Family of the tokenizer, such as GPT or Llama3; Other when it is not known.
+   *
+   * @generated from field: string tokenizer = 12;
+   */
+  tokenizer: string;
+
+  /**
+   * Of the endpoint whose prices are given above; absent when no price is known.
+   *
+   * @generated from field: optional sluice.inference.v1.Pricing pricing = 13;
+   */
+  pricing?: Pricing | undefined;
+
+  /**
+   * Of an endpoint nobody says what it knows; everything is sent to it.
+   *
+   * @generated from field: bool parameters_unknown = 14;
+   */
+  parametersUnknown: boolean;
+
+  /**
+   * Ids of the providers that serve it.
+   *
+   * @generated from field: repeated string providers = 15;
+   */
+  providers: string[];
+
+  /**
+   * Regions of these.
+   *
+   * @generated from field: repeated string regions = 16;
+   */
+  regions: string[];
+
+  /**
+   * One of these is declared to keep nothing.
+   *
+   * @generated from field: bool zero_retention = 17;
+   */
+  zeroRetention: boolean;
+
+  /**
+   * An endpoint allows that other models learn from its output.
+   *
+   * @generated from field: bool distillable = 18;
+   */
+  distillable: boolean;
 };
 
 /**
@@ -151,6 +216,91 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 3);
+
+/**
+ * Asks who serves a model.
+ *
+ * @generated from message sluice.inference.v1.ListEndpointsRequest
+ */
+export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsRequest"> & {
+  /**
+   * Slug.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListEndpointsRequest.
+ * Use `create(ListEndpointsRequestSchema)` to create a new message.
+ */
+export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 4);
+
+/**
+ * A model and its endpoints.
+ *
+ * @generated from message sluice.inference.v1.ListEndpointsResponse
+ */
+export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsResponse"> & {
+  /**
+   * As ListModels shows it.
+   *
+   * @generated from field: sluice.inference.v1.Model model = 1;
+   */
+  model?: Model | undefined;
+
+  /**
+   * In the order of the configuration.
+   *
+   * @generated from field: repeated sluice.inference.v1.Endpoint endpoints = 2;
+   */
+  endpoints: Endpoint[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListEndpointsResponse.
+ * Use `create(ListEndpointsResponseSchema)` to create a new message.
+ */
+export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 5);
+
+/**
+ * Asks for all providers.
+ *
+ * @generated from message sluice.inference.v1.ListProvidersRequest
+ */
+export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersRequest"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListProvidersRequest.
+ * Use `create(ListProvidersRequestSchema)` to create a new message.
+ */
+export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 6);
+
+/**
+ * The providers, in the order of the configuration.
+ *
+ * @generated from message sluice.inference.v1.ListProvidersResponse
+ */
+export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersResponse"> & {
+  /**
+   * Every provider that was not left out.
+   *
+   * @generated from field: repeated sluice.inference.v1.Provider providers = 1;
+   */
+  providers: Provider[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListProvidersResponse.
+ * Use `create(ListProvidersResponseSchema)` to create a new message.
+ */
+export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
  * Runs turns. Both doors lead to the same engine.
@@ -188,6 +338,26 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof ListModelsRequestSchema;
     output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * One model and who serves it, with what this process has seen of them. Needs an API key, or the service token.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.ListEndpoints
+   */
+  listEndpoints: {
+    methodKind: "unary";
+    input: typeof ListEndpointsRequestSchema;
+    output: typeof ListEndpointsResponseSchema;
+  },
+  /**
+   * The providers of the catalogue. Needs an API key, or the service token.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.ListProviders
+   */
+  listProviders: {
+    methodKind: "unary";
+    input: typeof ListProvidersRequestSchema;
+    output: typeof ListProvidersResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_inference_v1_inference_service, 0);

@@ -1,0 +1,49 @@
+/** The lists: models, who serves one, providers. For anybody with a key, and for our own gateways. */
+import { create } from "@bufbuild/protobuf";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import {
+  InferenceService,
+  ListEndpointsResponseSchema,
+  ListModelsResponseSchema,
+  ListProvidersResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import type { Catalog } from "./routing/catalog.ts";
+import type { EndpointRecords } from "./routing/endpoint-record.ts";
+import { listEndpoints, listModels, listProviders } from "./routing/listing.ts";
+
+export interface ListParts {
+  readonly access: Access;
+  readonly catalog: Catalog;
+  readonly records: EndpointRecords;
+  readonly token: string;
+}
+
+type Lists = Pick<ServiceImpl<typeof InferenceService>, "listModels" | "listEndpoints" | "listProviders">;
+
+export const lists = ({ access, catalog, records, token }: ListParts): Lists => ({
+  async listModels(_, context) {
+    await requireCaller(access, token, context);
+    return create(ListModelsResponseSchema, { models: listModels(catalog) });
+  },
+  async listEndpoints({ model }, context) {
+    await requireCaller(access, token, context);
+    const found = listEndpoints(catalog, records, model);
+    if (!found) throw new Fault(FaultReason.NOT_FOUND, "Model not found", { origin: FaultOrigin.CLIENT });
+    return create(ListEndpointsResponseSchema, found);
+  },
+  async listProviders(_, context) {
+    await requireCaller(access, token, context);
+    return create(ListProvidersResponseSchema, { providers: listProviders(catalog, records) });
+  },
+});
+
+/** @throws Fault INVALID_API_KEY and its like */
+async function requireCaller(access: Access, token: string, { requestHeader }: HandlerContext): Promise<void> {
+  if (isServiceToken(requestHeader.get(serviceTokenHeader), token)) return;
+  const { keyHash } = parseBearer(requestHeader.get("authorization"));
+  const { caller } = await access.resolve(keyHash);
+  if (!caller) throw invalidKey();
+}

@@ -1,0 +1,169 @@
+/** The catalogue as lists show it: what the operator configured, with what this process has seen of it. Never keys or addresses. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type {
+  EndpointSchema,
+  MeasuredSchema,
+  PricingSchema,
+  ProviderSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
+import type { ModelSchema } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { EndpointSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Catalog, CatalogModel, Endpoint } from "./catalog.ts";
+import type { EndpointRecords } from "./endpoint-record.ts";
+import type { RecentPercentiles } from "./percentiles.ts";
+import { perToken, units } from "./price.ts";
+
+type ModelEntry = MessageInitShape<typeof ModelSchema>;
+type EndpointEntry = MessageInitShape<typeof EndpointSchema>;
+type ProviderEntry = MessageInitShape<typeof ProviderSchema>;
+
+/** In the order of the configuration. */
+export const listModels = (catalog: Catalog): ModelEntry[] => catalog.models.map((model) => modelEntry(model, catalog));
+
+/** Of the model that a slug means, without its variant; undefined when nobody knows it. */
+export function listEndpoints(
+  catalog: Catalog,
+  records: EndpointRecords,
+  slug: string,
+): { model: ModelEntry; endpoints: EndpointEntry[] } | undefined {
+  const model = catalog.find(slug)?.model;
+  return (
+    model && {
+      model: modelEntry(model, catalog),
+      endpoints: model.endpoints.map((endpoint, index) =>
+        endpointEntry(endpoint, model.settings.endpoints[index] as EndpointSettings, catalog, records),
+      ),
+    }
+  );
+}
+
+/** In the order of the configuration. */
+export function listProviders(catalog: Catalog, records: EndpointRecords): ProviderEntry[] {
+  return [...catalog.providers.values()].map((provider) => {
+    const serving = catalog.models.filter(({ endpoints }) => endpoints.some(({ provider: id }) => id === provider.id));
+    const endpoints = serving.flatMap((model) => model.endpoints.filter(({ provider: id }) => id === provider.id));
+    return {
+      id: provider.id,
+      name: provider.name ?? provider.id,
+      region: provider.region,
+      retention: provider.data_policy?.retention ?? "unknown",
+      ...(provider.data_policy?.training !== undefined && { training: provider.data_policy.training }),
+      tiers: distinct(endpoints.map(({ tier }) => tier)),
+      models: serving.length,
+      status: statusOf(endpoints, records),
+      ...publicFacts(provider),
+    };
+  });
+}
+
+const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
+  ...(provider.headquarters !== undefined && { headquarters: provider.headquarters }),
+  ...(provider.privacy_policy_url !== undefined && { privacyPolicyUrl: provider.privacy_policy_url }),
+  ...(provider.terms_of_service_url !== undefined && { termsOfServiceUrl: provider.terms_of_service_url }),
+  ...(provider.status_page_url !== undefined && { statusPageUrl: provider.status_page_url }),
+});
+
+/** Only endpoints that were asked lately say anything. */
+function statusOf(endpoints: readonly Endpoint[], records: EndpointRecords): string {
+  const now = records.now();
+  const asked = endpoints.flatMap((endpoint) => records.find(endpoint) ?? []).filter((record) => record.asked(now));
+  if (asked.length === 0) return "";
+  const failing = asked.filter((record) => record.inOutage(now)).length;
+  if (failing === 0) return "operational";
+  return failing === asked.length ? "outage" : "degraded";
+}
+
+function modelEntry({ settings, endpoints }: CatalogModel, { providers }: Catalog): ModelEntry {
+  const pricing = cheapestPricing(settings.endpoints);
+  return {
+    id: settings.id,
+    name: settings.name ?? settings.id,
+    created: BigInt(settings.released === undefined ? 0 : Date.parse(settings.released) / 1_000),
+    description: settings.description ?? "",
+    tokenizer: settings.tokenizer,
+    contextLength: settings.context_length,
+    ...(settings.max_output_tokens !== undefined && { maxOutputTokens: settings.max_output_tokens }),
+    inputModalities: [...settings.input_modalities],
+    outputModalities: [...settings.output_modalities],
+    supportedParameters: distinct(settings.endpoints.flatMap((endpoint) => endpoint.supported_parameters ?? [])),
+    parametersUnknown: settings.endpoints.some((endpoint) => endpoint.supported_parameters === undefined),
+    promptPrice: pricing ? perToken(pricing.prompt) : "",
+    completionPrice: pricing ? perToken(pricing.completion) : "",
+    ...(pricing && { pricing: pricingEntry(pricing) }),
+    providers: distinct(endpoints.map(({ provider }) => provider)),
+    regions: distinct(endpoints.flatMap(({ provider }) => providers.get(provider)?.region ?? [])),
+    zeroRetention: endpoints.some(({ keepsNothing }) => keepsNothing),
+    distillable: endpoints.some(({ distillable }) => distillable),
+  };
+}
+
+function endpointEntry(
+  endpoint: Endpoint,
+  settings: EndpointSettings,
+  { providers }: Catalog,
+  records: EndpointRecords,
+): EndpointEntry {
+  const provider = providers.get(endpoint.provider);
+  const record = records.find(endpoint);
+  const now = records.now();
+  const latencyMs = record && measured(record.latency, now, 1_000);
+  const throughput = record && measured(record.throughput, now, 1);
+  return {
+    provider: endpoint.provider,
+    providerName: endpoint.providerName,
+    tag: tagOf(endpoint),
+    tier: endpoint.tier,
+    quantization: endpoint.quantization,
+    ...(settings.pricing && { pricing: pricingEntry(settings.pricing) }),
+    supportedParameters: settings.supported_parameters ?? [],
+    parametersUnknown: settings.supported_parameters === undefined,
+    distillable: endpoint.distillable,
+    keepsNothing: endpoint.keepsNothing,
+    region: provider?.region ?? "",
+    cachesByItself: settings.pricing?.cache_read !== undefined && !toldWhere.has(provider?.dialect ?? ""),
+    inOutage: record?.inOutage(now) ?? false,
+    ...(latencyMs && { latencyMs }),
+    ...(throughput && { throughput }),
+  };
+}
+
+/** Formats whose providers cache up to where the request says. */
+const toldWhere: ReadonlySet<string> = new Set(["messages", "converse"]);
+
+/** As preferences name it: most have no other endpoint that this could mean. */
+function tagOf({ provider, tier, quantization }: Endpoint): string {
+  if (tier !== "default") return `${provider}/${tier}`;
+  return quantization === "unknown" ? provider : `${provider}/${quantization}`;
+}
+
+function measured(
+  percentiles: RecentPercentiles,
+  now: number,
+  factor: number,
+): MessageInitShape<typeof MeasuredSchema> | undefined {
+  const at = (share: number) => (percentiles.at(share, now) ?? Number.NaN) * factor;
+  const p50 = at(0.5);
+  return Number.isNaN(p50) ? undefined : { p50, p75: at(0.75), p90: at(0.9), p99: at(0.99) };
+}
+
+type Pricing = NonNullable<EndpointSettings["pricing"]>;
+
+const pricingEntry = (pricing: Pricing): MessageInitShape<typeof PricingSchema> => ({
+  prompt: perToken(pricing.prompt),
+  completion: perToken(pricing.completion),
+  ...(pricing.cache_read !== undefined && { cacheRead: perToken(pricing.cache_read) }),
+  ...(pricing.cache_write !== undefined && { cacheWrite: perToken(pricing.cache_write) }),
+  ...(pricing.request !== undefined && { request: pricing.request }),
+  ...(pricing.image !== undefined && { image: pricing.image }),
+  ...(pricing.audio !== undefined && { audio: pricing.audio }),
+});
+
+/** By the price of the prompt, then of the completion: all figures are of one endpoint, so that somebody really offers them. */
+function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
+  const priced = endpoints.flatMap(({ pricing }) => (pricing ? [pricing] : []));
+  return priced.sort(
+    (a, b) => Number(units(a.prompt) - units(b.prompt)) || Number(units(a.completion) - units(b.completion)),
+  )[0];
+}
+
+const distinct = <Value>(values: readonly Value[]): Value[] => [...new Set(values)];

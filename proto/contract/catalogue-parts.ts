@@ -1,0 +1,42 @@
+/** What models and endpoints have in common. */
+import { array, described, named, nullable, object, string } from "../runtime/validation/shape.ts";
+
+const decimal = string({ pattern: { form: /^(-1|\d+(\.\d+)?)$/, says: "must be a decimal number" } });
+
+export const pricing = named(
+  "Pricing",
+  object(
+    {
+      prompt: described(decimal, "Of an input token."),
+      completion: described(decimal, "Of an output token."),
+      input_cache_read: described(decimal, "Of an input token that was read from a cache."),
+      input_cache_write: described(decimal, "Of an input token that was written to a cache."),
+      request: described(decimal, "Of a request."),
+      image: described(decimal, "Of an image."),
+      audio: described(decimal, "Of a unit of audio."),
+    },
+    {
+      required: ["prompt", "completion"],
+      description: "US dollars as decimal text; `prompt` and `completion` are -1 when no price is known.",
+    },
+  ),
+);
+
+export const architecture = named(
+  "Architecture",
+  object(
+    {
+      input_modalities: described(array(string()), "What it reads: text, image, file, audio, video."),
+      output_modalities: described(array(string()), "What it produces."),
+      modality: described(nullable(string()), "Both in one word, such as `text+image->text`."),
+      tokenizer: described(nullable(string()), "Family of its tokenizer; `Other` when it is not known."),
+      instruct_type: nullable(string()),
+    },
+    { required: ["input_modalities", "output_modalities", "modality", "tokenizer", "instruct_type"] },
+  ),
+);
+
+export const supportedParameters = described(
+  array(string()),
+  "Settings that are sent: those that the endpoints are declared to know, all where nobody says.",
+);

@@ -12,12 +12,13 @@ const { vendors, models } = parse(readFileSync(new URL("models.yaml", here), "ut
 const require = createRequire(import.meta.url);
 const { version } = require(require.resolve("@pydantic/genai-prices").replace(/dist\/.*/, "package.json"));
 
-/** Names of prices: ours, theirs. All are USD per million tokens. */
-const names = {
+/** USD per million tokens: our names, theirs. */
+const rates = {
   prompt: "input_mtok",
   completion: "output_mtok",
   cache_read: "cache_read_mtok",
   cache_write: "cache_write_mtok",
+  cache_write_1h: "cache_write_1h_mtok",
 };
 
 /** Noon: what is cheaper at night has its price of the day. */
@@ -30,15 +31,26 @@ function priced({ vendor, upstream_model: model }, date) {
   return { prices: found.model_price, contextLength: found.model.context_window };
 }
 
-/** Longer requests cost more at some: what is written down is the price of the shorter ones. */
-const base = (price) => (typeof price === "object" ? price.base : price);
+/** @param start of a step; the price that holds below all steps when absent */
+function ratesOf(prices, start) {
+  const at = (price) => {
+    if (typeof price !== "object" || start === undefined) return price?.base ?? price;
+    return price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base;
+  };
+  const found = Object.entries(rates).map(([ours, theirs]) => [ours, at(prices[theirs])]);
+  return Object.fromEntries(found.flatMap(([ours, price]) => (price === undefined ? [] : [[ours, String(price)]])));
+}
 
-const pricingOf = (prices) =>
-  Object.fromEntries(
-    Object.entries(names).flatMap(([ours, theirs]) =>
-      prices[theirs] === undefined ? [] : [[ours, String(base(prices[theirs]))]],
-    ),
-  );
+function pricingOf(prices) {
+  const starts = Object.values(rates).flatMap((name) => (prices[name]?.tiers ?? []).map(({ start }) => start));
+  const above = [...new Set(starts)].toSorted((a, b) => a - b);
+  const searches = prices.web_searches_kcount;
+  return {
+    ...ratesOf(prices),
+    ...(above.length > 0 && { above: above.map((start) => ({ input_tokens: start, ...ratesOf(prices, start) })) }),
+    ...(searches !== undefined && { web_search: String(searches / 1000) }),
+  };
+}
 
 function modelOf({ endpoints, context_length: stated, output_modalities = ["text"], ...rest }, date) {
   const offers = endpoints.map((endpoint) => ({ endpoint, ...priced(endpoint, date) }));

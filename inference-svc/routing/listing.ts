@@ -149,13 +149,22 @@ function measured(
 type Pricing = NonNullable<EndpointSettings["pricing"]>;
 
 const pricingEntry = (pricing: Pricing): MessageInitShape<typeof PricingSchema> => ({
-  prompt: perToken(pricing.prompt),
-  completion: perToken(pricing.completion),
-  ...(pricing.cache_read !== undefined && { cacheRead: perToken(pricing.cache_read) }),
-  ...(pricing.cache_write !== undefined && { cacheWrite: perToken(pricing.cache_write) }),
+  ...rateEntry(pricing),
   ...(pricing.request !== undefined && { request: pricing.request }),
   ...(pricing.image !== undefined && { image: pricing.image }),
   ...(pricing.audio !== undefined && { audio: pricing.audio }),
+  ...(pricing.web_search !== undefined && { webSearch: pricing.web_search }),
+  above: (pricing.above ?? [])
+    .toSorted((a, b) => a.input_tokens - b.input_tokens)
+    .map((step) => ({ inputTokens: step.input_tokens, ...rateEntry(step) })),
+});
+
+const rateEntry = (rates: Omit<Pricing, "above">) => ({
+  prompt: perToken(rates.prompt),
+  completion: perToken(rates.completion),
+  ...(rates.cache_read !== undefined && { cacheRead: perToken(rates.cache_read) }),
+  ...(rates.cache_write !== undefined && { cacheWrite: perToken(rates.cache_write) }),
+  ...(rates.cache_write_1h !== undefined && { cacheWrite1h: perToken(rates.cache_write_1h) }),
 });
 
 /** By the price of the prompt, then of the completion: all figures are of one endpoint, so that somebody really offers them. */

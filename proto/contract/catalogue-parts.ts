@@ -1,19 +1,34 @@
 /** What models and endpoints have in common. */
-import { array, described, named, nullable, object, string } from "../runtime/validation/shape.ts";
+import { array, described, integer, named, nullable, object, string } from "../runtime/validation/shape.ts";
 
 const decimal = string({ pattern: { form: /^(-1|\d+(\.\d+)?)$/, says: "must be a decimal number" } });
+
+const rates = {
+  prompt: described(decimal, "Of an input token."),
+  completion: described(decimal, "Of an output token."),
+  input_cache_read: described(decimal, "Of an input token that was read from a cache."),
+  input_cache_write: described(decimal, "Of an input token that was written to a cache."),
+  input_cache_write_1h: described(decimal, "Of an input token that was written to a cache for an hour."),
+};
+
+const override = object(
+  { min_prompt_tokens: described(integer({ min: 1 }), "The input has more tokens than these."), ...rates },
+  { required: ["min_prompt_tokens", "prompt", "completion"] },
+);
 
 export const pricing = named(
   "Pricing",
   object(
     {
-      prompt: described(decimal, "Of an input token."),
-      completion: described(decimal, "Of an output token."),
-      input_cache_read: described(decimal, "Of an input token that was read from a cache."),
-      input_cache_write: described(decimal, "Of an input token that was written to a cache."),
+      ...rates,
       request: described(decimal, "Of a request."),
       image: described(decimal, "Of an image."),
       audio: described(decimal, "Of a unit of audio."),
+      web_search: described(decimal, "Of a search that the provider runs."),
+      overrides: described(
+        array(override),
+        "Prices of requests with a long input, of the whole request; the last one counts whose bound it passes.",
+      ),
     },
     {
       required: ["prompt", "completion"],

@@ -10,6 +10,24 @@ interface Listed {
   readonly links: { readonly next: string | null };
 }
 
+/** What a step does not price costs there as its prompt does. */
+const overrides = [
+  {
+    min_prompt_tokens: 200_000,
+    prompt: "0.000005",
+    completion: "0.000015",
+    input_cache_read: "0.0000005",
+    input_cache_write: "0.000005",
+  },
+  {
+    min_prompt_tokens: 300_000,
+    prompt: "0.000008",
+    completion: "0.000008",
+    input_cache_read: "0.000008",
+    input_cache_write: "0.000008",
+  },
+];
+
 describe("the lists", () => {
   let upstream: Upstream;
   let house: House;
@@ -41,7 +59,9 @@ models:
     input_modalities: [text, image]
     endpoints:
       - provider: acme
-        pricing: {prompt: "2.5", completion: "10", cache_read: "0.25", cache_write: "3", request: "0.01"}
+        pricing:
+          {prompt: "2.5", completion: "10", cache_read: "0.25", cache_write: "3", request: "0.01", web_search: "0.02",
+           above: [{input_tokens: 300000, prompt: "8", completion: "8"}, {input_tokens: 200000, prompt: "5", completion: "15", cache_read: "0.5"}]}
         supported_parameters: [max_output_tokens, tools, tool_choice, reasoning, cache_control]
         quantization: fp8
         distillable: true
@@ -96,6 +116,8 @@ models:
         input_cache_read: "0.00000025",
         input_cache_write: "0.000003",
         request: "0.01",
+        web_search: "0.02",
+        overrides,
       },
       top_provider: { context_length: 400_000, max_completion_tokens: 64_000, is_moderated: false },
       per_request_limits: null,
@@ -196,6 +218,8 @@ models:
         input_cache_read: "0.00000025",
         input_cache_write: "0.000003",
         request: "0.01",
+        web_search: "0.02",
+        overrides,
       },
       supported_parameters: [
         "max_tokens",

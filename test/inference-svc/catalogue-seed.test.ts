@@ -55,8 +55,14 @@ describe("the seeded catalogue", () => {
   test("has no price that cannot be: nothing is free, output costs a tenth of input at least, what is cached less", () => {
     const strange = everything().models.flatMap(({ id, endpoints }) =>
       endpoints.flatMap(({ provider, pricing }) => {
-        const { prompt = "0", completion = "0", cache_read: cached = "0" } = pricing ?? {};
-        const sane = Number(prompt) > 0 && Number(completion) >= Number(prompt) / 10 && Number(cached) < Number(prompt);
+        const { above = [], ...usual } = pricing ?? { prompt: "0", completion: "0" };
+        const sane = [usual, ...above].every(
+          ({ prompt, completion, cache_read: cached = "0" }) =>
+            Number(prompt) >= Number(usual.prompt) &&
+            Number(prompt) > 0 &&
+            Number(completion) >= Number(prompt) / 10 &&
+            Number(cached) < Number(prompt),
+        );
         return sane ? [] : [`${id} at ${provider}`];
       }),
     );

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/catalogue.proto.
  */
 export const file_sluice_inference_v1_catalogue: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvaW5mZXJlbmNlL3YxL2NhdGFsb2d1ZS5wcm90bxITc2x1aWNlLmluZmVyZW5jZS52MSLdAQoHUHJpY2luZxIOCgZwcm9tcHQYASABKAkSEgoKY29tcGxldGlvbhgCIAEoCRIXCgpjYWNoZV9yZWFkGAMgASgJSACIAQESGAoLY2FjaGVfd3JpdGUYBCABKAlIAYgBARIUCgdyZXF1ZXN0GAUgASgJSAKIAQESEgoFaW1hZ2UYBiABKAlIA4gBARISCgVhdWRpbxgHIAEoCUgEiAEBQg0KC19jYWNoZV9yZWFkQg4KDF9jYWNoZV93cml0ZUIKCghfcmVxdWVzdEIICgZfaW1hZ2VCCAoGX2F1ZGlvIj4KCE1lYXN1cmVkEgsKA3A1MBgBIAEoARILCgNwNzUYAiABKAESCwoDcDkwGAMgASgBEgsKA3A5ORgEIAEoASLVAwoIRW5kcG9pbnQSEAoIcHJvdmlkZXIYASABKAkSFQoNcHJvdmlkZXJfbmFtZRgCIAEoCRILCgN0YWcYAyABKAkSDAoEdGllchgEIAEoCRIUCgxxdWFudGl6YXRpb24YBSABKAkSMgoHcHJpY2luZxgGIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gAiAEBEhwKFHN1cHBvcnRlZF9wYXJhbWV0ZXJzGAcgAygJEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgIIAEoCBITCgtkaXN0aWxsYWJsZRgJIAEoCBIVCg1rZWVwc19ub3RoaW5nGAogASgIEg4KBnJlZ2lvbhgLIAEoCRIYChBjYWNoZXNfYnlfaXRzZWxmGAwgASgIEhEKCWluX291dGFnZRgNIAEoCBI2CgpsYXRlbmN5X21zGA4gASgLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5NZWFzdXJlZEgBiAEBEjYKCnRocm91Z2hwdXQYDyABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1lYXN1cmVkSAKIAQFCCgoIX3ByaWNpbmdCDQoLX2xhdGVuY3lfbXNCDQoLX3Rocm91Z2hwdXQi7AIKCFByb3ZpZGVyEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGcmVnaW9uGAMgASgJEhEKCXJldGVudGlvbhgEIAEoCRIVCgh0cmFpbmluZxgFIAEoCEgAiAEBEg0KBXRpZXJzGAYgAygJEg4KBm1vZGVscxgHIAEoDRIOCgZzdGF0dXMYCCABKAkSGQoMaGVhZHF1YXJ0ZXJzGAkgASgJSAGIAQESHwoScHJpdmFjeV9wb2xpY3lfdXJsGAogASgJSAKIAQESIQoUdGVybXNfb2Zfc2VydmljZV91cmwYCyABKAlIA4gBARIcCg9zdGF0dXNfcGFnZV91cmwYDCABKAlIBIgBAUILCglfdHJhaW5pbmdCDwoNX2hlYWRxdWFydGVyc0IVChNfcHJpdmFjeV9wb2xpY3lfdXJsQhcKFV90ZXJtc19vZl9zZXJ2aWNlX3VybEISChBfc3RhdHVzX3BhZ2VfdXJsYgZwcm90bzM");
+  fileDesc("CiNzbHVpY2UvaW5mZXJlbmNlL3YxL2NhdGFsb2d1ZS5wcm90bxITc2x1aWNlLmluZmVyZW5jZS52MSLmAgoHUHJpY2luZxIOCgZwcm9tcHQYASABKAkSEgoKY29tcGxldGlvbhgCIAEoCRIXCgpjYWNoZV9yZWFkGAMgASgJSACIAQESGAoLY2FjaGVfd3JpdGUYBCABKAlIAYgBARIUCgdyZXF1ZXN0GAUgASgJSAKIAQESEgoFaW1hZ2UYBiABKAlIA4gBARISCgVhdWRpbxgHIAEoCUgEiAEBEhsKDmNhY2hlX3dyaXRlXzFoGAggASgJSAWIAQESFwoKd2ViX3NlYXJjaBgJIAEoCUgGiAEBEi8KBWFib3ZlGAogAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nU3RlcEINCgtfY2FjaGVfcmVhZEIOCgxfY2FjaGVfd3JpdGVCCgoIX3JlcXVlc3RCCAoGX2ltYWdlQggKBl9hdWRpb0IRCg9fY2FjaGVfd3JpdGVfMWhCDQoLX3dlYl9zZWFyY2giyQEKC1ByaWNpbmdTdGVwEhQKDGlucHV0X3Rva2VucxgBIAEoDRIOCgZwcm9tcHQYAiABKAkSEgoKY29tcGxldGlvbhgDIAEoCRIXCgpjYWNoZV9yZWFkGAQgASgJSACIAQESGAoLY2FjaGVfd3JpdGUYBSABKAlIAYgBARIbCg5jYWNoZV93cml0ZV8xaBgGIAEoCUgCiAEBQg0KC19jYWNoZV9yZWFkQg4KDF9jYWNoZV93cml0ZUIRCg9fY2FjaGVfd3JpdGVfMWgiPgoITWVhc3VyZWQSCwoDcDUwGAEgASgBEgsKA3A3NRgCIAEoARILCgNwOTAYAyABKAESCwoDcDk5GAQgASgBItUDCghFbmRwb2ludBIQCghwcm92aWRlchgBIAEoCRIVCg1wcm92aWRlcl9uYW1lGAIgASgJEgsKA3RhZxgDIAEoCRIMCgR0aWVyGAQgASgJEhQKDHF1YW50aXphdGlvbhgFIAEoCRIyCgdwcmljaW5nGAYgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSACIAQESHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSGgoScGFyYW1ldGVyc191bmtub3duGAggASgIEhMKC2Rpc3RpbGxhYmxlGAkgASgIEhUKDWtlZXBzX25vdGhpbmcYCiABKAgSDgoGcmVnaW9uGAsgASgJEhgKEGNhY2hlc19ieV9pdHNlbGYYDCABKAgSEQoJaW5fb3V0YWdlGA0gASgIEjYKCmxhdGVuY3lfbXMYDiABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1lYXN1cmVkSAGIAQESNgoKdGhyb3VnaHB1dBgPIAEoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuTWVhc3VyZWRIAogBAUIKCghfcHJpY2luZ0INCgtfbGF0ZW5jeV9tc0INCgtfdGhyb3VnaHB1dCLsAgoIUHJvdmlkZXISCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIOCgZyZWdpb24YAyABKAkSEQoJcmV0ZW50aW9uGAQgASgJEhUKCHRyYWluaW5nGAUgASgISACIAQESDQoFdGllcnMYBiADKAkSDgoGbW9kZWxzGAcgASgNEg4KBnN0YXR1cxgIIAEoCRIZCgxoZWFkcXVhcnRlcnMYCSABKAlIAYgBARIfChJwcml2YWN5X3BvbGljeV91cmwYCiABKAlIAogBARIhChR0ZXJtc19vZl9zZXJ2aWNlX3VybBgLIAEoCUgDiAEBEhwKD3N0YXR1c19wYWdlX3VybBgMIAEoCUgEiAEBQgsKCV90cmFpbmluZ0IPCg1faGVhZHF1YXJ0ZXJzQhUKE19wcml2YWN5X3BvbGljeV91cmxCFwoVX3Rlcm1zX29mX3NlcnZpY2VfdXJsQhIKEF9zdGF0dXNfcGFnZV91cmxiBnByb3RvMw");
 
 /**
  * Prices as decimal strings: USD per token, or per unit where it says so. Absent: nothing is charged, or nobody knows.
@@ -68,6 +68,27 @@ export type Pricing = Message<"sluice.inference.v1.Pricing"> & {
    * @generated from field: optional string audio = 7;
    */
   audio?: string | undefined;
+
+  /**
+   * Of an input token that was written to a cache for an hour.
+   *
+   * @generated from field: optional string cache_write_1h = 8;
+   */
+  cacheWrite1h?: string | undefined;
+
+  /**
+   * Of a search that the provider runs.
+   *
+   * @generated from field: optional string web_search = 9;
+   */
+  webSearch?: string | undefined;
+
+  /**
+   * Prices of requests with a long input; the lowest bound first.
+   *
+   * @generated from field: repeated sluice.inference.v1.PricingStep above = 10;
+   */
+  above: PricingStep[];
 };
 
 /**
@@ -76,6 +97,62 @@ export type Pricing = Message<"sluice.inference.v1.Pricing"> & {
  */
 export const PricingSchema: GenMessage<Pricing> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_catalogue, 0);
+
+/**
+ * Prices of the whole of a request whose input passes a bound.
+ *
+ * @generated from message sluice.inference.v1.PricingStep
+ */
+export type PricingStep = Message<"sluice.inference.v1.PricingStep"> & {
+  /**
+   * The input has more tokens than these.
+   *
+   * @generated from field: uint32 input_tokens = 1;
+   */
+  inputTokens: number;
+
+  /**
+   * As in Pricing.
+   *
+   * @generated from field: string prompt = 2;
+   */
+  prompt: string;
+
+  /**
+   * As in Pricing.
+   *
+   * @generated from field: string completion = 3;
+   */
+  completion: string;
+
+  /**
+   * As in Pricing.
+   *
+   * @generated from field: optional string cache_read = 4;
+   */
+  cacheRead?: string | undefined;
+
+  /**
+   * As in Pricing.
+   *
+   * @generated from field: optional string cache_write = 5;
+   */
+  cacheWrite?: string | undefined;
+
+  /**
+   * As in Pricing.
+   *
+   * @generated from field: optional string cache_write_1h = 6;
+   */
+  cacheWrite1h?: string | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.PricingStep.
+ * Use `create(PricingStepSchema)` to create a new message.
+ */
+export const PricingStepSchema: GenMessage<PricingStep> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_catalogue, 1);
 
 /**
  * Percentiles of what one process has measured in the last five minutes.
@@ -117,7 +194,7 @@ export type Measured = Message<"sluice.inference.v1.Measured"> & {
  * Use `create(MeasuredSchema)` to create a new message.
  */
 export const MeasuredSchema: GenMessage<Measured> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_catalogue, 1);
+  messageDesc(file_sluice_inference_v1_catalogue, 2);
 
 /**
  * A provider's offer of a model.
@@ -236,7 +313,7 @@ export type Endpoint = Message<"sluice.inference.v1.Endpoint"> & {
  * Use `create(EndpointSchema)` to create a new message.
  */
 export const EndpointSchema: GenMessage<Endpoint> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_catalogue, 2);
+  messageDesc(file_sluice_inference_v1_catalogue, 3);
 
 /**
  * Who serves models.
@@ -334,5 +411,5 @@ export type Provider = Message<"sluice.inference.v1.Provider"> & {
  * Use `create(ProviderSchema)` to create a new message.
  */
 export const ProviderSchema: GenMessage<Provider> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_catalogue, 3);
+  messageDesc(file_sluice_inference_v1_catalogue, 4);
 

@@ -1,4 +1,5 @@
 /** What is particular to a provider's wire format. Sockets, timers and queues are the exchange's. */
+import type { IncomingHttpHeaders } from "node:http";
 import type { TurnRequest } from "../turn/request.ts";
 import type { TurnEvent, Usage } from "../turn/turn.ts";
 import type { ProviderError } from "./failure.ts";
@@ -45,8 +46,8 @@ export interface Dialect {
   body(request: TurnRequest, target: Target, lose: Lose): string;
   /** Reads one answer. */
   open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
-  /** Out of the JSON body of an error answer; undefined when the body was not JSON. */
-  error(status: number, body: unknown): ProviderError;
+  /** @param body of an error answer, as JSON; undefined when it was not JSON */
+  error(status: number, body: unknown, headers: IncomingHttpHeaders): ProviderError;
 }
 
 /** How the bytes of a stream are cut into events. */

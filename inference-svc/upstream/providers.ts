@@ -8,6 +8,7 @@ import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { chat } from "./chat/dialect.ts";
 import { Connections } from "./connections.ts";
+import { converse } from "./converse/dialect.ts";
 import type { Dialect, Refusal, Target } from "./dialect.ts";
 import { echo, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
@@ -45,7 +46,7 @@ type Provider = Omit<Upstreams, "close">;
 
 const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request), losses: () => [] };
 
-const dialects: Readonly<Record<string, Dialect>> = { chat, messages, responses };
+const dialects: Readonly<Record<string, Dialect>> = { chat, converse, messages, responses };
 
 /** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
@@ -92,7 +93,10 @@ function httpProvider(
 
   function fault(head: AnswerHead, body: unknown): Fault {
     const hint = retryAfterMs(head.headers);
-    return providerFault({ ...dialect.error(head.status, body), ...(hint !== undefined && { retryAfterMs: hint }) });
+    return providerFault({
+      ...dialect.error(head.status, body, head.headers),
+      ...(hint !== undefined && { retryAfterMs: hint }),
+    });
   }
 
   function open(request: TurnRequest, scope: Scope, target: Target, body: string, key: string | undefined): Exchange {

@@ -2,7 +2,7 @@
 
 const dataUrls = /("data:[^";,]{0,100};base64,)[\w+/=-]+/g;
 /** A file, a recording, an image or something sealed, without a data URL around it. */
-const payloads = /("(?:file_data|data|result|encrypted_content)":")[\w+/=-]{256,}(?=")/g;
+const payloads = /("(?:file_data|data|bytes|result|encrypted_content|redactedContent)":")[\w+/=-]{256,}(?=")/g;
 
 /** Tools stand as the client wrote them, with its white space. */
 const toolServer = /"type"\s*:\s*"mcp"/;

@@ -30,14 +30,13 @@ export function toolRefusal(request: TurnRequest, runs: Runs): Refusal | undefin
   return callable.has(type) || runs.type(type) ? undefined : { path: "tool_choice", message: cannotRun(type) };
 }
 
-/** @param refuse says why a part cannot be said; undefined when it can */
-export function inputRefusal(
-  input: readonly InputItem[],
-  refuse: (part: JsonObject) => string | undefined,
-): Refusal | undefined {
+/** Says why a part cannot be said; undefined when it can. */
+type Refuse = (part: JsonObject) => string | undefined;
+
+export function inputRefusal(input: readonly InputItem[], refuse: Refuse): Refusal | undefined {
   for (const [index, item] of input.entries()) {
     const path = `input.${index}`;
-    const whole = itemRefusal(item, path);
+    const whole = itemRefusal(item, path, refuse);
     if (whole) return whole;
     for (const [at, part] of partsOf(item, path)) {
       const message = refuse(part);
@@ -47,15 +46,16 @@ export function inputRefusal(
   return undefined;
 }
 
-function itemRefusal(item: InputItem, path: string): Refusal | undefined {
+function itemRefusal(item: InputItem, path: string, refuse: Refuse): Refusal | undefined {
   if (item.type === "compaction" || item.type === "context_compaction") {
     // Who cannot open it would not know what was said so far.
     const sealed = text(item.encrypted_content) !== "";
     return sealed ? { path, message: cannot(`items of type ${item.type}`) } : undefined;
   }
   if (item.type !== "computer_call_output") return undefined;
-  const shown = isObject(item.output) && text(item.output.image_url) !== "";
-  return shown ? undefined : { path: `${path}.output`, message: cannot("images by file_id") };
+  const url = isObject(item.output) ? text(item.output.image_url) : "";
+  const message = url === "" ? cannot("images by file_id") : refuse({ type: "input_image", image_url: url });
+  return message === undefined ? undefined : { path: `${path}.output`, message };
 }
 
 /** The parts of a message or of what a tool gave, each with its path. */

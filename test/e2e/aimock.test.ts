@@ -10,10 +10,11 @@ const tool = {
   strict: false,
 };
 
-describe.each(["chat", "messages", "responses"])(
+describe.each(["chat", "converse", "messages", "responses"])(
   "a provider mock that nobody here wrote, spoken to in %s",
   (dialect) => {
     const provider = new LLMock({ port: 0 });
+    const path = dialect === "converse" ? "" : "/v1";
     let house: House;
     let client: OpenAI;
 
@@ -27,7 +28,7 @@ describe.each(["chat", "messages", "responses"])(
       house = await startHouse({
         config: `
 providers:
-  - {id: far, dialect: ${dialect}, base_url: "${provider.url}/v1", api_keys: [mock]}
+  - {id: far, dialect: ${dialect}, base_url: "${provider.url}${path}", api_keys: [mock]}
 models:
   - {id: far/model, endpoints: [{provider: far, upstream_model: gpt-4o}]}
 `,

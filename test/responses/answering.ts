@@ -35,8 +35,8 @@ function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], take
   take(() => answer.end());
 }
 
-function cut(text: string, cuts: readonly number[]): Uint8Array[] {
-  const bytes = Buffer.from(text);
+function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const bytes = Buffer.from(stream as string);
   const borders = [...new Set([0, ...cuts.map((at) => at % bytes.length), bytes.length])].sort((a, b) => a - b);
   return borders.slice(1).map((border, position) => bytes.subarray(borders[position], border));
 }
@@ -54,11 +54,15 @@ export interface Course {
  * The stream of an answer, held against the order rules.
  * @throws what is not the provider's doing; where the provider fails, so does the response
  */
-export function streamed(dialect: Dialect, text: string, { cuts, lostAfter, orderly = true }: Course): Answer {
+export function streamed(
+  dialect: Dialect,
+  stream: string | Uint8Array,
+  { cuts, lostAfter, orderly = true }: Course,
+): Answer {
   const batches: TurnEvent[][] = [];
   let fault: Fault | undefined;
   try {
-    read(dialect, "text/event-stream", cut(text, cuts), (batch) => batches.push(batch));
+    read(dialect, dialect.framing.type, cut(stream, cuts), (batch) => batches.push(batch));
   } catch (error) {
     if (!(error instanceof Fault) || error.reason === FaultReason.INTERNAL) throw error;
     fault = error;

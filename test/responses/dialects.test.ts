@@ -4,9 +4,11 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
+import * as told from "../inference-svc/converse-telling.ts";
 import { kinds, streamOf } from "../inference-svc/item-stories.ts";
 import { begun, block, message, stopped } from "../inference-svc/messages-telling.ts";
 import { masked } from "../support/contract.ts";
@@ -229,6 +231,71 @@ describe("messages", () => {
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const text = textOf(blocks, "end_turn");
         expect(streamed(messages, text, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+      }),
+      runs,
+    );
+  });
+});
+
+describe("converse", () => {
+  /** A block as frames, by its number, and what it is in a whole answer. */
+  interface ConverseBlock {
+    readonly frames: (index: number) => readonly Uint8Array[];
+    readonly whole: object;
+  }
+
+  const stories = fc.array(
+    fc.oneof(
+      words.map(
+        (texts): ConverseBlock => ({
+          frames: (index) => told.textBlock(index, ...texts),
+          whole: { text: texts.join("") },
+        }),
+      ),
+      fc.tuple(words, fc.constantFrom("s", "")).map(
+        ([thoughts, signature]): ConverseBlock => ({
+          frames: (index) => told.thoughtBlock(index, ...thoughts.map((text) => ({ text })), { signature }),
+          whole: { reasoningContent: { reasoningText: { text: thoughts.join(""), signature } } },
+        }),
+      ),
+      words.map((values): ConverseBlock => {
+        const pieces = ['{"a":[', ...values.map((value, at) => `${at === 0 ? "" : ","}${JSON.stringify(value)}`), "]}"];
+        return {
+          frames: (index) => told.callBlock(index, "f", ...pieces),
+          whole: { toolUse: { toolUseId: "tooluse_f", name: "f", input: { a: values } } },
+        };
+      }),
+      fc.constant<ConverseBlock>({
+        frames: (index) => told.thoughtBlock(index, { redactedContent: "c2VhbGVk" }),
+        whole: { reasoningContent: { redactedContent: "c2VhbGVk" } },
+      }),
+    ),
+    { maxLength: 6 },
+  );
+  const reasons = fc.constantFrom("end_turn", "tool_use", "max_tokens", "content_filtered");
+  const bytesOf = (blocks: readonly ConverseBlock[], reason: string) =>
+    Buffer.concat([told.begun(), ...blocks.flatMap(({ frames }, index) => frames(index)), ...told.ended(reason)]);
+
+  test("any answer folds into the same object that it is whole", () => {
+    fc.assert(
+      fc.property(stories, reasons, cuts, (blocks, reason, borders) => {
+        const body = told.answer(
+          blocks.map((block) => block.whole),
+          { stopReason: reason },
+        );
+        expect(masked(streamed(converse, bytesOf(blocks, reason), { cuts: borders }))).toEqual(
+          masked(whole(converse, body)),
+        );
+      }),
+      runs,
+    );
+  });
+
+  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+    fc.assert(
+      fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
+        const bytes = bytesOf(blocks, "end_turn");
+        expect(streamed(converse, bytes, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );

@@ -4,9 +4,11 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
+import * as told from "../inference-svc/converse-telling.ts";
 import { type Json, kinds, streamOf } from "../inference-svc/item-stories.ts";
 import { blockStart, blockStop, delta as deltaOf, stopped } from "../inference-svc/messages-telling.ts";
 import { chatChunk, sse } from "../support/upstream.ts";
@@ -52,6 +54,44 @@ describe("chat", () => {
       fc.property(fc.array(delta, { maxLength: 10 }), finish, cuts, (deltas, reason, borders) => {
         const text = sse(...deltas.map((each) => chatChunk(each)), chatChunk({}, reason), "[DONE]");
         expect(streamed(chat, text, { cuts: borders }).status).toMatch(settled);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("converse", () => {
+  const index = fc.nat({ max: 3 });
+  const start = fc.constantFrom<object>(
+    {},
+    { toolUse: { toolUseId: "a", name: "f" } },
+    { toolUse: { name: "" } },
+    { toolResult: { toolUseId: "a" } },
+    { later: {} },
+  );
+  const said = fc.constantFrom<object>(
+    { text: "t" },
+    { text: "" },
+    { toolUse: { input: '{"x":' } },
+    { toolUse: { input: "1}" } },
+    { reasoningContent: { text: "t" } },
+    { reasoningContent: { signature: "s" } },
+    { reasoningContent: { redactedContent: "c2VhbGVk" } },
+    { citation: { title: "d" } },
+    { later: {} },
+  );
+  const frame = fc.oneof(
+    fc.tuple(index, start).map(([at, block]) => told.blockStart(at, block)),
+    fc.tuple(index, said).map(([at, words]) => told.delta(at, words)),
+    index.map(told.blockStop),
+  );
+  const ends = fc.constantFrom("end_turn", "max_tokens", "malformed_tool_use").map((reason) => told.ended(reason));
+
+  test("any events, in any order", () => {
+    fc.assert(
+      fc.property(fc.array(frame, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (frames, end, borders) => {
+        const bytes = Buffer.concat([told.begun(), ...frames, ...end]);
+        expect(streamed(converse, bytes, { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );

@@ -2,18 +2,37 @@
  * Marks up to which the provider caches: those of the request as they stand, and for `cache_control` of the whole request those that pay
  * most (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
-import type { TurnRequest } from "../../turn/request.ts";
-import type { Lose } from "../dialect.ts";
+import type { InputItem, TurnRequest } from "../../turn/request.ts";
+import type { Lose, Refusal } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
+import { partsOf } from "../refused.ts";
 import type { Block, Message } from "./thread.ts";
 
 /** A fifth is a 400. */
-export const maxMarks = 4;
+const maxMarks = 4;
+
+/** The type of a file that its provider turns into text before the model sees it. */
+export const extracted = "extracted_document";
 
 /** A prefix is looked for so many blocks before a mark. */
 const lookback = 20;
 /** About the thousand tokens that are worth caching: what comes before a first question. */
 const stableCharacters = 4_096;
+
+/** Marks of the caller's own are not sent for some of them only. */
+export function markRefusal(input: readonly InputItem[]): Refusal | undefined {
+  let marks = 0;
+  for (const [path, part] of input.flatMap((item, index) => partsOf(item, `input.${index}`))) {
+    const mark = markOf(part);
+    if (mark !== undefined && ++marks > maxMarks) {
+      return { path: `${path}.${mark}`, message: `no provider of this model takes more than ${maxMarks} marks` };
+    }
+  }
+  return undefined;
+}
+
+const markOf = (part: JsonObject): string | undefined =>
+  ["cache_control", "prompt_cache_breakpoint"].find((field) => isObject(part[field]));
 
 export class CacheMarks {
   readonly #lose: Lose;
@@ -26,8 +45,10 @@ export class CacheMarks {
   /** Puts the mark of a part on what is sent for it. */
   copy(from: JsonObject, to: Block, path: string): void {
     const control = isObject(from.cache_control) ? from.cache_control : undefined;
+    const at = `${path}.${control ? "cache_control" : "prompt_cache_breakpoint"}`;
+    if (!cacheable(to)) return this.#lose(at, "a mark cannot follow such a file");
     to.cache_control = marked(control?.ttl);
-    this.#paths.set(to, `${path}.${control ? "cache_control" : "prompt_cache_breakpoint"}`);
+    this.#paths.set(to, at);
   }
 
   /** Adds the marks of the request, where there is room. */
@@ -91,7 +112,8 @@ function endOf(messages: readonly Message[]): Block | undefined {
 
 const lastOf = (message: Message | undefined): Block | undefined => message?.content.findLast(cacheable);
 
-const cacheable = ({ type }: Block): boolean => !type.endsWith("thinking");
+/** No mark may follow a thought, or a file that the provider turns into text (as Amazon Bedrock does). */
+const cacheable = ({ type }: Block): boolean => !type.endsWith("thinking") && type !== extracted;
 
 /** What is only referred to is large. */
 function sizeOf(block: Block): number {

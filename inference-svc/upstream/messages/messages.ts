@@ -1,6 +1,6 @@
 /** Responses input as a system prompt and messages. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import { isObject, objects, text } from "../json.ts";
+import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { type Speech, type ToldCall, argumentsOf, tellInput } from "../teller.ts";
 import type { Words } from "../words.ts";
 import { callIdOf } from "./call-id.ts";
@@ -14,8 +14,24 @@ export interface Conversation {
   readonly messages: readonly Message[];
 }
 
-export function conversation(request: TurnRequest, words: Words, marks: CacheMarks): Conversation {
-  const speech = new MessagesSpeech(words, marks);
+/** In what formats differ that tell a conversation in such blocks. */
+export interface Manner {
+  /** @param part one that is not refused */
+  part(part: JsonObject, path: string, words: Words): Block;
+  callId(callId: unknown): string;
+  /** @returns undefined for what the provider would answer 400 to */
+  thought(item: InputItem): Block | undefined;
+}
+
+const vendors: Manner = { part: messagesPart, callId: callIdOf, thought: thoughtBlock };
+
+export function conversation(
+  request: TurnRequest,
+  words: Words,
+  marks: Pick<CacheMarks, "copy">,
+  manner = vendors,
+): Conversation {
+  const speech = new MessagesSpeech(words, marks, manner);
   const { instructions = "" } = request;
   if (instructions.trim() !== "") speech.system.push(textBlock(instructions));
   tellInput(request.input, words, speech);
@@ -27,13 +43,15 @@ export function conversation(request: TurnRequest, words: Words, marks: CacheMar
 
 class MessagesSpeech implements Speech {
   readonly #words: Words;
-  readonly #marks: CacheMarks;
+  readonly #marks: Pick<CacheMarks, "copy">;
+  readonly #manner: Manner;
   readonly system: Block[] = [];
   readonly thread: Thread;
 
-  constructor(words: Words, marks: CacheMarks) {
+  constructor(words: Words, marks: Pick<CacheMarks, "copy">, manner: Manner) {
     this.#words = words;
     this.#marks = marks;
+    this.#manner = manner;
     this.thread = new Thread(words.lose);
   }
 
@@ -53,16 +71,16 @@ class MessagesSpeech implements Speech {
   }
 
   call({ callId, name, argumentsJson }: ToldCall): void {
-    this.thread.say([{ type: "tool_use", id: callIdOf(callId), name, input: argumentsOf(argumentsJson) }]);
+    this.thread.say([{ type: "tool_use", id: this.#manner.callId(callId), name, input: argumentsOf(argumentsJson) }]);
   }
 
   answer(callId: unknown, output: unknown, path: string): void {
     const content = this.#content(output, path);
-    this.thread.answer({ tool_use_id: callIdOf(callId), ...(content.length > 0 && { content }) });
+    this.thread.answer({ tool_use_id: this.#manner.callId(callId), ...(content.length > 0 && { content }) });
   }
 
   think(item: InputItem, path: string): void {
-    const block = thoughtBlock(item);
+    const block = this.#manner.thought(item);
     if (block) this.thread.think({ path, block });
     else this.#words.lose(path, "the provider reads only reasoning that its own family has signed");
   }
@@ -76,7 +94,7 @@ class MessagesSpeech implements Speech {
     if (typeof content === "string") return content.trim() === "" ? [] : [textBlock(content)];
     const blocks: Block[] = [];
     for (const [index, part] of objects(content).entries()) {
-      const block = messagesPart(part, `${path}.${index}`, this.#words);
+      const block = this.#manner.part(part, `${path}.${index}`, this.#words);
       if (block.type === "text" && text(block.text).trim() === "") continue;
       blocks.push(block);
       if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) {

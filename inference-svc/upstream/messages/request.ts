@@ -53,7 +53,8 @@ function serviceTier({ tier }: Target, lose: Lose): string | undefined {
   return tier === "priority" ? "auto" : undefined;
 }
 
-function declareUnsaid(request: TurnRequest, lose: Lose): void {
+/** What no format of these has words for. */
+export function declareUnsaid(request: TurnRequest, lose: Lose): void {
   const unsaid: Readonly<Record<string, unknown>> = {
     verbosity: request.verbosity,
     image_config: request.imageConfigJson,

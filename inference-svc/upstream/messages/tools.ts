@@ -29,7 +29,7 @@ function functionTool(offered: SentTool, { lose }: Words): Block {
 }
 
 /** The type is required there, and nearly always written. */
-function schemaOf(json: string): unknown {
+export function schemaOf(json: string): unknown {
   if (json === "null") return { type: "object" };
   const written = JSON.parse(json) as JsonObject;
   if (written.type !== undefined) return new Verbatim(json);

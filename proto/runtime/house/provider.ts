@@ -5,11 +5,15 @@ import { slug } from "./scalars.ts";
 export const provider = z.strictObject({
   id: slug.describe("Name by which endpoints refer to the provider."),
   name: z.string().min(1).optional().describe("Shown in service_metadata; the vendor's, else the id, when absent."),
-  dialect: z.enum(["echo", "chat", "messages", "responses"]).describe("Wire format that the provider speaks."),
+  dialect: z
+    .enum(["echo", "chat", "messages", "converse", "responses"])
+    .describe("Wire format that the provider speaks."),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()
-    .describe("Up to and including the version segment, e.g. https://api.openai.com/v1."),
+    .describe(
+      "Up to and including the version segment, e.g. https://api.openai.com/v1, or https://bedrock-runtime.us-east-1.amazonaws.com, which has none.",
+    ),
   api_keys: z
     .array(z.string().min(1))
     .optional()

@@ -1,0 +1,48 @@
+/** The streams of Amazon Bedrock: frames that are events, or the exception that ended the stream. */
+import { isUtf8 } from "node:buffer";
+import type { Framing, Translator } from "../dialect.ts";
+import { providerFailed, providerFault } from "../failure.ts";
+import { converseError } from "./error.ts";
+import { type Frame, FrameScanner } from "./frames.ts";
+
+export const eventStream: Framing = {
+  type: "application/vnd.amazon.eventstream",
+  open(translator) {
+    const scanner = new FrameScanner((frame) => {
+      // The first end wins.
+      if (!translator.done) read(frame, translator);
+    });
+    return {
+      feed: (chunk) => scanner.feed(chunk),
+      end() {
+        if (!translator.done) translator.close();
+      },
+    };
+  },
+};
+
+function read({ headers, payload }: Frame, translator: Translator): void {
+  if (!isUtf8(payload)) throw providerFailed("invalid UTF-8");
+  const kind = headers.get(":message-type");
+  switch (kind) {
+    case "event":
+      return translator.event(headers.get(":event-type"), payload.toString("utf8"));
+    case "exception":
+      throw providerFault(converseError(undefined, parsed(payload), headers.get(":exception-type")));
+    case "error":
+      // Not of the model but of the service in front of it.
+      throw providerFault(
+        converseError(undefined, { message: headers.get(":error-message") }, headers.get(":error-code")),
+      );
+    default:
+      throw providerFailed(`frame of type ${String(kind)}`);
+  }
+}
+
+function parsed(payload: Buffer): unknown {
+  try {
+    return JSON.parse(payload.toString("utf8"));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Frames of application/vnd.amazon.eventstream out of bytes
+ * (https://smithy.io/2.0/aws/amazon-eventstream.html):
+ *
+ *   total length u32 · length of the headers u32 · CRC-32 of these eight bytes · headers · payload · CRC-32 of all that precedes
+ */
+import { crc32 } from "node:zlib";
+import { providerFailed } from "../failure.ts";
+import { maxEventBytes } from "../sse.ts";
+
+export interface Frame {
+  /** Those that are strings; nobody sends others here. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly payload: Buffer;
+}
+
+const preludeBytes = 12;
+const checksumBytes = 4;
+
+/** Feed it bytes as they come, cut anywhere. A frame whose end never comes is never given out. */
+export class FrameScanner {
+  readonly #onFrame: (frame: Frame) => void;
+  /** What belongs to the next frame: joined once, so that many small reads stay linear. */
+  #carry: Buffer[] = [];
+  #carryBytes = 0;
+  /** So many bytes are needed before there is anything to do. */
+  #wanted = preludeBytes;
+
+  constructor(onFrame: (frame: Frame) => void) {
+    this.#onFrame = onFrame;
+  }
+
+  /** @throws Fault on a wrong checksum or length, and above the limit of an event */
+  feed(chunk: Uint8Array): void {
+    this.#carry.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    this.#carryBytes += chunk.length;
+    if (this.#carryBytes < this.#wanted) return;
+    const [only] = this.#carry;
+    let rest = only?.length === this.#carryBytes ? only : Buffer.concat(this.#carry, this.#carryBytes);
+    for (this.#wanted = wantedOf(rest); rest.length >= this.#wanted; this.#wanted = wantedOf(rest)) {
+      this.#onFrame(frameOf(rest.subarray(0, this.#wanted)));
+      rest = rest.subarray(this.#wanted);
+    }
+    this.#carry = [rest];
+    this.#carryBytes = rest.length;
+  }
+}
+
+/** The length of the frame that begins here, as soon as it is known: a length that is damaged must not be waited for. */
+function wantedOf(bytes: Buffer): number {
+  if (bytes.length < preludeBytes) return preludeBytes;
+  if (crc32(bytes.subarray(0, 8)) !== bytes.readUInt32BE(8)) throw providerFailed("frame with a damaged length");
+  const total = bytes.readUInt32BE(0);
+  if (total > maxEventBytes) throw providerFailed(`frame of more than ${maxEventBytes} bytes`);
+  if (total < preludeBytes + bytes.readUInt32BE(4) + checksumBytes)
+    throw providerFailed("frame shorter than its parts");
+  return total;
+}
+
+function frameOf(bytes: Buffer): Frame {
+  const end = bytes.length - checksumBytes;
+  if (crc32(bytes.subarray(0, end)) !== bytes.readUInt32BE(end)) throw providerFailed("damaged frame");
+  const headersEnd = preludeBytes + bytes.readUInt32BE(4);
+  return { headers: headersOf(bytes.subarray(preludeBytes, headersEnd)), payload: bytes.subarray(headersEnd, end) };
+}
+
+const stringType = 7;
+const binaryType = 6;
+/** Bytes of a value, by its type: true, false, byte, short, int, long, then what says its own length, timestamp, uuid. */
+const sizes: readonly (number | undefined)[] = [0, 0, 1, 2, 4, 8, undefined, undefined, 8, 16];
+
+function headersOf(bytes: Buffer): Map<string, string> {
+  const headers = new Map<string, string>();
+  let at = 0;
+  try {
+    while (at < bytes.length) {
+      const nameEnd = at + 1 + bytes.readUInt8(at);
+      const name = bytes.toString("utf8", at + 1, nameEnd);
+      const type = bytes.readUInt8(nameEnd);
+      const counted = type === stringType || type === binaryType;
+      const start = nameEnd + 1 + (counted ? 2 : 0);
+      const end = start + (counted ? bytes.readUInt16BE(nameEnd + 1) : (sizes[type] ?? Number.POSITIVE_INFINITY));
+      if (end > bytes.length) throw new RangeError(`header of type ${type}`);
+      if (type === stringType) headers.set(name, bytes.toString("utf8", start, end));
+      at = end;
+    }
+  } catch (cause) {
+    throw providerFailed("frame with unreadable headers", cause);
+  }
+  return headers;
+}

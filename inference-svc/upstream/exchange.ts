@@ -51,8 +51,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #paused = false;
   /** The answer was read, or failed: what still comes is ignored. */
   #closed = false;
-  /** Status of the provider's answer; 0 before it came. */
-  status = 0;
 
   constructor(call: Call) {
     this.#call = call;
@@ -82,7 +80,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
-    this.status = status;
     this.#step(() => {
       this.#answer = openAnswer({ status, headers }, this.#call, this.#translator);
       this.#enter(this.#call.stream ? "first event" : "event");

@@ -53,7 +53,7 @@ const byCode: Readonly<Record<string, FaultReason>> = {
 };
 
 const contextOverflow =
-  /context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens/i;
+  /context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|input token count/i;
 const contentPolicy =
   /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
 const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;

@@ -25,7 +25,7 @@ export class KeyRing {
     return this.#keys[index];
   }
 
-  /** What an answer means for the key that it was asked with. */
+  /** What an answer means for the key that it was asked with. @param status what the answer stands for: some refuse a key with 400 */
   note(key: string | undefined, status: number, retryAfterMs: number): void {
     const index = key === undefined ? -1 : this.#keys.indexOf(key);
     if (index === -1) return;

@@ -13,6 +13,7 @@ import type { Dialect, Refusal, Target } from "./dialect.ts";
 import { echo, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
+import { gemini } from "./gemini/dialect.ts";
 import { KeyRing } from "./keys.ts";
 import { messages } from "./messages/dialect.ts";
 import { reasoningFormatOf } from "./reasoning-format.ts";
@@ -46,7 +47,7 @@ type Provider = Omit<Upstreams, "close">;
 
 const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request), losses: () => [] };
 
-const dialects: Readonly<Record<string, Dialect>> = { chat, converse, messages, responses };
+const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, messages, responses };
 
 /** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
@@ -102,7 +103,7 @@ function httpProvider(
   function open(request: TurnRequest, scope: Scope, target: Target, body: string, key: string | undefined): Exchange {
     return new Exchange({
       options: {
-        path: `${base}${dialect.path(request, target)}${url.search}`,
+        path: withQuery(`${base}${dialect.path(request, target)}`, url.search),
         method: "POST",
         body,
         headers: {
@@ -157,7 +158,7 @@ function httpProvider(
           );
         } catch (error) {
           const failure = Fault.from(error);
-          keys.note(key, exchange.status, failure.retryAfterMs);
+          keys.note(key, failure.attemptStatus, failure.retryAfterMs);
           // A connection that broke before it carried a byte cannot have been billed.
           if (!again || exchange.sent || !wasReset(failure)) throw failure;
         }
@@ -173,6 +174,10 @@ function httpProvider(
 
   return { turn, losses, refusal: (destination, request) => dialect.refusal(request, targetOf(destination)) };
 }
+
+/** @param search of the base URL; the path may bring a query of its own */
+const withQuery = (path: string, search: string): string =>
+  path + (path.includes("?") ? search.replace("?", "&") : search);
 
 const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 

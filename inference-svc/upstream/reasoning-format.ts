@@ -13,6 +13,7 @@ const hosts: readonly (readonly [RegExp, Format])[] = [
   [/\.(openai|cognitiveservices|services\.ai)\.azure\.com$/, always("azure-openai-responses-v1")],
   [/(^|\.)api\.x\.ai$/, always("xai-responses-v1")],
   [/(^|\.)api\.anthropic\.com$/, always("anthropic-claude-v1")],
+  [/(^|\.)generativelanguage\.googleapis\.com$/, always("google-gemini-v1")],
   // One host, several vendors: ids of models begin with the vendor, after an optional region.
   [
     /^bedrock[\w-]*\.[\w-]+\.(amazonaws\.com|api\.aws)$/,

@@ -5,10 +5,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
+import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
 import * as told from "../inference-svc/converse-telling.ts";
+import { call, chunk, last, text, thought } from "../inference-svc/gemini-telling.ts";
 import { kinds, streamOf } from "../inference-svc/item-stories.ts";
 import { begun, block, message, stopped } from "../inference-svc/messages-telling.ts";
 import { masked } from "../support/contract.ts";
@@ -296,6 +298,71 @@ describe("converse", () => {
       fc.property(stories, cuts, fc.nat(), (blocks, borders, lostAfter) => {
         const bytes = bytesOf(blocks, "end_turn");
         expect(streamed(converse, bytes, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
+      }),
+      runs,
+    );
+  });
+});
+
+/** A part as a stream says it, in pieces of its own, and what it is in a whole answer. */
+interface Part {
+  readonly pieces: readonly object[];
+  readonly whole: readonly object[];
+}
+
+const partStories = fc.oneof(
+  words.map((texts): Part => ({ pieces: texts.map((said) => text(said)), whole: [text(texts.join(""))] })),
+  words.map((texts): Part => ({ pieces: texts.map((said) => thought(said)), whole: [thought(texts.join(""))] })),
+  words.map((values): Part => {
+    const whole = [call("f", { a: values }, { thoughtSignature: "s" }), call("g")];
+    return { pieces: whole, whole };
+  }),
+  fc
+    .constantFrom<object>(
+      { inlineData: { mimeType: "image/png", data: "QUJD" } },
+      text("", { thoughtSignature: "s" }),
+      { later: 1 },
+    )
+    .map((part): Part => ({ pieces: [part], whole: [part] })),
+);
+
+describe("gemini", () => {
+  const stories = fc.array(partStories, { maxLength: 6 });
+  const reasons = fc.constantFrom("STOP", "MAX_TOKENS", "SAFETY");
+  const grounding = fc.constantFrom(
+    {},
+    {
+      groundingMetadata: {
+        webSearchQueries: ["q"],
+        groundingChunks: [{ web: { uri: "https://a.example/", title: "A" } }],
+        groundingSupports: [{ segment: {}, groundingChunkIndices: [0] }],
+      },
+    },
+  );
+  const textOf = (parts: readonly Part[], reason: string, more: object) =>
+    sse(...parts.flatMap(({ pieces }) => pieces.map((piece) => chunk([piece]))), last([], reason, more));
+
+  test("any answer folds into the same object that it is whole", () => {
+    fc.assert(
+      fc.property(stories, reasons, grounding, cuts, (parts, reason, more, borders) => {
+        const body = last(
+          parts.flatMap((part) => part.whole),
+          reason,
+          more,
+        );
+        expect(masked(streamed(gemini, textOf(parts, reason, more), { cuts: borders }))).toEqual(
+          masked(whole(gemini, body)),
+        );
+      }),
+      runs,
+    );
+  });
+
+  test("any answer that stops anywhere ends in response.failed with what there was", () => {
+    fc.assert(
+      fc.property(stories, cuts, fc.nat(), (parts, borders, lostAfter) => {
+        const written = textOf(parts, "STOP", {});
+        expect(streamed(gemini, written, { cuts: borders, lostAfter })).toMatchObject({ status: "failed" });
       }),
       runs,
     );

@@ -5,10 +5,12 @@
 import { describe, expect, test } from "@jest/globals";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
+import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import fc from "fast-check";
 import * as told from "../inference-svc/converse-telling.ts";
+import { call as callOf, chunk, last, text as textOf, thought } from "../inference-svc/gemini-telling.ts";
 import { type Json, kinds, streamOf } from "../inference-svc/item-stories.ts";
 import { blockStart, blockStop, delta as deltaOf, stopped } from "../inference-svc/messages-telling.ts";
 import { chatChunk, sse } from "../support/upstream.ts";
@@ -132,6 +134,54 @@ describe("messages", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 15 }), fc.oneof(ends, fc.constant([])), cuts, (events, end, borders) => {
         expect(streamed(messages, sse(...events, ...end), { cuts: borders }).status).toMatch(settled);
+      }),
+      runs,
+    );
+  });
+});
+
+describe("gemini", () => {
+  const signed = fc.constantFrom({}, { thoughtSignature: "s" });
+  const part = fc.oneof(
+    fc.tuple(fc.constantFrom("t", "", "☕"), signed).map(([words, more]) => textOf(words, more)),
+    fc.tuple(fc.constantFrom("t", ""), signed).map(([words, more]) => thought(words, more)),
+    signed.map((more) => callOf("f", { x: 1 }, more)),
+    fc.constantFrom<object>(
+      { functionCall: {} },
+      { functionCall: { name: "f", args: null, id: 7 } },
+      { inlineData: { mimeType: "image/png", data: "QUJD" } },
+      { inlineData: {} },
+      { text: 7 },
+      {},
+    ),
+  );
+  const candidate = fc.record(
+    {
+      index: fc.constantFrom(0, 1),
+      finishReason: fc.constantFrom("STOP", "MAX_TOKENS", "OTHER", ""),
+      groundingMetadata: fc.constantFrom<unknown>(
+        { webSearchQueries: ["q", 7] },
+        { groundingChunks: [{ web: { uri: "https://a.example/" } }, null], groundingSupports: [{}, null] },
+        {
+          groundingChunks: [null, { web: { uri: "https://a.example/" } }],
+          groundingSupports: [{ segment: { startIndex: 9, endIndex: 3 }, groundingChunkIndices: [0, 1, "x"] }],
+        },
+        [],
+      ),
+      logprobsResult: fc.constantFrom<unknown>({ chosenCandidates: [{ token: "t" }] }, 7),
+    },
+    { requiredKeys: [] },
+  );
+  const said = fc.oneof(
+    fc.tuple(fc.array(part, { maxLength: 3 }), candidate).map(([parts, more]) => chunk(parts, more)),
+    fc.constantFrom<object>({}, { candidates: [null] }, { candidates: [{ content: 7 }] }, { promptFeedback: {} }),
+  );
+
+  test("any chunks", () => {
+    fc.assert(
+      fc.property(fc.array(said, { maxLength: 10 }), fc.boolean(), cuts, (chunks, ends, borders) => {
+        const written = sse(...chunks, ...(ends ? [last()] : []));
+        expect(streamed(gemini, written, { cuts: borders }).status).toMatch(settled);
       }),
       runs,
     );

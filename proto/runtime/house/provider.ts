@@ -6,7 +6,7 @@ export const provider = z.strictObject({
   id: slug.describe("Name by which endpoints refer to the provider."),
   name: z.string().min(1).optional().describe("Shown in service_metadata; the vendor's, else the id, when absent."),
   dialect: z
-    .enum(["echo", "chat", "messages", "converse", "responses"])
+    .enum(["echo", "chat", "gemini", "messages", "converse", "responses"])
     .describe("Wire format that the provider speaks."),
   base_url: z
     .url({ protocol: /^https?$/ })

@@ -15,7 +15,7 @@ import { updateEndUser } from "./end-users/route.ts";
 import { assignKeys, unassignKeys } from "./guardrails/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
-import { writeFault, writeJson } from "./http/errors.ts";
+import { writeFault, writeJson, writeJsonText } from "./http/errors.ts";
 import type { RequestObserver } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
@@ -23,6 +23,7 @@ import type { LanePool } from "./lane/pool.ts";
 import { listEndpoints } from "./models/endpoints.ts";
 import { listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
+import { dryRun } from "./responses/dry-run.ts";
 import { type OpenTurns, createResponse } from "./responses/route.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
 
@@ -140,14 +141,29 @@ async function authenticate({ access }: AppParts, context: EdgeContext): Promise
   context.path = rawPath(context.req);
 }
 
-async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
-  context.route = responsesPath;
-  if (context.kind === KeyKind.MANAGEMENT) {
+/** @throws Fault PERMISSION_DENIED; RATE_LIMITED when the key has its limit of turns open */
+function enter({ openTurns }: AppParts, { kind, keyHash }: EdgeContext): () => void {
+  if (kind === KeyKind.MANAGEMENT) {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
       origin: FaultOrigin.CLIENT,
     });
   }
-  const leave = parts.openTurns.enter(context.keyHash);
+  return openTurns.enter(keyHash);
+}
+
+async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {
+  context.route = `${responsesPath}/dry-run`;
+  const leave = enter(parts, context);
+  try {
+    writeJsonText(context.res, await dryRun(parts, context, context.req), context);
+  } finally {
+    leave();
+  }
+}
+
+async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
+  context.route = responsesPath;
+  const leave = enter(parts, context);
   try {
     await createResponse(parts, context, context.req, context.res, (fault) => {
       context.fault = fault;
@@ -176,6 +192,7 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   router.post(assignments, administration(assignments, assignKeys));
   router.post(`${assignments}/remove`, administration(`${assignments}/remove`, unassignKeys));
   router.patch("/end-users/:user", administration("/end-users/:user", updateEndUser));
+  router.post("/responses/dry-run", (context) => rehearse(parts, context));
   const catalogue = (route: string, list: (context: EdgeContext) => Promise<unknown>): void => {
     router.get(route, async (context) => {
       context.route = `/api/v1${route}`;

@@ -1,28 +1,17 @@
 /** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Access, Resolved } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
-import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
-import { serviceMetadata } from "./routing/service-metadata.ts";
+import { type Requester, admit } from "./admission.ts";
+import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { TurnRequest } from "./turn/request.ts";
-import { type Scope, Trace } from "./turn/scope.ts";
+import type { Trace } from "./turn/scope.ts";
 import type { TurnSignal } from "./turn/signal.ts";
 import type { Batch, Cost, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
 import { type TurnSink, toWire, usageBatch } from "./wire.ts";
-
-/** For whom a turn is run. */
-export interface Requester {
-  readonly keyHash: string;
-  readonly requestId: string;
-  /** The highest policy generation that the requester has seen. */
-  readonly policyGeneration: bigint;
-  /** Whether the JSON texts of its requests were scanned before they came here. */
-  readonly scanned: boolean;
-}
 
 export interface EngineParts {
   readonly access: Access;
@@ -108,8 +97,8 @@ export class Engine {
 
   #metadata(request: RunTurnRequest, trace: Trace): Uint8Array {
     if (!request.serviceMetadata) return new Uint8Array();
-    const requested = request.model === "" ? (request.models[0] ?? "") : request.model;
-    return Buffer.from(JSON.stringify(serviceMetadata(trace, { requested, region: this.#parts.region })));
+    const parts = { requested: requestedSlug(request), region: this.#parts.region };
+    return Buffer.from(JSON.stringify(serviceMetadata(trace, parts)));
   }
 
   /** The one line that says what a turn did and cost. */
@@ -151,13 +140,3 @@ function usageMembers(usage: Usage | undefined): string {
 }
 
 const totalOf = ({ input, output, serverTools }: Cost): bigint => input + output + serverTools;
-
-function admit({ caller, generation }: Resolved, { requestId }: Requester, signal: TurnSignal): Scope {
-  if (!caller) throw invalidKey();
-  if (caller.kind !== KeyKind.INFERENCE) {
-    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
-      origin: FaultOrigin.CLIENT,
-    });
-  }
-  return { signal, caller, requestId, trace: new Trace(generation) };
-}

@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import { hostname } from "node:os";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
@@ -12,12 +13,14 @@ import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import type { Requester } from "./admission.ts";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
 import { Catalog } from "./routing/catalog.ts";
+import { Rehearsals } from "./rehearsal.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
 import { InferenceDoors } from "./service.ts";
-import { buildTurn } from "./stack.ts";
+import { buildStack } from "./stack.ts";
 import { Identities } from "./turn/identity.ts";
 import { parseTurn } from "./turn/parse.ts";
 import { openUpstreams } from "./upstream/providers.ts";
@@ -45,17 +48,17 @@ const upstreams = openUpstreams(file.providers, version);
 const records = new EndpointRecords();
 const identities = new Identities(settings.SLUICE_SECRET);
 const aliases = file.compat.tool_type_aliases;
-const engine = new Engine({
+const stack = buildStack({ catalog, upstreams, records, secret: settings.SLUICE_SECRET, log });
+const shared = {
   access,
-  parse: (request, { keyHash, scanned }) =>
+  parse: (request: RunTurnRequest, { keyHash, scanned }: Requester) =>
     parseTurn(request, { scanned, aliases, identityHash: identities.of(keyHash, request) }),
-  turn: buildTurn({ catalog, upstreams, records, secret: settings.SLUICE_SECRET, log }),
   log,
-  registry,
   region: settings.SLUICE_REGION,
-});
+};
 const doors = new InferenceDoors({
-  engine,
+  engine: new Engine({ ...shared, turn: stack.turn, registry }),
+  rehearsals: new Rehearsals({ ...shared, rehearse: stack.rehearse }),
   access,
   catalog,
   records,

@@ -1,12 +1,24 @@
-/** The doors: RunTurn for anybody with a key, Session for our own gateways, lists for both. One engine behind them. */
+/** The doors: RunTurn for anybody with a key, Session for our own gateways, DryRun and lists for both. One engine behind them. */
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
-import { InferenceService, RunTurnResponseSchema } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import {
+  type DryRunRequest,
+  DryRunResponseSchema,
+  InferenceService,
+  RunTurnResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { parseBearer, requireServiceToken, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import {
+  callerKeyHash,
+  isServiceToken,
+  parseBearer,
+  requireServiceToken,
+  requestIdHeader,
+  serviceTokenHeader,
+} from "@sluice/proto/runtime/rpc/caller.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
@@ -14,11 +26,13 @@ import type { Engine } from "./engine.ts";
 import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
 import { lists } from "./lists.ts";
+import type { Rehearsals } from "./rehearsal.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 
 export interface ServiceParts {
   readonly engine: Engine;
+  readonly rehearsals: Rehearsals;
   readonly access: Access;
   readonly catalog: Catalog;
   readonly records: EndpointRecords;
@@ -46,6 +60,7 @@ export class InferenceDoors {
   readonly routes = (router: ConnectRouter): void => {
     router.service(InferenceService, {
       runTurn: (request, context) => this.#runTurn(request, context),
+      dryRun: (request, context) => this.#dryRun(request, context),
       session: (requests, context) => this.#session(requests, context),
       ...lists(this.#parts),
     });
@@ -154,6 +169,25 @@ export class InferenceDoors {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The gateway has checked the scalars and scanned the texts; nobody else is trusted to have. */
+  async #dryRun({ request, policyGeneration }: DryRunRequest, context: HandlerContext) {
+    const { access, rehearsals, token } = this.#parts;
+    const { requestHeader } = context;
+    const keyHash = callerKeyHash(requestHeader, token);
+    const scanned = isServiceToken(requestHeader.get(serviceTokenHeader), token);
+    const turn = request ?? create(RunTurnRequestSchema);
+    const problems = new Problems();
+    if (!scanned) checkScalars(turn, problems);
+    problems.throwIfAny();
+    const receiptJson = await rehearsals.run(turn, {
+      keyHash,
+      requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
+      policyGeneration: scanned ? policyGeneration : access.generation,
+      scanned,
+    });
+    return create(DryRunResponseSchema, { receiptJson });
   }
 
   #limitMs(request: RunTurnRequest): number {

@@ -1,12 +1,16 @@
 /** THE order of layers, outermost first, with the reason for each place. */
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { billed } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
+import { type PlannedAttempt, planOf } from "./routing/plan.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
-import { type Turn, compose } from "./turn/turn.ts";
+import type { TurnRequest } from "./turn/request.ts";
+import type { Scope } from "./turn/scope.ts";
+import { type Batch, type Layer, type Turn, compose } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 
 export interface Parts {
@@ -20,16 +24,65 @@ export interface Parts {
   readonly log: Pick<Logger, "warn">;
 }
 
-export const buildTurn = ({ catalog, upstreams, records, secret, log }: Parts): Turn => {
+/** What would become of a request. */
+export interface Rehearsed {
+  /** Why it would be refused, by a layer that may refuse what could be served. */
+  readonly refusal: Fault | undefined;
+  /** In the order in which they would be asked. */
+  readonly plan: readonly PlannedAttempt[];
+}
+
+/** @throws Fault as a turn would, but for a block */
+export type Rehearse = (request: TurnRequest, scope: Scope) => Promise<Rehearsed>;
+
+export interface Stack {
+  readonly turn: Turn;
+  /** The same without asking anybody. */
+  readonly rehearse: Rehearse;
+}
+
+export const buildStack = ({ catalog, upstreams, records, secret, log }: Parts): Stack => {
   const router = new Router({ catalog, telling: upstreams, secret, records });
-  return compose(
-    [
-      // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
-      noteCandidates(router),
-      // Refuses before anything leaves the house or costs money.
-      inputGuardrail,
-    ],
+  const layers = [
+    // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
+    noteCandidates(router),
+    // Refuses before anything leaves the house or costs money.
+    inputGuardrail,
+  ];
+  return {
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-    fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint)), log),
-  );
+    turn: compose(
+      layers,
+      fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint)), log),
+    ),
+    async rehearse(request, scope) {
+      const { sent, refusal } = await rehearsed(layers, request, scope);
+      const plan = planOf(router.route(sent, scope), sent, (endpoint, told) => upstreams.told(endpoint, told));
+      return { refusal, plan };
+    },
+  };
+};
+
+/** The request as the layers leave it, or why one of them blocks it. */
+async function rehearsed(
+  layers: readonly Layer[],
+  request: TurnRequest,
+  scope: Scope,
+): Promise<{ readonly sent: TurnRequest; readonly refusal: Fault | undefined }> {
+  let sent = request;
+  const last: Turn = (final) => {
+    sent = final;
+    return Promise.resolve(nothing);
+  };
+  try {
+    await compose(layers, last)(request, scope);
+    return { sent, refusal: undefined };
+  } catch (error) {
+    if (!(error instanceof Fault) || error.reason !== FaultReason.GUARDRAIL_BLOCKED) throw error;
+    return { sent, refusal: error };
+  }
+}
+
+const nothing: AsyncIterable<Batch> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ value: undefined, done: true }) }),
 };

@@ -19,8 +19,9 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   "inference-svc": [
     ["config", "turn"],
-    ["guardrails", "routing", "upstream", "wire"],
+    ["admission", "guardrails", "routing", "upstream", "wire"],
     ["stack", "engine", "lane", "handover", "lists"],
+    ["rehearsal"],
     ["service"],
     ["main"],
   ],

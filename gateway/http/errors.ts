@@ -34,12 +34,16 @@ export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerId
 
 /** Answers with 200 and a JSON value. */
 export function writeJson(response: ServerResponse, value: unknown, ids: AnswerIds = {}): void {
-  const body = Buffer.from(JSON.stringify(value));
+  writeJsonText(response, Buffer.from(JSON.stringify(value)), ids);
+}
+
+/** Answers with 200 and JSON as it stands. */
+export function writeJsonText(response: ServerResponse, body: Uint8Array, ids: AnswerIds = {}): void {
   response.writeHead(200, headersOf(body, ids));
   response.end(body);
 }
 
-function headersOf(body: Buffer, { requestId, generationId }: AnswerIds): Headers {
+function headersOf(body: Uint8Array, { requestId, generationId }: AnswerIds): Headers {
   return {
     "content-type": "application/json; charset=utf-8",
     "content-length": body.length,

@@ -14,6 +14,14 @@ export interface MetadataParts {
   readonly region: string;
 }
 
+export const requestedSlug = ({
+  model,
+  models,
+}: {
+  readonly model: string;
+  readonly models: readonly string[];
+}): string => (model === "" ? (models[0] ?? "") : model);
+
 export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
   const { attempts, candidates, excluded, stages, selected } = trace;
   // The same model whatever variant of it was asked for.

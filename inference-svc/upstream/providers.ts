@@ -10,7 +10,7 @@ import { chat } from "./chat/dialect.ts";
 import { Connections } from "./connections.ts";
 import { converse } from "./converse/dialect.ts";
 import type { Dialect, Refusal, Target } from "./dialect.ts";
-import { echo, echoRefusal } from "./echo/turn.ts";
+import { echo, echoLosses, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { gemini } from "./gemini/dialect.ts";
@@ -32,11 +32,19 @@ export interface Destination {
   readonly maxOutputTokens?: number;
 }
 
+export interface Told {
+  readonly losses: readonly Loss[];
+  /** Without credentials; undefined where nothing is sent. */
+  readonly bodyJson: string | undefined;
+}
+
 export interface Upstreams {
   /** Why the request cannot be said there at all. */
   refusal(destination: Destination, request: TurnRequest): Refusal | undefined;
   /** What would be left out there of a request that can be said. */
   losses(destination: Destination, request: TurnRequest): readonly Loss[];
+  /** What would be sent there of it. */
+  told(destination: Destination, request: TurnRequest): Told;
   /** The turn that asks exactly there, once. */
   turn(destination: Destination): Turn;
   /** Waits for running exchanges. */
@@ -45,7 +53,12 @@ export interface Upstreams {
 
 type Provider = Omit<Upstreams, "close">;
 
-const builtIn: Provider = { turn: () => echo, refusal: (_, request) => echoRefusal(request), losses: () => [] };
+const builtIn: Provider = {
+  turn: () => echo,
+  refusal: (_, request) => echoRefusal(request),
+  losses: () => [],
+  told: (_, request) => ({ losses: echoLosses(request), bodyJson: undefined }),
+};
 
 const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, messages, responses };
 
@@ -71,9 +84,12 @@ export function openUpstreams(providers: readonly ProviderSettings[], version: s
     turn: (destination) => byId.get(destination.provider)?.turn(destination) ?? unknownProvider(destination),
     refusal: (destination, request) => byId.get(destination.provider)?.refusal(destination, request),
     losses: (destination, request) => byId.get(destination.provider)?.losses(destination, request) ?? [],
+    told: (destination, request) => byId.get(destination.provider)?.told(destination, request) ?? untold,
     close: async () => void (await Promise.all(opened.map((connections) => connections.close()))),
   };
 }
+
+const untold: Told = { losses: [], bodyJson: undefined };
 
 function unknownProvider(destination: Destination): Turn {
   return () => Promise.reject(new Fault(FaultReason.INTERNAL, "", { cause: new Error(destination.provider) }));
@@ -166,13 +182,23 @@ function httpProvider(
     };
   }
 
-  function losses(destination: Destination, request: TurnRequest): readonly Loss[] {
-    const found: Loss[] = [];
-    dialect.body(request, targetOf(destination), (path, reason) => found.push({ path, reason }));
-    return found;
+  function bodyOf(destination: Destination, request: TurnRequest) {
+    const losses: Loss[] = [];
+    const body = dialect.body(request, targetOf(destination), (path, reason) => losses.push({ path, reason }));
+    return { losses, body };
   }
 
-  return { turn, losses, refusal: (destination, request) => dialect.refusal(request, targetOf(destination)) };
+  function told(destination: Destination, request: TurnRequest): Told {
+    const { losses, body } = bodyOf(destination, request);
+    return { losses, bodyJson: redacted(body) };
+  }
+
+  return {
+    turn,
+    told,
+    losses: (destination, request) => bodyOf(destination, request).losses,
+    refusal: (destination, request) => dialect.refusal(request, targetOf(destination)),
+  };
 }
 
 /** @param search of the base URL; the path may bring a query of its own */

@@ -88,7 +88,7 @@ const availability = object(
   { required: ["code", "retryable", "requested_models", "excluded_by"], description: "Why nobody can serve." },
 );
 
-const errorMetadata = object(
+export const errorMetadata = object(
   {
     error_type: errorType,
     param: described(string(), "The first field that is wrong."),

@@ -103,6 +103,50 @@ export const responseExample = {
   },
 } as const;
 
+export const dryRunExample = {
+  object: "response.dry_run",
+  blocked: false,
+  error: null,
+  guardrails: [
+    {
+      guardrail_id: "550e8400-e29b-41d4-a716-446655440000",
+      guardrail_scope: "api-key",
+      decision: "allowed",
+    },
+  ],
+  candidates: [
+    {
+      model: "acme/large",
+      provider: "Acme",
+      service_tier: "default",
+      quantization: "unknown",
+      not_sent: [],
+      estimate: {
+        input_tokens: 14,
+        max_output_tokens: 64,
+        input_cost: 0.0000035,
+        max_output_cost: 0.000128,
+        max_cost: 0.0001315,
+      },
+    },
+  ],
+  service_metadata: {
+    attempt: 0,
+    endpoints: {
+      available: [{ model: "acme/large", provider: "Acme", selected: false }],
+      total: 1,
+      excluded_by: { "data_policy:zdr": 2 },
+    },
+    is_byok: false,
+    params: { policy_generation: 7 },
+    pipeline: [],
+    region: "local",
+    requested: "acme/large",
+    strategy: "direct",
+    summary: "available=1",
+  },
+} as const;
+
 export const eventExample = {
   type: "response.output_text.delta",
   sequence_number: 4,

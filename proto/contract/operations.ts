@@ -3,8 +3,16 @@ import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
 import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
 import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
+import { dryRun } from "./dry-run.ts";
 import { streamEvent } from "./events.ts";
-import { endUserExample, eventExample, keyHashesExample, requestExamples, responseExample } from "./examples.ts";
+import {
+  dryRunExample,
+  endUserExample,
+  eventExample,
+  keyHashesExample,
+  requestExamples,
+  responseExample,
+} from "./examples.ts";
 import { type Content, type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
@@ -92,6 +100,23 @@ const createResponse: Operation = {
   statuses: errorStatuses,
 };
 
+const rehearseResponse: Operation = {
+  path: "/responses/dry-run",
+  method: "post",
+  id: "dryRunResponse",
+  tag: "Responses",
+  summary: "See what would become of a request",
+  description:
+    "Takes the body of `POST /responses`, with the same checks, limits and errors, and decides about it as that would, but asks no provider " +
+    "and costs nothing. Answers with the receipt, also where `stream` is true, and also where a guardrail would refuse the request: then " +
+    "`blocked` is true, and `error` is what it would be refused with. A failure always carries `service_metadata` once it was decided where " +
+    "the request could go.",
+  parameters: [sessionHeader],
+  body: json(requestShape, requestExamples),
+  answer: { says: "The receipt.", content: [json(dryRun, example(dryRunExample))] },
+  statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
+};
+
 const assignKeys: Operation = {
   path: "/guardrails/{id}/assignments/keys",
   method: "post",
@@ -130,6 +155,7 @@ const updateEndUser: Operation = {
 
 export const operations: readonly Operation[] = [
   createResponse,
+  rehearseResponse,
   ...catalogueOperations,
   assignKeys,
   removeKeys,
@@ -187,7 +213,7 @@ function itemOf(operation: Operation, components: Components): PublishedOperatio
     responses: {
       200: {
         description: answer.content.length > 1 ? `${answer.says} ${framing}` : answer.says,
-        headers: headersOf(tag),
+        headers: headersOf(operation),
         content: contentOf(answer.content, components),
       },
       ...Object.fromEntries(failures),
@@ -205,7 +231,7 @@ const contentOf = (contents: readonly Content[], components: Components): Publis
 
 const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
 
-const headersOf = (tag: Operation["tag"]): PublishedAnswer["headers"] => ({
+const headersOf = (operation: Operation): PublishedAnswer["headers"] => ({
   "x-request-id": header("RequestId"),
-  ...(tag === "Responses" && { "X-Generation-Id": header("GenerationId") }),
+  ...(operation === createResponse && { "X-Generation-Id": header("GenerationId") }),
 });

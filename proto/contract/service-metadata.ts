@@ -66,7 +66,7 @@ const stage = named(
   ),
 );
 
-const loss = object(
+export const loss = object(
   {
     path: described(string(), "Field of the request."),
     reason: described(string(), "Why the provider was not told."),

@@ -28,6 +28,7 @@ describe("the published document", () => {
     const administration = "200 400 401 403 404 500";
     expect(Object.fromEntries(statuses)).toEqual({
       "post /responses": inference,
+      "post /responses/dry-run": "200 400 401 403 404 408 413 429 500 503",
       "get /models": "200 400 401 408 500 503",
       "get /models/{author}/{slug}/endpoints": "200 400 401 404 408 500 503",
       "get /providers": "200 400 401 408 500 503",
@@ -66,11 +67,17 @@ describe("the published document", () => {
   });
 
   test("describes every field of the request and of the answer", () => {
-    const undescribed = ["ResponseRequest", "Response", "ServiceMetadata", "KeyHashes", "EndUserChange"].flatMap(
-      (name) =>
-        Object.entries(document.components.schemas[name]?.["properties"] ?? {}).flatMap(([field, schema]) =>
-          isExplained(schema as Readonly<Record<string, unknown>>) ? [] : [`${name}.${field}`],
-        ),
+    const undescribed = [
+      "ResponseRequest",
+      "Response",
+      "DryRun",
+      "ServiceMetadata",
+      "KeyHashes",
+      "EndUserChange",
+    ].flatMap((name) =>
+      Object.entries(document.components.schemas[name]?.["properties"] ?? {}).flatMap(([field, schema]) =>
+        isExplained(schema as Readonly<Record<string, unknown>>) ? [] : [`${name}.${field}`],
+      ),
     );
     expect(undescribed).toEqual([]);
   });

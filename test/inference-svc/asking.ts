@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
-import { buildTurn } from "@sluice/inference-svc/stack.js";
+import { type Rehearse, buildStack } from "@sluice/inference-svc/stack.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -79,6 +79,7 @@ export const house = (settings: {
 
 export interface Engine {
   readonly turn: Turn;
+  readonly rehearse: Rehearse;
   readonly upstreams: Upstreams;
   readonly warnings: object[];
 }
@@ -88,8 +89,8 @@ export function openEngine(file: HouseFile, records = new EndpointRecords()): En
   const upstreams = openUpstreams(file.providers, "0.0.0");
   const warnings: object[] = [];
   const log = { warn: (line: object) => void warnings.push(line) };
-  const turn = buildTurn({ catalog: new Catalog(file), upstreams, records, secret: "s".repeat(32), log });
-  return { turn, upstreams, warnings };
+  const stack = buildStack({ catalog: new Catalog(file), upstreams, records, secret: "s".repeat(32), log });
+  return { ...stack, upstreams, warnings };
 }
 
 export interface Ending {

@@ -22,7 +22,7 @@ export function echoRefusal(request: TurnRequest): Refusal | undefined {
 
 export const echo: Turn = (request, scope) => {
   throwIfAborted(scope.signal);
-  scope.trace.losses.push(...unread(request));
+  scope.trace.losses.push(...echoLosses(request));
   const batches = speak(request, scope.signal);
   return Promise.resolve(batches);
 };
@@ -30,7 +30,7 @@ export const echo: Turn = (request, scope) => {
 const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
 
 /** Samplers have no meaning here; images and files would have one. */
-const unread = (request: TurnRequest): readonly Loss[] =>
+export const echoLosses = (request: TurnRequest): readonly Loss[] =>
   request.input.flatMap((item, index) =>
     ["content", "output"].flatMap((field) =>
       objects(item[field]).flatMap(({ type }, part) =>

@@ -10,7 +10,7 @@ import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
 import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
 import type { SessionRequestSchema, SessionResponseSchema } from "./session_pb.ts";
 import { file_sluice_inference_v1_session } from "./session_pb.ts";
-import type { RunTurnRequestSchema, TurnEvent } from "./turn_pb.ts";
+import type { RunTurnRequest, RunTurnRequestSchema, TurnEvent } from "./turn_pb.ts";
 import { file_sluice_inference_v1_turn } from "./turn_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMvMDChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZWIGcHJvdG8z", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJgCg1EcnlSdW5SZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0EhkKEXBvbGljeV9nZW5lcmF0aW9uGAIgASgEIiYKDkRyeVJ1blJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMsYEChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlElgKB1Nlc3Npb24SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVzcG9uc2UoATABEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
 
 /**
  * All events that one read of the upstream made known; never empty.
@@ -42,6 +42,55 @@ export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 0);
 
 /**
+ * A turn that is not to be run.
+ *
+ * @generated from message sluice.inference.v1.DryRunRequest
+ */
+export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
+  /**
+   * What would be asked for.
+   *
+   * @generated from field: sluice.inference.v1.RunTurnRequest request = 1;
+   */
+  request?: RunTurnRequest | undefined;
+
+  /**
+   * The highest policy generation that the client has seen; read only with the service token.
+   *
+   * @generated from field: uint64 policy_generation = 2;
+   */
+  policyGeneration: bigint;
+};
+
+/**
+ * Describes the message sluice.inference.v1.DryRunRequest.
+ * Use `create(DryRunRequestSchema)` to create a new message.
+ */
+export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 1);
+
+/**
+ * What would become of it.
+ *
+ * @generated from message sluice.inference.v1.DryRunResponse
+ */
+export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
+  /**
+   * JSON object: the receipt, as the body of POST /responses/dry-run.
+   *
+   * @generated from field: bytes receipt_json = 1;
+   */
+  receiptJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.DryRunResponse.
+ * Use `create(DryRunResponseSchema)` to create a new message.
+ */
+export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 2);
+
+/**
  * Asks for the whole catalogue.
  *
  * @generated from message sluice.inference.v1.ListModelsRequest
@@ -54,7 +103,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 1);
+  messageDesc(file_sluice_inference_v1_inference_service, 3);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -75,7 +124,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 2);
+  messageDesc(file_sluice_inference_v1_inference_service, 4);
 
 /**
  * One entry of the catalogue.
@@ -215,7 +264,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 3);
+  messageDesc(file_sluice_inference_v1_inference_service, 5);
 
 /**
  * Asks who serves a model.
@@ -236,7 +285,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 4);
+  messageDesc(file_sluice_inference_v1_inference_service, 6);
 
 /**
  * A model and its endpoints.
@@ -264,7 +313,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 5);
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
  * Asks for all providers.
@@ -279,7 +328,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 6);
+  messageDesc(file_sluice_inference_v1_inference_service, 8);
 
 /**
  * The providers, in the order of the configuration.
@@ -300,7 +349,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 7);
+  messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
  * Runs turns. Both doors lead to the same engine.
@@ -318,6 +367,17 @@ export const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof RunTurnRequestSchema;
     output: typeof RunTurnResponseSchema;
+  },
+  /**
+   * What RunTurn would do with the same request, without asking any provider. Needs an API key, or the service token with the hash of
+   * the caller's key in `x-sluice-key-hash` metadata. Fails as RunTurn would before a provider is asked; a guardrail that blocks is no failure here.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.DryRun
+   */
+  dryRun: {
+    methodKind: "unary";
+    input: typeof DryRunRequestSchema;
+    output: typeof DryRunResponseSchema;
   },
   /**
    * Many turns over one stream. Internal: needs the service token in `x-sluice-service-token` metadata.

@@ -1,0 +1,46 @@
+/** POST /api/v1/responses/dry-run: what would become of the same body at POST /api/v1/responses. */
+import type { IncomingMessage } from "node:http";
+import type { Client } from "@grpc/grpc-js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import type { Limits } from "@sluice/proto/runtime/house-file.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { readBody } from "../http/body.ts";
+import { parseRequest } from "./request.ts";
+
+export interface DryRunParts {
+  readonly access: Access;
+  readonly limits: Limits;
+  /** To any inference process: all of them decide alike, but for what each has seen of the endpoints. */
+  readonly inference: Client;
+  readonly token: string;
+}
+
+/**
+ * The receipt as JSON.
+ * @throws Fault as the turn would fail before a provider is asked; a block is told in the receipt
+ */
+export async function dryRun(
+  { access, limits, inference, token }: DryRunParts,
+  caller: { readonly keyHash: string; readonly requestId: string },
+  request: IncomingMessage,
+): Promise<Uint8Array> {
+  const sessionId = request.headers["x-session-id"];
+  const body = await readBody(request, limits.body_bytes);
+  const { request: turn } = parseRequest(body, {
+    serviceMetadata: true,
+    ...(typeof sessionId === "string" && { sessionId }),
+  });
+  const { receiptJson } = await call(
+    inference,
+    InferenceService.method.dryRun,
+    {
+      $typeName: "sluice.inference.v1.DryRunRequest",
+      request: turn,
+      policyGeneration: access.generation,
+    },
+    serviceMetadata(token, { keyHash: caller.keyHash, requestId: caller.requestId }),
+    limits.turn_ms,
+  );
+  return receiptJson;
+}

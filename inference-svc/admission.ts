@@ -1,0 +1,28 @@
+/** Who may have turns run, and for whom one is. */
+import type { Resolved } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { type Scope, Trace } from "./turn/scope.ts";
+import type { TurnSignal } from "./turn/signal.ts";
+
+/** For whom a turn is run. */
+export interface Requester {
+  readonly keyHash: string;
+  readonly requestId: string;
+  /** The highest policy generation that the requester has seen. */
+  readonly policyGeneration: bigint;
+  /** Whether the JSON texts of its requests were scanned before they came here. */
+  readonly scanned: boolean;
+}
+
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+export function admit({ caller, generation }: Resolved, { requestId }: Requester, signal: TurnSignal): Scope {
+  if (!caller) throw invalidKey();
+  if (caller.kind !== KeyKind.INFERENCE) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  return { signal, caller, requestId, trace: new Trace(generation) };
+}

@@ -1,0 +1,95 @@
+/**
+ * Dry runs: what would become of a request, without asking anybody. The request takes the way of every turn through the layers of the stack,
+ * up to the place where an endpoint would be asked.
+ */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type LineLog, lineLog, member } from "@sluice/proto/runtime/log.js";
+import { dollars } from "@sluice/proto/runtime/money.js";
+import { type Requester, admit } from "./admission.ts";
+import type { EngineParts } from "./engine.ts";
+import type { PlannedAttempt } from "./routing/plan.ts";
+import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
+import type { Rehearse } from "./stack.ts";
+import type { Scope } from "./turn/scope.ts";
+import { TurnAbort } from "./turn/signal.ts";
+
+export type RehearsalParts = Pick<EngineParts, "access" | "log" | "region" | "parse"> & { readonly rehearse: Rehearse };
+
+export class Rehearsals {
+  readonly #parts: RehearsalParts;
+  readonly #lines: LineLog;
+
+  constructor(parts: RehearsalParts) {
+    this.#parts = parts;
+    this.#lines = lineLog(parts.log, "dry run");
+  }
+
+  /**
+   * The receipt as JSON.
+   * @throws Fault as a turn would that fails before anybody is asked, with service_metadata; a block is no failure here
+   */
+  async run(request: RunTurnRequest, requester: Requester): Promise<Buffer> {
+    let scope: Scope | undefined;
+    try {
+      const turnRequest = this.#parts.parse(request, requester);
+      const { access, rehearse } = this.#parts;
+      scope = admit(await access.resolve(requester.keyHash, requester.policyGeneration), requester, new TurnAbort());
+      const { refusal, plan } = await rehearse(turnRequest, scope);
+      const [first] = plan;
+      const receipt = this.#receipt(request, scope, refusal, plan);
+      const shown = request.echoUpstreamBody && !refusal ? first?.bodyJson : undefined;
+      this.#note(request, requester, refusal ? "blocked" : "allowed");
+      return receiptJson(receipt, shown);
+    } catch (error) {
+      const fault = Fault.from(error);
+      this.#note(request, requester, fault.errorType, fault);
+      if (!scope || fault.reason === FaultReason.INTERNAL) throw fault;
+      throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, scope))) });
+    }
+  }
+
+  #note({ model }: RunTurnRequest, { requestId, keyHash }: Requester, outcome: string, fault?: Fault): void {
+    const members = `${member("request_id", requestId)},"key_hash":"${keyHash}"${member("model", model)},"outcome":"${outcome}"`;
+    if (fault?.reason === FaultReason.INTERNAL) this.#lines.error(members, fault.cause);
+    else this.#lines.info(members);
+  }
+
+  #receipt(request: RunTurnRequest, scope: Scope, refusal: Fault | undefined, plan: readonly PlannedAttempt[]): object {
+    const { guardrail } = scope.caller;
+    const decision = refusal ? "blocked" : "allowed";
+    return {
+      object: "response.dry_run",
+      blocked: refusal !== undefined,
+      error: refusal ? { code: refusal.status, message: refusal.message, metadata: refusal.metadata } : null,
+      guardrails: guardrail ? [{ guardrail_id: guardrail.id, guardrail_scope: "api-key", decision }] : [],
+      candidates: plan.map(candidate),
+      service_metadata: this.#metadata(request, scope),
+    };
+  }
+
+  #metadata(request: RunTurnRequest, { trace }: Scope): object {
+    return serviceMetadata(trace, { requested: requestedSlug(request), region: this.#parts.region });
+  }
+}
+
+const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost }: PlannedAttempt): object => ({
+  model: endpoint.model,
+  provider: endpoint.providerName,
+  service_tier: endpoint.tier,
+  quantization: endpoint.quantization,
+  not_sent: losses,
+  estimate: {
+    input_tokens: inputTokens,
+    max_output_tokens: maxOutputTokens ?? null,
+    input_cost: cost ? dollars(cost.input) : null,
+    max_output_cost: cost && maxOutputTokens !== undefined ? dollars(cost.output) : null,
+    max_cost: cost && maxOutputTokens !== undefined ? dollars(cost.input + cost.output) : null,
+  },
+});
+
+/** The body stands as it would be sent: parsing would round its numbers. */
+function receiptJson(receipt: object, upstreamBody: string | undefined): Buffer {
+  const json = JSON.stringify(receipt);
+  return Buffer.from(upstreamBody === undefined ? json : `${json.slice(0, -1)},"upstream_body":${upstreamBody}}`);
+}

@@ -1,0 +1,54 @@
+/** What asking each candidate would come to: what it would not be told, and what it would charge at most. Nobody is asked. */
+import { inputTokensOf, sizeOf } from "../turn/estimate.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Loss } from "../turn/scope.ts";
+import type { Cost } from "../turn/turn.ts";
+import type { Endpoint } from "./catalog.ts";
+import { fitted } from "./needs.ts";
+import { costOf } from "./tariff.ts";
+
+export interface PlannedAttempt {
+  readonly endpoint: Endpoint;
+  readonly losses: readonly Loss[];
+  /** The body that would be sent, without credentials; undefined where nothing is. */
+  readonly bodyJson: string | undefined;
+  /** Estimated by size. */
+  readonly inputTokens: number;
+  /** As asked for, else as the model gives at most; undefined when neither says. */
+  readonly maxOutputTokens: number | undefined;
+  /** Of that many tokens, none of them cached, and without tools that the provider runs; undefined when no price is known. */
+  readonly cost: Cost | undefined;
+}
+
+/** What an endpoint would be told of a request. */
+export interface Told {
+  readonly losses: readonly Loss[];
+  readonly bodyJson: string | undefined;
+}
+
+/** @param endpoints in the order in which they would be asked */
+export function planOf(
+  endpoints: readonly Endpoint[],
+  request: TurnRequest,
+  told: (endpoint: Endpoint, request: TurnRequest) => Told,
+): readonly PlannedAttempt[] {
+  const size = sizeOf(request);
+  return endpoints.map((endpoint) => {
+    const lacking: Loss[] = [];
+    const { losses, bodyJson } = told(endpoint, fitted(request, endpoint, lacking));
+    const inputTokens = inputTokensOf(size, endpoint.model);
+    const maxOutputTokens = request.maxOutputTokens ?? endpoint.maxOutputTokens;
+    const tariff = endpoint.tariffs.get(endpoint.tier);
+    const usage = { inputTokens, outputTokens: maxOutputTokens ?? 0, ...untold };
+    return {
+      endpoint,
+      losses: [...lacking, ...losses],
+      bodyJson,
+      inputTokens,
+      maxOutputTokens,
+      cost: tariff && costOf(tariff, usage, size.media),
+    };
+  });
+}
+
+const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };

@@ -6,6 +6,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import type { Loss, Scope } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
+import { AwsSigner } from "./aws-signer.ts";
 import { chat } from "./chat/dialect.ts";
 import { Connections } from "./connections.ts";
 import { converse } from "./converse/dialect.ts";
@@ -103,12 +104,15 @@ function httpProvider(
   userAgent: string,
 ): Provider {
   const keys = new KeyRing(provider.api_keys ?? []);
+  // The name of the service in signatures; its hosts are called otherwise.
+  const signer = provider.aws && new AwsSigner("bedrock", provider.aws);
   const base = url.pathname.replace(/\/$/, "");
   const original = url.hostname === originalHost;
   const nativeTools = provider.native_tools && new Set(provider.native_tools);
   const reasoningFormat = reasoningFormatOf(url.hostname);
 
   function fault(head: AnswerHead, body: unknown): Fault {
+    signer?.note(head);
     const hint = retryAfterMs(head.headers);
     return providerFault({
       ...dialect.error(head.status, body, head.headers),
@@ -116,18 +120,27 @@ function httpProvider(
     });
   }
 
-  function open(request: TurnRequest, scope: Scope, target: Target, body: string, key: string | undefined): Exchange {
+  const pathOf = (request: TurnRequest, target: Target) =>
+    withQuery(`${base}${dialect.path(request, target)}`, url.search);
+  const content = { "content-type": "application/json" };
+
+  /** Headers that prove who asks. */
+  async function sign(by: AwsSigner, path: string, body: string): Promise<Readonly<Record<string, string>>> {
+    return by.sign({ url: new URL(path, url.origin), method: "POST", headers: content, body });
+  }
+
+  function open(request: TurnRequest, scope: Scope, target: Target, body: string, proof: Proof): Exchange {
     return new Exchange({
       options: {
-        path: withQuery(`${base}${dialect.path(request, target)}`, url.search),
+        path: pathOf(request, target),
         method: "POST",
         body,
         headers: {
-          "content-type": "application/json",
+          ...content,
           accept: request.stream ? dialect.framing.type : "application/json",
           "accept-encoding": "identity",
           "user-agent": userAgent,
-          ...dialect.headers(key),
+          ...proof,
         },
       },
       timeouts: provider.timeouts,
@@ -164,9 +177,11 @@ function httpProvider(
       const body = dialect.body(request, target, (path, reason) => scope.trace.losses.push({ path, reason }));
       if (request.echoUpstreamBody && request.stream) scope.trace.bodies.push(redacted(body));
       for (let again = true; ; again = false) {
-        throwIfAborted(scope.signal);
         const key = keys.take();
-        const exchange = open(request, scope, target, body, key);
+        const aheadMs = signer?.aheadMs;
+        const proof = signer ? await sign(signer, pathOf(request, target), body) : dialect.headers(key);
+        throwIfAborted(scope.signal);
+        const exchange = open(request, scope, target, body, proof);
         const connection = connections.take();
         try {
           return await exchange.start(connection, (reusable) =>
@@ -175,8 +190,9 @@ function httpProvider(
         } catch (error) {
           const failure = Fault.from(error);
           keys.note(key, failure.attemptStatus, failure.retryAfterMs);
-          // A connection that broke before it carried a byte cannot have been billed.
-          if (!again || exchange.sent || !wasReset(failure)) throw failure;
+          // A connection that broke before it carried a byte cannot have been billed, nor what was signed with the wrong time.
+          const unbilled = (!exchange.sent && wasReset(failure)) || signer?.aheadMs !== aheadMs;
+          if (!again || !unbilled) throw failure;
         }
       }
     };
@@ -200,6 +216,8 @@ function httpProvider(
     refusal: (destination, request) => dialect.refusal(request, targetOf(destination)),
   };
 }
+
+type Proof = Readonly<Record<string, string>>;
 
 /** @param search of the base URL; the path may bring a query of its own */
 const withQuery = (path: string, search: string): string =>

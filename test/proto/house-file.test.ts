@@ -46,6 +46,30 @@ models:
     expect(file.models.map(({ id }) => id)).toEqual(["a/both", "far/m"]);
   });
 
+  const bedrock = `
+providers:
+  - id: bedrock
+    dialect: converse
+    base_url: https://bedrock-runtime.us-east-1.amazonaws.com
+    aws:
+      region: us-east-1
+      access_key_id: "\${KEY_ID}"
+      secret_access_key: "\${KEY}"
+      session_token: "\${TOKEN}"
+`;
+
+  test("credentials of Amazon: the token is the only variable that may be unset alone", () => {
+    expect(load(bedrock).leftOut).toEqual(["bedrock"]);
+    const keys = { KEY_ID: "id", KEY: "key" };
+    const credentials = { region: "us-east-1", access_key_id: "id", secret_access_key: "key" };
+    expect(load(bedrock, keys).file.providers[0]?.aws).toEqual(credentials);
+    const withToken = load(bedrock, { ...keys, TOKEN: "t" }).file.providers[0]?.aws;
+    expect(withToken).toEqual({ ...credentials, session_token: "t" });
+    expect(() => load(bedrock, { KEY_ID: "id" })).toThrow(
+      /providers\.0\.aws\.secret_access_key: variable KEY is not set/,
+    );
+  });
+
   test("reads secrets from files", () => {
     const secret = fileOf("s3cret\n", "key");
     const text = `providers: [{id: x, dialect: chat, base_url: "http://x/v1", api_keys: ["\${file:${secret}}"]}]`;
@@ -70,6 +94,14 @@ limits: {body_bytes: 99999999999, typo: 1}
   test.each([
     ["providers: [{id: x, dialect: echo}, {id: x, dialect: echo}]", "providers.1.id: x is used twice"],
     ["providers: [{id: x, dialect: chat}]", "providers.0.base_url: required for dialect chat"],
+    [
+      "providers: [{id: x, dialect: chat, base_url: http://x, aws: {region: r, access_key_id: a, secret_access_key: s}}]",
+      "providers.0.aws: only requests of dialect converse are signed; remove it",
+    ],
+    [
+      "providers: [{id: x, dialect: converse, base_url: http://x, api_keys: [k], aws: {region: r, access_key_id: a, secret_access_key: s}}]",
+      "providers.0.aws: give either this or api_keys",
+    ],
     ["models: [{id: a, endpoints: [{provider: ghost}]}]", "models.0.endpoints.0.provider: no provider is called ghost"],
     ["a: [1", "Flow sequence"],
   ])("%s is refused", (text, message) => {

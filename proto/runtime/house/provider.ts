@@ -28,6 +28,19 @@ export const provider = z.strictObject({
     .boolean()
     .default(false)
     .describe("Whether it serves all models that the catalogue knows of its vendor, beside those that are listed."),
+  aws: z
+    .strictObject({
+      region: z.string().min(1).describe("That of base_url: signatures name it."),
+      access_key_id: z.string().min(1),
+      secret_access_key: z.string().min(1),
+      session_token: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("Of temporary credentials; left out when its variable is not set."),
+    })
+    .optional()
+    .describe("Credentials that requests of dialect converse are signed with, in the place of api_keys."),
   native_tools: z
     .array(z.string().min(1))
     .optional()

@@ -20,6 +20,12 @@ export function dangling(file: HouseFile): string[] {
     if (entry.dialect !== "echo" && entry.base_url === undefined) {
       problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);
     }
+    if (entry.aws !== undefined && entry.dialect !== "converse") {
+      problems.push(`providers.${index}.aws: only requests of dialect converse are signed; remove it`);
+    }
+    if (entry.aws !== undefined && entry.api_keys !== undefined) {
+      problems.push(`providers.${index}.aws: give either this or api_keys`);
+    }
     known.add(entry.id);
   }
   const slugs = new Set<string>();

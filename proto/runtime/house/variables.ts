@@ -3,6 +3,9 @@ import { readFileSync } from "node:fs";
 
 const reference = /\$\{(file:[^}]+|[A-Za-z_]\w*)\}/g;
 
+/** Credentials of one machine hold for a time, those of another for ever: only the former have such a token. */
+const temporary = /\.aws\.session_token$/;
+
 /** Names of the variables that a value refers to, at any depth. A file counts as set. */
 export function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { set: string[]; unset: string[] } {
   const names = [...JSON.stringify(value ?? null).matchAll(reference)].map((match) => match[1] as string);
@@ -26,12 +29,11 @@ export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: str
     return present.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
   }
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, entry]) => [
-      key,
-      expand(entry, environment, path === "" ? key : `${path}.${key}`, problems),
-    ]),
+  const at = (key: string) => (path === "" ? key : `${path}.${key}`);
+  const present = Object.entries(value).filter(
+    ([key, entry]) => !temporary.test(at(key)) || variablesOf(entry, environment).unset.length === 0,
   );
+  return Object.fromEntries(present.map(([key, entry]) => [key, expand(entry, environment, at(key), problems)]));
 }
 
 function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: string[]): string {

@@ -2,6 +2,7 @@
 import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
@@ -12,6 +13,7 @@ import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { endUserService } from "./service/end-user.ts";
 import { guardrailService } from "./service/guardrail.ts";
+import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
 import type { Parts } from "./service/parts.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
@@ -68,11 +70,14 @@ function serve({ port, lifecycle, log }: AdminOptions, parts: Parts): Promise<Rp
     port,
     lifecycle,
     log,
-    serviceNames: [AccessService.typeName, GuardrailService.typeName, EndUserService.typeName, LedgerService.typeName],
+    serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService].map(
+      ({ typeName }) => typeName,
+    ),
     routes: (router) => {
       router.service(AccessService, accessService(parts));
       router.service(GuardrailService, guardrailService(parts));
       router.service(EndUserService, endUserService(parts));
+      router.service(KeyService, keyService(parts));
       router.service(LedgerService, ledgerService(parts));
     },
   });

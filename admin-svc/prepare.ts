@@ -33,8 +33,8 @@ export async function prepareSchema(databaseUrl: string, log: Logger): Promise<v
 /** A key that is known already stays as it is, also when it was revoked. */
 export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
   for (const key of keys) {
-    const row = await createKey(database, { workspaceId: defaultWorkspaceId, name: "bootstrap", key });
-    if (row) log.info({ label: row.label, kind: row.kind }, "bootstrap key registered");
+    const created = await createKey(database, { workspaceId: defaultWorkspaceId, name: "bootstrap", key });
+    if (created) log.info({ label: created.row.label, kind: created.row.kind }, "bootstrap key registered");
   }
 }
 

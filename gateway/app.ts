@@ -11,8 +11,6 @@ import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import Koa from "koa";
 import { isDocument, writeDocument } from "./docs/route.ts";
-import { updateEndUser } from "./end-users/route.ts";
-import { assignKeys, unassignKeys } from "./guardrails/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
 import { writeFault, writeJson, writeJsonText } from "./http/errors.ts";
@@ -25,6 +23,7 @@ import { listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
 import { dryRun } from "./responses/dry-run.ts";
 import { type OpenTurns, createResponse } from "./responses/route.ts";
+import { type Route, administrationRoutes, isAdministration } from "./routes.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
 
 export interface AppParts {
@@ -67,9 +66,6 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
     return run(context).catch((error: Error) => context.onerror(error));
   }
 }
-
-/** Their failures have other statuses, those of the key check included. */
-const isAdministration = (url: string): boolean => /^\/api\/v1\/(?:guardrails|end-users)\//.test(url);
 
 const responsesPath = "/api/v1/responses";
 
@@ -177,21 +173,9 @@ async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
 
 function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   const router = new Router<Koa.DefaultState, Edge>({ prefix: "/api/v1", sensitive: true, strict: true });
-  const administration =
-    (route: string, handler: typeof assignKeys) =>
-    async (context: EdgeContext): Promise<void> => {
-      context.route = `/api/v1${route}`;
-      if (context.kind !== KeyKind.MANAGEMENT) {
-        throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation", {
-          origin: FaultOrigin.CLIENT,
-        });
-      }
-      writeJson(context.res, await handler(parts, context, context.req), context);
-    };
-  const assignments = "/guardrails/:id/assignments/keys";
-  router.post(assignments, administration(assignments, assignKeys));
-  router.post(`${assignments}/remove`, administration(`${assignments}/remove`, unassignKeys));
-  router.patch("/end-users/:user", administration("/end-users/:user", updateEndUser));
+  for (const route of administrationRoutes) {
+    router[route.method](route.path, (context) => administrate(parts, route, context));
+  }
   router.post("/responses/dry-run", (context) => rehearse(parts, context));
   const catalogue = (route: string, list: (context: EdgeContext) => Promise<unknown>): void => {
     router.get(route, async (context) => {
@@ -205,6 +189,17 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   }
   catalogue("/providers", ({ requestId }) => listProviders(parts, requestId));
   return router;
+}
+
+async function administrate(parts: AppParts, route: Route, context: EdgeContext): Promise<void> {
+  context.route = `/api/v1${route.path}`;
+  if (!route.anyKey && context.kind !== KeyKind.MANAGEMENT) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  const answer = await route.operation(parts, context, context.req);
+  writeJson(context.res, answer, context, route.status);
 }
 
 /** A wrong method as well: the contract has no 405. What the path does take is in a header. */

@@ -1,16 +1,28 @@
-/** keys: mint, create, list, revoke, rotate. A key is shown when it is made and never again. */
+/** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { parseArgs } from "node:util";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { checkName } from "@sluice/proto/runtime/validation/text.js";
-import { maxNameLength } from "../rules/guardrail.ts";
+import { type KeySettings, checkKeySettings } from "../rules/key.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
-import { type KeyRow, type ListedKey, createKey, listKeys, revokeKey, rotateKey } from "../store/keys.ts";
+import {
+  type KeyRow,
+  type ListedKey,
+  createKey,
+  findKey,
+  listKeys,
+  revokeKey,
+  rotateKey,
+  updateKey,
+} from "../store/keys.ts";
 import { CommandError, type Commands, UsageError, asUsage, checkHash, exactly, required } from "./command.ts";
-import { table, time } from "./table.ts";
+import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
 const management = { management: { type: "boolean" } } as const;
+const settings = {
+  name: { type: "string" },
+  "expires-at": { type: "string" },
+  "external-user": { type: "string" },
+} as const;
 
 const mint = (kind: KeyRow["kind"]): string => mintKey(kind === "management" ? KeyKind.MANAGEMENT : KeyKind.INFERENCE);
 
@@ -28,20 +40,30 @@ export const keys: Commands = {
     },
   },
   create: {
-    usage: "--name NAME [--management] [--expires-at TIME] [--json]",
+    usage: "--name NAME [--management] [--expires-at TIME] [--external-user USER] [--json]",
     summary: "Makes a key, stores its hash, and prints it once.",
-    details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
+    details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z.", "USER is the end user that the key is for."],
     async run(args, { database, print }) {
-      const options = { ...management, ...json, name: { type: "string" }, "expires-at": { type: "string" } } as const;
-      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      const { values, positionals } = parseArgs({
+        args,
+        allowPositionals: true,
+        options: { ...management, ...json, ...settings },
+      });
       exactly(positionals);
       const name = required("--name", values.name);
-      asUsage(() => checked((problems) => checkName("name", name, maxNameLength, problems)));
       const expiresAt = expiry(values["expires-at"]);
+      const externalUser = values["external-user"] ?? null;
+      asUsage(() => checkKeySettings({ name, expiresAt, externalUser }));
       const key = mint(kindOf(values.management));
-      const row = await createKey(await database(), { workspaceId: defaultWorkspaceId, name, key, expiresAt });
-      if (!row) throw new Error("a freshly minted key exists already");
-      for (const line of shownOnce(row, key, values.json)) print(line);
+      const made = await createKey(await database(), {
+        workspaceId: defaultWorkspaceId,
+        name,
+        key,
+        expiresAt,
+        externalUser,
+      });
+      if (!made) throw new Error("a freshly minted key exists already");
+      for (const line of shownOnce(made.row, key, values.json)) print(line);
     },
   },
   list: {
@@ -62,6 +84,31 @@ export const keys: Commands = {
         row.name,
       ]);
       for (const line of table(["HASH", "LABEL", "KIND", "STATE", "GUARDRAIL", "CREATED", "NAME"], cells)) print(line);
+    },
+  },
+  show: {
+    usage: "HASH [--json]",
+    summary: "Shows a key, a revoked one too.",
+    async run(args, { database, print }) {
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+      const hash = checkHash(exactly(positionals, "HASH").HASH);
+      const row = await findKey(await database(), defaultWorkspaceId, hash);
+      if (!row) throw new CommandError("no such key");
+      if (values.json === true) return print(JSON.stringify(listed(row)));
+      for (const line of shown(row)) print(line);
+    },
+  },
+  update: {
+    usage:
+      "HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--json]",
+    summary: "Changes what is named; a disabled key is refused until it is enabled again.",
+    details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
+    async run(args, { database, print }) {
+      const { hash, change, asJson } = readChange(args);
+      const changed = await updateKey(await database(), defaultWorkspaceId, hash, change);
+      if (!changed) throw new CommandError("no such key, or it is revoked");
+      const { row, generation } = changed;
+      print(asJson ? JSON.stringify(described(row)) : `${hash} changed (policy generation ${generation})`);
     },
   },
   revoke: {
@@ -89,6 +136,44 @@ export const keys: Commands = {
   },
 };
 
+function readChange(args: string[]): { hash: string; change: KeySettings; asJson: boolean } {
+  const flag = { type: "boolean" } as const;
+  const options = {
+    ...json,
+    ...settings,
+    disable: flag,
+    enable: flag,
+    "never-expires": flag,
+    "no-external-user": flag,
+  };
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+  const hash = checkHash(exactly(positionals, "HASH").HASH);
+  const either = <Value>(
+    one: string,
+    value: Value | undefined,
+    other: string,
+    is: boolean | undefined,
+    instead: Value,
+  ) => {
+    if (value !== undefined && is === true) throw new UsageError(`${one} and ${other} exclude each other`);
+    return is === true ? instead : value;
+  };
+  const date = values["expires-at"] === undefined ? undefined : expiry(values["expires-at"]);
+  const disabled = either("--disable", values.disable, "--enable", values.enable, false);
+  const expiresAt = either("--expires-at", date, "--never-expires", values["never-expires"], null);
+  const user: string | null | undefined = values["external-user"];
+  const externalUser = either("--external-user", user, "--no-external-user", values["no-external-user"], null);
+  const change = {
+    ...(values.name !== undefined && { name: values.name }),
+    ...(disabled !== undefined && { disabled }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(externalUser !== undefined && { externalUser }),
+  };
+  if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
+  asUsage(() => checkKeySettings(change));
+  return { hash, change, asJson: values.json === true };
+}
+
 const kindOf = (isManagement: boolean | undefined): KeyRow["kind"] =>
   isManagement === true ? "management" : "inference";
 
@@ -112,7 +197,10 @@ const described = (row: KeyRow) => ({
   name: row.name,
   kind: row.kind,
   label: row.label,
+  disabled: row.disabled,
+  external_user: row.external_user,
   created_at: row.created_at,
+  updated_at: row.updated_at,
   expires_at: row.expires_at,
 });
 
@@ -122,7 +210,21 @@ const listed = (row: ListedKey) => ({
   guardrail_id: row.guardrail_id,
 });
 
-function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: KeyRow): string {
+const shown = (row: ListedKey): string[] => [
+  `hash           ${row.hash}`,
+  `name           ${printable(row.name)}`,
+  `label          ${row.label}`,
+  `kind           ${row.kind}`,
+  `state          ${stateOf(row)}`,
+  `guardrail      ${row.guardrail_id ?? "-"}`,
+  `external user  ${row.external_user === null ? "-" : printable(row.external_user)}`,
+  `created        ${time(row.created_at)}`,
+  `updated        ${time(row.updated_at)}`,
+  `expires        ${time(row.expires_at)}`,
+];
+
+function stateOf({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string {
   if (revokedAt !== null) return "revoked";
+  if (disabled) return "disabled";
   return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "active";
 }

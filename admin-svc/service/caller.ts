@@ -3,11 +3,19 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
-import { findLiveKey } from "../store/keys.ts";
+import { type KeyRow, findLiveKey } from "../store/keys.ts";
 
 export interface Administrator {
   /** Everything that the operation sees and changes is in here. */
   readonly workspaceId: string;
+  readonly keyHash: string;
+}
+
+/** The calling key, of either kind. @throws Fault */
+export async function requireKey(database: Kysely<Database>, headers: Headers, serviceToken: string): Promise<KeyRow> {
+  const key = await findLiveKey(database, callerKeyHash(headers, serviceToken));
+  if (!key) throw invalidKey();
+  return key;
 }
 
 /** Asked on every call: an administrator who was revoked is refused at once. @throws Fault */
@@ -16,10 +24,15 @@ export async function requireAdministrator(
   headers: Headers,
   serviceToken: string,
 ): Promise<Administrator> {
-  const key = await findLiveKey(database, callerKeyHash(headers, serviceToken));
-  if (!key) throw invalidKey();
+  const key = await requireKey(database, headers, serviceToken);
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  return { workspaceId: key.workspace_id };
+  return { workspaceId: key.workspace_id, keyHash: key.hash };
+}
+
+/** For requests that name a workspace: an administrator has one, and learns nothing about others. @throws Fault NOT_FOUND */
+export function requireOwn(workspaceId: string, administrator: Administrator): void {
+  if (workspaceId === "" || workspaceId === administrator.workspaceId) return;
+  throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
 }

@@ -4,7 +4,7 @@ import { isOutage } from "../store/failure.ts";
 
 const retryAfterMs = 1_000;
 
-/** Administrative operations know no 503, so an outage is INTERNAL with leave to retry: all of them may be repeated safely. */
+/** Administrative operations know no 503, so an outage is INTERNAL with leave to retry: to repeat any of them does no harm; at worst a key is made that nobody has seen. */
 export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.INTERNAL, work);
 

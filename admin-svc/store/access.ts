@@ -21,6 +21,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       join
         .on("key.hash", "=", hash)
         .on("key.revoked_at", "is", null)
+        .on("key.disabled", "=", false)
         .on((on) => on.or([on("key.expires_at", "is", null), on("key.expires_at", ">", sql<Date>`now()`)])),
     )
     .leftJoin("guardrail_key_assignments as assignment", "assignment.key_hash", "key.hash")

@@ -24,6 +24,12 @@ export interface ApiKeysTable {
   expires_at: Date | null;
   revoked_at: ColumnType<Date | null, never, Date>;
   created_at: Stamp;
+  /** Refused like an unknown key, until it is enabled again. */
+  disabled: Generated<boolean>;
+  /** The end user that it was made for. */
+  external_user: string | null;
+  /** Null until the first change. */
+  updated_at: ColumnType<Date | null, never, Date>;
 }
 
 /** One rule of a guardrail, as it is stored. */

@@ -2,6 +2,7 @@
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { ApiKeysTable, Database } from "./database.ts";
+import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
@@ -13,18 +14,30 @@ export interface NewKey {
   /** As `mintKey` makes it. */
   readonly key: string;
   readonly expiresAt?: Date | null;
+  readonly externalUser?: string | null;
+  readonly disabled?: boolean;
 }
+
+/** What of a key can be changed; what is absent stays as it is. */
+export interface KeyChange {
+  readonly name?: string;
+  readonly disabled?: boolean;
+  /** Null: it does not expire. */
+  readonly expiresAt?: Date | null;
+  readonly externalUser?: string | null;
+}
+
+export type ChangedKey = PolicyChange & { readonly row: KeyRow };
 
 /** The key with its middle left out: enough to recognise it, useless to anybody else. */
 const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
 
 /** The stored key, or undefined when its hash is known already: a revoked key stays revoked. */
-export function createKey(database: Kysely<Database>, key: NewKey): Promise<KeyRow | undefined> {
+export function createKey(database: Kysely<Database>, key: NewKey): Promise<ChangedKey | undefined> {
   return transact(database, async (transaction) => {
     const row = await insertKey(transaction, key);
     // Whoever tried this key too early holds it as unknown.
-    if (row) await recordChange(transaction, [row.hash]);
-    return row;
+    return row && { row, ...(await recordChange(transaction, [row.hash])) };
   });
 }
 
@@ -38,6 +51,8 @@ function insertKey(transaction: Transaction<Database>, key: NewKey): Promise<Key
       kind: kindOfKey(key.key) === KeyKind.MANAGEMENT ? "management" : "inference",
       label: labelOf(key.key),
       expires_at: key.expiresAt ?? null,
+      external_user: key.externalUser ?? null,
+      disabled: key.disabled ?? false,
     })
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returningAll()
@@ -51,6 +66,7 @@ export function findLiveKey(database: Kysely<Database>, hash: string): Promise<K
     .selectAll()
     .where("hash", "=", hash)
     .where("revoked_at", "is", null)
+    .where("disabled", "=", false)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", sql<Date>`now()`)]))
     .executeTakeFirst();
 }
@@ -70,6 +86,77 @@ export function listKeys(database: Kysely<Database>, workspaceId: string): Promi
     .execute();
 }
 
+export interface KeyFilter {
+  readonly workspaceId: string;
+  readonly includeDisabled: boolean;
+}
+
+/** Inference keys that are not revoked, oldest first. */
+export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<Paged<KeyRow>> {
+  return readTogether(database, async (snapshot) => {
+    const keys = snapshot
+      .selectFrom("api_keys")
+      .where("workspace_id", "=", filter.workspaceId)
+      .where("kind", "=", "inference")
+      .where("revoked_at", "is", null)
+      .$if(!filter.includeDisabled, (enabled) => enabled.where("disabled", "=", false));
+    const { total } = await keys
+      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
+      .executeTakeFirstOrThrow();
+    const rows = await keys
+      .selectAll()
+      .orderBy("created_at")
+      .orderBy("hash")
+      .offset(page.offset)
+      .limit(page.limit)
+      .execute();
+    return { rows, total };
+  });
+}
+
+/** Revoked keys as well. */
+export function findKey(database: Kysely<Database>, workspaceId: string, hash: string): Promise<ListedKey | undefined> {
+  return database
+    .selectFrom("api_keys")
+    .leftJoin("guardrail_key_assignments", "key_hash", "hash")
+    .selectAll("api_keys")
+    .select("guardrail_id")
+    .where("hash", "=", hash)
+    .where("workspace_id", "=", workspaceId)
+    .executeTakeFirst();
+}
+
+/** Undefined when the workspace has no such key, or it is revoked. */
+export function updateKey(
+  database: Kysely<Database>,
+  workspaceId: string,
+  hash: string,
+  change: KeyChange,
+): Promise<ChangedKey | undefined> {
+  return transact(database, async (transaction) => {
+    const before = await lockKey(transaction, workspaceId, hash);
+    if (!before || before.revoked_at !== null) return undefined;
+    const { name, disabled, expiresAt, externalUser } = change;
+    const row = await transaction
+      .updateTable("api_keys")
+      .set({
+        ...(name !== undefined && { name }),
+        ...(disabled !== undefined && { disabled }),
+        ...(expiresAt !== undefined && { expires_at: expiresAt }),
+        ...(externalUser !== undefined && { external_user: externalUser }),
+        updated_at: sql<Date>`clock_timestamp()`,
+      })
+      .where("hash", "=", hash)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return { row, ...(await recordChange(transaction, isOtherPolicy(before, row) ? [hash] : [])) };
+  });
+}
+
+/** A name and an end user decide nothing. */
+const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
+  before.disabled !== after.disabled || before.expires_at?.getTime() !== after.expires_at?.getTime();
+
 /** What was done, or undefined when the workspace has no such key. */
 export function revokeKey(
   database: Kysely<Database>,
@@ -85,7 +172,7 @@ export function revokeKey(
   });
 }
 
-/** A new key with the name, kind, expiry and guardrail of the old one, which is revoked; undefined when that is unknown or revoked. */
+/** A new key with everything that the old one had, which is revoked; undefined when that is unknown or revoked. */
 export function rotateKey(
   database: Kysely<Database>,
   workspaceId: string,
@@ -96,7 +183,14 @@ export function rotateKey(
     const old = await lockKey(transaction, workspaceId, hash);
     if (!old || old.revoked_at !== null) return undefined;
     const key = mint(old.kind);
-    const row = await insertKey(transaction, { workspaceId, name: old.name, key, expiresAt: old.expires_at });
+    const row = await insertKey(transaction, {
+      workspaceId,
+      name: old.name,
+      key,
+      expiresAt: old.expires_at,
+      externalUser: old.external_user,
+      disabled: old.disabled,
+    });
     if (!row) throw new Error("a freshly minted key exists already");
     await transaction
       .updateTable("guardrail_key_assignments")

@@ -58,11 +58,11 @@ const operationsOf = ({ paths }: OpenApiDocument): Placed[] =>
 
 function operationSection({ path, method, operation }: Placed, { servers, components }: OpenApiDocument): Html {
   const { operationId, summary, description, parameters, requestBody, responses, security } = operation;
-  const [scheme = ""] = Object.keys(security[0]);
+  const schemes = security.flatMap((scheme) => Object.keys(scheme));
   return html`<section id="${operationId}"><h2>${summary}</h2>
 <p class="line"><strong>${method}</strong> <code>${servers[0]?.url}${path}</code></p>
 <p>${prose(description)}</p>
-<p>${components.securitySchemes[scheme]?.description}</p>
+<p>${schemes.map((scheme) => components.securitySchemes[scheme]?.description).join(" Or: ")}</p>
 ${parameters && html`<h3>Parameters</h3><ul class="fields">${parameters.map(parameterItem)}</ul>`}
 ${requestBody && html`<h3>Request</h3>${contentSection(requestBody.content)}`}
 <h3>Answers</h3>

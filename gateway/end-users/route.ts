@@ -1,13 +1,13 @@
 /** PATCH /end-users/{user}: the registration state of an end user. */
 import { create } from "@bufbuild/protobuf";
-import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { endUserChange, endUserName } from "@sluice/proto/contract/administration.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { administration, readObject } from "../http/administration.ts";
+import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
+import { instant } from "../http/time.ts";
 
 const bodyLimitBytes = 4_096;
 const timeoutMs = 5_000;
@@ -41,13 +41,4 @@ function userOf(raw: string): string {
   }
   checked((problems) => endUserName.check(user, "user", problems));
   return user;
-}
-
-const notFound = (message: string): Fault => new Fault(FaultReason.NOT_FOUND, message, { origin: FaultOrigin.CLIENT });
-
-/** ISO 8601 with microseconds, which is what the database keeps: two updates in one millisecond can be told apart. */
-function instant(timestamp: Timestamp): string {
-  const seconds = new Date(Math.floor(timestampMs(timestamp) / 1_000) * 1_000).toISOString().slice(0, 19);
-  const microseconds = String(Math.floor(timestamp.nanos / 1_000)).padStart(6, "0");
-  return `${seconds}.${microseconds}Z`;
 }

@@ -3,9 +3,8 @@ import { create } from "@bufbuild/protobuf";
 import type { IncomingMessage } from "node:http";
 import { keyHashes } from "@sluice/proto/contract/administration.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { administration, readObject } from "../http/administration.ts";
+import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
 
 /** 500 hashes of 64 digits are 34 KB. */
@@ -42,8 +41,6 @@ const guardrailId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 function guardrailOf(raw: string): string {
   const segment = path.exec(raw)?.[1];
   const id = segment === undefined ? "" : decodeSegment(segment, "id");
-  if (!guardrailId.test(id)) {
-    throw new Fault(FaultReason.NOT_FOUND, "Guardrail not found", { origin: FaultOrigin.CLIENT });
-  }
+  if (!guardrailId.test(id)) throw notFound("Guardrail not found");
   return id;
 }

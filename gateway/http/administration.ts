@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
@@ -16,7 +16,7 @@ export interface AdministrationParts {
   readonly access: Access;
 }
 
-/** Who calls; the key has been resolved and is a management key. */
+/** Who calls; the key has been resolved, and is a management key where the operation needs one. */
 export interface AdministrationCaller {
   readonly keyHash: string;
   readonly requestId: string;
@@ -39,6 +39,10 @@ export const administration =
       throw administrationFault(Fault.from(error));
     }
   };
+
+/** What the caller's workspace does not have. */
+export const notFound = (message: string): Fault =>
+  new Fault(FaultReason.NOT_FOUND, message, { origin: FaultOrigin.CLIENT });
 
 const retryAfterMs = 1_000;
 

@@ -32,14 +32,14 @@ export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerId
   else response.end(body);
 }
 
-/** Answers with 200 and a JSON value. */
-export function writeJson(response: ServerResponse, value: unknown, ids: AnswerIds = {}): void {
-  writeJsonText(response, Buffer.from(JSON.stringify(value)), ids);
+/** Answers with a JSON value. */
+export function writeJson(response: ServerResponse, value: unknown, ids: AnswerIds = {}, status = 200): void {
+  writeJsonText(response, Buffer.from(JSON.stringify(value)), ids, status);
 }
 
-/** Answers with 200 and JSON as it stands. */
-export function writeJsonText(response: ServerResponse, body: Uint8Array, ids: AnswerIds = {}): void {
-  response.writeHead(200, headersOf(body, ids));
+/** Answers with JSON as it stands. */
+export function writeJsonText(response: ServerResponse, body: Uint8Array, ids: AnswerIds = {}, status = 200): void {
+  response.writeHead(status, headersOf(body, ids));
   response.end(body);
 }
 

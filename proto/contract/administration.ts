@@ -1,6 +1,7 @@
 /** Bodies and answers of the administration operations. */
 import { type Shape, array, boolean, described, integer, named, object, string } from "../runtime/validation/shape.ts";
 import { checkEndUser } from "../runtime/validation/text.ts";
+import { time } from "./records.ts";
 
 /** Hashes have 64 digits; anything up to this is looked up and not found. */
 const keyHash = string({ min: 1, max: 1_024, identifier: true });
@@ -59,10 +60,6 @@ export const endUserName: Shape = {
       "The string that requests carry as `user`: case-sensitive, without white space at its ends, never changed.",
   }),
 };
-
-const time = string({
-  pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, says: "must be an ISO 8601 time in UTC" },
-});
 
 const endUser = object(
   {

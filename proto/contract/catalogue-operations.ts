@@ -1,5 +1,4 @@
 /** The operations of the catalogue. */
-import type { JsonSchema } from "../runtime/validation/shape.ts";
 import { endpointsExample, modelListExample, providerListExample } from "./catalogue-examples.ts";
 import { endpointList } from "./endpoints.ts";
 import { modelFilters } from "./model-filters.ts";
@@ -8,11 +7,6 @@ import { type Operation, type PublishedParameter, example, json } from "./operat
 import { providerList } from "./providers.ts";
 
 const statuses = [400, 401, 408, 500, 503];
-
-const filterParameters = Object.entries(modelFilters.fields).map(([name, shape]): PublishedParameter => {
-  const { description, ...schema } = shape.schema(new Map()) as JsonSchema & { description: string };
-  return { name, in: "query", description, schema };
-});
 
 const segment = (name: string, description: string): PublishedParameter => ({
   name,
@@ -30,7 +24,7 @@ const listModels: Operation = {
   summary: "List the models",
   description:
     "Every model that a request may name, in the order of the configuration. Parameters that are not listed here are ignored.",
-  parameters: filterParameters,
+  query: modelFilters,
   answer: { says: "The models.", content: [json(modelList, example(modelListExample))] },
   statuses,
 };

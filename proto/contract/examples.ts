@@ -169,3 +169,51 @@ export const endUserExample = {
     updated_at: "2026-11-20T19:30:00.001234Z",
   },
 } as const;
+
+const account = {
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage: 0,
+  usage_daily: 0,
+  usage_weekly: 0,
+  usage_monthly: 0,
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+} as const;
+
+const workspace = "00000000-0000-4000-8000-000000000001";
+
+export const keyExample = {
+  hash: "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93",
+  name: "billing",
+  label: "sk-sl-Xy12...9aBc",
+  disabled: false,
+  expires_at: null,
+  external_user: "employee_123",
+  ...account,
+  creator_user_id: null,
+  workspace_id: workspace,
+  created_at: "2026-09-16T12:00:00.000000Z",
+  updated_at: null,
+} as const;
+
+export const createdKeyExample = { data: keyExample, key: `sk-sl-Xy12${"0".repeat(41)}9aBc` } as const;
+
+export const currentKeyExample = {
+  label: "sk-sl-Xy12...9aBc",
+  is_management_key: false,
+  is_provisioning_key: false,
+  is_free_tier: false,
+  expires_at: null,
+  ...account,
+  creator_user_id: null,
+  organization_id: null,
+  workspace_id: workspace,
+  allowed_data_regions: ["global"],
+  free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+  rate_limit: { requests: -1, interval: "10s", note: "Out of use." },
+} as const;

@@ -1,5 +1,5 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
-import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
+import type { Components, JsonSchema, ObjectShape } from "../runtime/validation/shape.ts";
 import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
 import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
@@ -13,7 +13,16 @@ import {
   requestExamples,
   responseExample,
 } from "./examples.ts";
-import { type Content, type Operation, type PublishedParameter, example, json } from "./operation.ts";
+import { keyOperations } from "./key-operations.ts";
+import {
+  type Content,
+  type Operation,
+  type PublishedParameter,
+  administrationStatuses,
+  example,
+  guardrailId,
+  json,
+} from "./operation.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
 
@@ -40,14 +49,6 @@ const sessionHeader: PublishedParameter = {
   in: "header",
   description: "Counts as `session_id` when the body has none.",
   schema: { type: "string", maxLength: 256 },
-};
-
-const guardrailId: PublishedParameter = {
-  name: "id",
-  in: "path",
-  required: true,
-  description: "Identifier of the guardrail, as it was issued. Any other text names none: 404.",
-  schema: { type: "string" },
 };
 
 const userPath: PublishedParameter = {
@@ -128,7 +129,7 @@ const assignKeys: Operation = {
   parameters: [guardrailId],
   body: json(keyHashes, example(keyHashesExample)),
   answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
-  statuses: [400, 401, 403, 404, 500],
+  statuses: administrationStatuses,
 };
 
 const removeKeys: Operation = {
@@ -150,13 +151,14 @@ const updateEndUser: Operation = {
   parameters: [userPath],
   body: json(endUserChange, example({ is_active: false })),
   answer: { says: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },
-  statuses: [400, 401, 403, 404, 500],
+  statuses: administrationStatuses,
 };
 
 export const operations: readonly Operation[] = [
   createResponse,
   rehearseResponse,
   ...catalogueOperations,
+  ...keyOperations,
   assignKeys,
   removeKeys,
   updateEndUser,
@@ -168,7 +170,8 @@ export interface PublishedOperation {
   readonly tags: readonly [string];
   readonly summary: string;
   readonly description: string;
-  readonly security: readonly [Readonly<Record<string, readonly []>>];
+  /** One of these is enough. */
+  readonly security: readonly Readonly<Record<string, readonly []>>[];
   readonly parameters?: readonly PublishedParameter[];
   readonly requestBody?: { readonly required: true; readonly content: PublishedContent };
   readonly responses: Readonly<Record<string, PublishedAnswer | Reference>>;
@@ -200,18 +203,19 @@ export function pathsOf(components: Components): PublishedPaths {
 }
 
 function itemOf(operation: Operation, components: Components): PublishedOperation {
-  const { id, tag, summary, description, parameters, body, answer, statuses } = operation;
+  const { id, tag, summary, description, parameters = [], query, body, answer, statuses } = operation;
+  const all = [...parameters, ...(query ? parametersOf(query, components) : [])];
   const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/Error${status}` }]);
   return {
     operationId: id,
     tags: [tag],
     summary,
     description,
-    security: [tag === "Administration" ? { managementKey: [] } : { apiKey: [] }],
-    ...(parameters && { parameters }),
+    security: schemesOf(operation),
+    ...(all.length > 0 && { parameters: all }),
     ...(body && { requestBody: { required: true, content: contentOf([body], components) } }),
     responses: {
-      200: {
+      [answer.status ?? 200]: {
         description: answer.content.length > 1 ? `${answer.says} ${framing}` : answer.says,
         headers: headersOf(operation),
         content: contentOf(answer.content, components),
@@ -219,6 +223,17 @@ function itemOf(operation: Operation, components: Components): PublishedOperatio
       ...Object.fromEntries(failures),
     },
   };
+}
+
+const parametersOf = ({ fields }: ObjectShape, components: Components): PublishedParameter[] =>
+  Object.entries(fields).map(([name, shape]) => {
+    const { description, ...schema } = shape.schema(components);
+    return { name, in: "query", description: String(description), schema };
+  });
+
+function schemesOf({ tag, anyKey }: Operation): PublishedOperation["security"] {
+  if (anyKey) return [{ apiKey: [] }, { managementKey: [] }];
+  return [tag === "Administration" ? { managementKey: [] } : { apiKey: [] }];
 }
 
 const contentOf = (contents: readonly Content[], components: Components): PublishedContent =>

@@ -4,13 +4,14 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Metadata } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
-import { revokeKey } from "@sluice/admin-svc/store/keys.js";
+import { revokeKey, updateKey } from "@sluice/admin-svc/store/keys.js";
 import {
   AccessService,
   FilterAction,
   ResolveKeyRequestSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
@@ -18,6 +19,7 @@ import {
   type AdminHouse,
   addGuardrail,
   addKey,
+  administrate,
   assign,
   bearer,
   openHouse,
@@ -29,9 +31,12 @@ import {
 
 let house: AdminHouse;
 let guardrailId: string;
+/** Hash of a key that nothing else uses. */
+let known: string;
 beforeAll(async () => {
   house = await openHouse();
   guardrailId = await addGuardrail(house.database);
+  known = hashKey(await addKey(house.database));
   await createEndUser(house.database, defaultWorkspaceId, "known");
 });
 afterAll(() => house.close());
@@ -45,7 +50,14 @@ const update = (metadata: Metadata) =>
     timeoutMs,
   );
 
+const keys = KeyService.method;
+
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
+  ["ListKeys", (metadata) => administrate(house, keys.listKeys, {}, metadata)],
+  ["CreateKey", (metadata) => administrate(house, keys.createKey, { name: "x" }, metadata)],
+  ["GetKey", (metadata) => administrate(house, keys.getKey, { keyHash: known }, metadata)],
+  ["UpdateKey", (metadata) => administrate(house, keys.updateKey, { key: { hash: known } }, metadata)],
+  ["DeleteKey", (metadata) => administrate(house, keys.deleteKey, { keyHash: known }, metadata)],
   ["AssignKeys", (metadata) => assign(house.client, guardrailId, ["x"], metadata)],
   ["UnassignKeys", (metadata) => unassign(house.client, guardrailId, ["x"], metadata)],
   ["UpdateEndUser", update],
@@ -67,11 +79,13 @@ describe.each(operations)("%s", (_, operation) => {
     });
   });
 
-  test("answers malformed, unknown, revoked and expired keys and a bare hash alike", async () => {
+  test("answers malformed, unknown, disabled, revoked and expired keys and a bare hash alike", async () => {
+    const disabled = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
+    await updateKey(house.database, defaultWorkspaceId, hashKey(disabled), { disabled: true });
     const revoked = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
     await revokeKey(house.database, defaultWorkspaceId, hashKey(revoked));
     const expired = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() - 1) });
-    const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), revoked, expired];
+    const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), disabled, revoked, expired];
     const faults = await Promise.all(
       [...refused, hashKey(house.managementKey)].map((key) => faultOf(operation(bearer(key)))),
     );

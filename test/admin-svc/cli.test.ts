@@ -42,6 +42,8 @@ interface KeyJson {
   guardrail_id: string | null;
   revoked_at: string | null;
   expires_at: string | null;
+  external_user: string | null;
+  disabled: boolean;
 }
 
 interface GuardrailJson {
@@ -80,12 +82,19 @@ describe("keys", () => {
   });
 
   test("rotate gives the new key what the old one had, and revokes that", async () => {
-    const old = await json<KeyJson>("keys", "create", "--name", "worker");
+    const old = await json<KeyJson>("keys", "create", "--name", "worker", "--external-user", "someone");
+    await run("keys", "update", old.hash, "--disable");
     const { id } = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x");
     await run("guardrails", "assign", id, old.hash);
     const fresh = await json<KeyJson>("keys", "rotate", old.hash);
     expect(fresh.key).not.toBe(old.key);
-    expect(await listed(fresh.hash)).toMatchObject({ name: "worker", guardrail_id: id, revoked_at: null });
+    expect(await listed(fresh.hash)).toMatchObject({
+      name: "worker",
+      guardrail_id: id,
+      revoked_at: null,
+      disabled: true,
+      external_user: "someone",
+    });
     expect(await listed(old.hash)).toMatchObject({ guardrail_id: null, revoked_at: expect.any(String) });
     const again = await run("keys", "rotate", old.hash);
     expect(again).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
@@ -97,6 +106,26 @@ describe("keys", () => {
     expect(await listed(hash)).toMatchObject({ revoked_at: expect.any(String) });
     expect((await run("keys", "revoke", hash)).stdout).toContain("was revoked before");
     expect(await run("keys", "revoke", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
+  });
+
+  test("show and update: name, state, expiry and end user", async () => {
+    const { hash } = await json<KeyJson>("keys", "create", "--name", "k", "--external-user", "someone");
+    const at = "2999-01-31T00:00:00Z";
+    const changed = await json<KeyJson>("keys", "update", hash, "--name", "l", "--disable", "--expires-at", at);
+    expect(changed).toMatchObject({ name: "l", disabled: true, external_user: "someone" });
+    expect(await json<KeyJson>("keys", "show", hash)).toMatchObject({ name: "l", guardrail_id: null });
+    const { stdout } = await run("keys", "show", hash);
+    expect(stdout).toContain("state          disabled\n");
+    expect(stdout).toContain("expires        2999-01-31T00:00:00Z\n");
+    expect((await run("keys", "list")).stdout).toMatch(new RegExp(`${hash}.* disabled `));
+    const rest = ["--enable", "--never-expires", "--no-external-user"];
+    expect((await run("keys", "update", hash, ...rest)).stdout).toMatch(/changed \(policy generation \d+\)/);
+    expect(await listed(hash)).toMatchObject({ disabled: false, expires_at: null, external_user: null });
+    await run("keys", "revoke", hash);
+    const late = await run("keys", "update", hash, "--enable");
+    expect(late).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
+    expect((await run("keys", "show", hash)).stdout).toContain("state          revoked\n");
+    expect(await run("keys", "show", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
   });
 
   test("a name cannot write to the terminal", async () => {
@@ -193,6 +222,12 @@ describe("wrong input", () => {
     [["keys", "create", "--name", "x", "--managment"], "--managment"],
     [["keys", "create", "--name", "x", "--expires-at", "tomorrow"], "--expires-at: an ISO 8601 time"],
     [["keys", "create", "--name", "x", "--expires-at", "2020-01-01"], "--expires-at: must be in the future"],
+    [["keys", "create", "--name", "x", "--external-user", " x"], "external.user: must not begin or end with white"],
+    [["keys", "update", hash], "missing option: what shall be changed"],
+    [["keys", "update", hash, "--name", ""], "name: at least 1 character"],
+    [["keys", "update", hash, "--enable", "--disable"], "--disable and --enable exclude each other"],
+    [["keys", "update", hash, "--expires-at", "2020-01-01"], "--expires-at: must be in the future"],
+    [["keys", "update", hash, "--expires-at", "2999-01-01", "--never-expires"], "--expires-at and --never-expires"],
     [["keys", "list", "extra"], "unexpected argument: extra"],
     [["keys", "revoke"], "missing argument: HASH"],
     [["keys", "revoke", "sk-sl-abc"], "HASH: 64 lower-case hexadecimal digits"],

@@ -1,5 +1,11 @@
 /** admin-svc on a real port and a database of its own, with the calls that its tests make. */
-import { create } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  type DescMethodUnary,
+  type MessageInitShape,
+  type MessageShape,
+  create,
+} from "@bufbuild/protobuf";
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { type AdminOptions, openAdmin } from "@sluice/admin-svc/admin.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
@@ -92,6 +98,14 @@ export async function patiently<Answer>(write: () => Promise<Answer>): Promise<A
     }
   }
 }
+
+/** One call with the management key of the house, or with other metadata. */
+export const administrate = <Input extends DescMessage, Output extends DescMessage>(
+  house: AdminHouse,
+  method: DescMethodUnary<Input, Output>,
+  input: MessageInitShape<Input>,
+  metadata: Metadata = bearer(house.managementKey),
+): Promise<MessageShape<Output>> => call(house.client, method, create(method.input, input), metadata, timeoutMs);
 
 export const assign = (
   client: Client,

@@ -3,10 +3,13 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { NewerSchemaError, migrate } from "@sluice/admin-svc/migrations/migrate.js";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
+import { resolveKey } from "@sluice/admin-svc/store/access.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
+import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, Migrator, sql } from "kysely";
 import { createDatabase } from "../support/database.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
@@ -25,6 +28,13 @@ const applied = async (): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
+/** As the build that had this migration as its last. */
+async function migrateTo(name: string): Promise<void> {
+  const migrator = new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
+  const { error } = await migrator.migrateTo(name);
+  if (error !== undefined) throw error;
+}
+
 test("ten starters at once: each succeeds, each migration runs once", async () => {
   const log = openLog("test", "silent");
   await Promise.all(Array.from({ length: 10 }, () => prepareSchema(created.url, log)));
@@ -40,6 +50,48 @@ test("a second start changes nothing", async () => {
   await migrate(database);
   expect(await applied()).toEqual(Object.keys(migrations));
   expect(await database.selectFrom("policy_generation").select("generation").execute()).toEqual([{ generation: "7" }]);
+});
+
+test("an upgrade from the first schema keeps what is there, and the build before it can go on writing", async () => {
+  await migrateTo("0001_access");
+  const [before, during] = ["a".repeat(64), "b".repeat(64)];
+  const id = "550e8400-e29b-41d4-a716-446655440000";
+  const insertKey = (hash: string) =>
+    sql`
+    insert into api_keys (hash, workspace_id, name, kind, label)
+    values (${hash}, ${defaultWorkspaceId}, 'old', 'inference', 'sk-sl-old')`.execute(database);
+  const insertAssignment = (hash: string) =>
+    sql`
+    insert into guardrail_key_assignments (key_hash, guardrail_id) values (${hash}, ${id})`.execute(database);
+  await insertKey(before);
+  await sql`
+    insert into guardrails (id, workspace_id, name, content_filters)
+    values (${id}, ${defaultWorkspaceId}, 'old', '[{"pattern": "x", "label": null, "action": "block"}]')`.execute(
+    database,
+  );
+  await insertAssignment(before);
+  await sql`insert into end_users (workspace_id, "user") values (${defaultWorkspaceId}, 'old')`.execute(database);
+  const { created_at: createdAt } = await database
+    .selectFrom("api_keys")
+    .select("created_at")
+    .executeTakeFirstOrThrow();
+
+  await migrate(database);
+  expect(await applied()).toEqual(Object.keys(migrations));
+  await insertKey(during);
+  await insertAssignment(during);
+  for (const hash of [before, during]) {
+    const { key } = await resolveKey(database, hash);
+    expect(key).toMatchObject({ hash, kind: "inference", guardrail: { id, contentFilters: [{ pattern: "x" }] } });
+    expect(await findKey(database, defaultWorkspaceId, hash)).toMatchObject({
+      name: "old",
+      disabled: false,
+      external_user: null,
+      updated_at: null,
+      ...(hash === before && { created_at: createdAt }),
+    });
+  }
+  expect(await listEndUsers(database, defaultWorkspaceId)).toMatchObject([{ user: "old", is_active: true }]);
 });
 
 test("a schema of a later build is refused by name, and left as it is", async () => {

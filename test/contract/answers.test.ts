@@ -58,7 +58,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     });
   const respond = (body: unknown, headers: Record<string, string> = {}) =>
     send("POST", "/responses", body, { "x-service-metadata": "enabled", ...headers });
-  const manage = (method: string, path: string, body: unknown) =>
+  const manage = (method: string, path: string, body?: unknown) =>
     send(method, path, body, { authorization: `Bearer ${house.managementKey}` });
 
   async function expectResponse(answer: Response, status: string): Promise<void> {
@@ -214,6 +214,25 @@ limits: {body_bytes: 20000, turn_ms: 4000}
     test("updates an end user", async () => {
       const updated: unknown = await (await manage("PATCH", "/end-users/employee_123", { is_active: false })).json();
       expect(validate("EndUserAnswer", updated)).toEqual([]);
+    });
+
+    test("makes, lists, shows, changes and deletes a key", async () => {
+      const answer = await manage("POST", "/keys", { name: "k", external: { user: "u" } });
+      const created = (await answer.json()) as { data: { hash: string }; key: string };
+      expect([answer.status, validate("CreatedKey", created)]).toEqual([201, []]);
+      const one = `/keys/${created.data.hash}`;
+      expect(validate("KeyList", await (await manage("GET", "/keys")).json())).toEqual([]);
+      expect(validate("KeyAnswer", await (await manage("GET", one)).json())).toEqual([]);
+      expect(validate("KeyAnswer", await (await manage("PATCH", one, { name: "l" })).json())).toEqual([]);
+      const authorization = `Bearer ${created.key}`;
+      const itself = [await manage("GET", "/key"), await send("GET", "/key", undefined, { authorization })];
+      for (const shown of itself) expect(validate("CurrentKeyAnswer", await shown.json())).toEqual([]);
+      expect(validate("DeletedKey", await (await manage("DELETE", one)).json())).toEqual([]);
+      await expectFailure(await manage("GET", one), 404);
+      await expectFailure(await manage("GET", "/keys?limit=0"), 400);
+      await expectFailure(await manage("POST", "/keys", { name: "k", limit: 5 }), 400);
+      await expectFailure(await send("GET", "/key", undefined, { authorization }), 401);
+      await expectFailure(await send("GET", "/keys"), 403);
     });
 
     test("fails", async () => {

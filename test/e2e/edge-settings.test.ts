@@ -117,7 +117,7 @@ cors: {allow_origins: ["${page}/"]}
         const answer = await preflight(path, page);
         expect([answer.status, await answer.text()]).toEqual([204, ""]);
         expect(answer.headers.get("access-control-allow-origin")).toBe(page);
-        expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, PATCH");
+        expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, PATCH, DELETE");
         const names = answer.headers.get("access-control-allow-headers")?.split(", ");
         expect(names).toEqual(
           expect.arrayContaining([

@@ -274,6 +274,30 @@ compat: {tool_type_aliases: ["openrouter:"]}
     });
   });
 
+  test("keys are made, listed, shown, changed and deleted", async () => {
+    const { apiKeys } = clientOf(house.managementKey);
+    const made = await apiKeys.create({
+      requestBody: { name: "sdk", external: { user: "employee_123" }, expiresAt: new Date("2999-01-31") },
+    });
+    const { hash } = made.data;
+    expect(hashKey(made.key)).toBe(hash);
+    expect(made.data).toMatchObject({ name: "sdk", externalUser: "employee_123", limit: null, usage: 0 });
+    const listed = await apiKeys.list({ includeDisabled: true, offset: 0 });
+    expect(listed.data).toContainEqual(made.data);
+    expect(await apiKeys.get({ hash })).toEqual({ data: made.data });
+    const itself = await clientOf(made.key).apiKeys.getCurrentKeyMetadata();
+    expect(itself.data).toMatchObject({ label: made.data.label, isManagementKey: false });
+    const changed = await apiKeys.update({ hash, requestBody: { name: "renamed", disabled: true } });
+    expect(changed.data).toMatchObject({ name: "renamed", disabled: true });
+    expect([made, listed, itself, changed].flatMap((answer) => unknowns(answer))).toEqual([]);
+    expect(await apiKeys.delete({ hash })).toEqual({ deleted: true });
+    await expect(apiKeys.get({ hash })).rejects.toBeInstanceOf(errors.NotFoundResponseError);
+    const budget = apiKeys.create({ requestBody: { name: "sdk", limit: 5 } });
+    await expect(budget).rejects.toBeInstanceOf(errors.BadRequestResponseError);
+    const notAllowed = clientOf(house.apiKey).apiKeys.list();
+    await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
+  });
+
   test("a guardrail is given to a key, blocks, and is taken away", async () => {
     const created = await house.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };

@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 const maxAgeSeconds = 7_200;
 
 const preflightHeaders = {
-  "access-control-allow-methods": "GET, POST, PATCH",
+  "access-control-allow-methods": "GET, POST, PATCH, DELETE",
   // Without credentials * means all others, such as those by which SDKs describe themselves; authorization has to be named.
   "access-control-allow-headers":
     "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, *",

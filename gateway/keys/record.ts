@@ -1,0 +1,59 @@
+/** A key in the form in which it is shown. */
+import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Key } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { instant } from "../http/time.ts";
+
+/** Budgets and usage, which clients need to find: there is no budget, and nothing is counted. */
+const account = {
+  limit: null,
+  limit_remaining: null,
+  limit_reset: null,
+  include_byok_in_limit: false,
+  usage: 0,
+  usage_daily: 0,
+  usage_weekly: 0,
+  usage_monthly: 0,
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+};
+
+export function keyJson(key: Key | undefined): JsonObject {
+  if (!key?.createdAt) throw new Fault(FaultReason.INTERNAL);
+  return {
+    hash: key.hash,
+    name: key.name,
+    label: key.label,
+    disabled: key.disabled,
+    expires_at: key.expiresAt ? instant(key.expiresAt) : null,
+    external_user: key.externalUser ?? null,
+    ...account,
+    creator_user_id: null,
+    workspace_id: key.workspaceId,
+    created_at: instant(key.createdAt),
+    updated_at: key.updatedAt ? instant(key.updatedAt) : null,
+  };
+}
+
+/** As its own bearer sees it. */
+export function currentKeyJson(key: Key | undefined): JsonObject {
+  if (!key) throw new Fault(FaultReason.INTERNAL);
+  const isManagement = key.kind === KeyKind.MANAGEMENT;
+  return {
+    label: key.label,
+    is_management_key: isManagement,
+    is_provisioning_key: isManagement,
+    is_free_tier: false,
+    expires_at: key.expiresAt ? instant(key.expiresAt) : null,
+    ...account,
+    creator_user_id: null,
+    organization_id: null,
+    workspace_id: key.workspaceId,
+    allowed_data_regions: ["global"],
+    free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+    rate_limit: { requests: -1, interval: "10s", note: "Out of use: no number of requests is promised here." },
+  };
+}

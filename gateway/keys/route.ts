@@ -1,0 +1,105 @@
+/** /keys and /key: the keys of a workspace, and the one that asks. */
+import { create } from "@bufbuild/protobuf";
+import { FieldMaskSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { IncomingMessage } from "node:http";
+import { keyChange, keyQuery, newKey } from "@sluice/proto/contract/keys.js";
+import { KeySchema, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { administration, notFound, readObject } from "../http/administration.ts";
+import { decodeSegment, rawPath } from "../http/path.ts";
+import { readQuery } from "../http/query.ts";
+import { currentKeyJson, keyJson } from "./record.ts";
+
+const { method } = KeyService;
+
+/** A name and an end user at their longest, each character escaped, are 5 KB. */
+const bodyLimitBytes = 16_384;
+/** A change answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
+const timeoutMs = 10_000;
+
+interface KeyQuery {
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly include_disabled?: boolean;
+  readonly workspace_id?: string;
+}
+
+interface KeyBody {
+  readonly name?: string;
+  readonly disabled?: boolean;
+  readonly expires_at?: string | null;
+  readonly external?: { readonly user: string } | null;
+  readonly workspace_id?: string;
+}
+
+export const listKeys = administration(async ({ admin, token }, caller, request) => {
+  const query = readQuery(request, keyQuery) as KeyQuery;
+  const input = create(method.listKeys.input, {
+    offset: query.offset ?? 0,
+    limit: query.limit ?? 0,
+    includeDisabled: query.include_disabled ?? false,
+    workspaceId: query.workspace_id ?? "",
+  });
+  const answer = await call(admin, method.listKeys, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: answer.keys.map(keyJson), total_count: Number(answer.totalCount) };
+});
+
+export const createKey = administration(async ({ admin, token, access }, caller, request) => {
+  const body = (await readObject(request, bodyLimitBytes, newKey)) as KeyBody;
+  const input = create(method.createKey.input, {
+    name: body.name ?? "",
+    workspaceId: body.workspace_id ?? "",
+    ...valuesOf(body),
+  });
+  const answer = await call(admin, method.createKey, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { data: keyJson(answer.key), key: answer.secret };
+});
+
+export const getKey = administration(async ({ admin, token }, caller, request) => {
+  const input = create(method.getKey.input, { keyHash: hashOf(request) });
+  const answer = await call(admin, method.getKey, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: keyJson(answer.key) };
+});
+
+export const updateKey = administration(async ({ admin, token, access }, caller, request) => {
+  const hash = hashOf(request);
+  const body = (await readObject(request, bodyLimitBytes, keyChange)) as KeyBody;
+  const { name, disabled, expires_at, external } = body;
+  const named = { name, disabled, expires_at, external_user: external };
+  const paths = Object.entries(named).flatMap(([path, value]) => (value === undefined ? [] : [path]));
+  const key = create(KeySchema, { hash, name: name ?? "", disabled: disabled ?? false, ...valuesOf(body) });
+  const input = create(method.updateKey.input, { key, updateMask: create(FieldMaskSchema, { paths }) });
+  const answer = await call(admin, method.updateKey, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { data: keyJson(answer.key) };
+});
+
+export const deleteKey = administration(async ({ admin, token, access }, caller, request) => {
+  const input = create(method.deleteKey.input, { keyHash: hashOf(request) });
+  const answer = await call(admin, method.deleteKey, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { deleted: true };
+});
+
+export const getCurrentKey = administration(async ({ admin, token }, caller) => {
+  const input = create(method.getCurrentKey.input);
+  const answer = await call(admin, method.getCurrentKey, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: currentKeyJson(answer.key) };
+});
+
+const valuesOf = ({ expires_at: expiresAt, external }: KeyBody) => ({
+  ...(typeof expiresAt === "string" && { expiresAt: timestampFromDate(new Date(expiresAt)) }),
+  ...(external && { externalUser: external.user }),
+});
+
+const path = /^\/api\/v1\/keys\/([^/]+)$/;
+const form = /^[0-9a-f]{64}$/;
+
+/** As it is listed: another spelling of a hash names nothing. */
+function hashOf(request: IncomingMessage): string {
+  const segment = path.exec(rawPath(request))?.[1];
+  const hash = segment === undefined ? "" : decodeSegment(segment, "hash");
+  if (!form.test(hash)) throw notFound("Key not found");
+  return hash;
+}

@@ -1,0 +1,34 @@
+/** The administration operations: where each is, who may call it, and the status of its success. */
+import { updateEndUser } from "./end-users/route.ts";
+import { assignKeys, unassignKeys } from "./guardrails/route.ts";
+import type { AdministrationOperation } from "./http/administration.ts";
+import { createKey, deleteKey, getCurrentKey, getKey, listKeys, updateKey } from "./keys/route.ts";
+
+export interface Route {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** Pattern, below /api/v1. */
+  readonly path: string;
+  readonly operation: AdministrationOperation;
+  /** 200 when absent. */
+  readonly status?: 201;
+  /** Otherwise a management key is needed. */
+  readonly anyKey?: true;
+}
+
+const assignments = "/guardrails/:id/assignments/keys";
+
+export const administrationRoutes: readonly Route[] = [
+  { method: "get", path: "/key", operation: getCurrentKey, anyKey: true },
+  { method: "get", path: "/keys", operation: listKeys },
+  { method: "post", path: "/keys", operation: createKey, status: 201 },
+  { method: "get", path: "/keys/:hash", operation: getKey },
+  { method: "patch", path: "/keys/:hash", operation: updateKey },
+  { method: "delete", path: "/keys/:hash", operation: deleteKey },
+  { method: "post", path: assignments, operation: assignKeys },
+  { method: "post", path: `${assignments}/remove`, operation: unassignKeys },
+  { method: "patch", path: "/end-users/:user", operation: updateEndUser },
+];
+
+/** Failures of these paths have other statuses than those of responses, those of the key check included. */
+export const isAdministration = (url: string): boolean =>
+  /^\/api\/v1\/(?:guardrails|end-users|keys?)(?:[/?]|$)/.test(url);

@@ -1,0 +1,179 @@
+/** Keys: bodies, queries and answers of their operations. */
+import {
+  type ObjectShape,
+  array,
+  boolean,
+  constant,
+  described,
+  integer,
+  named,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../runtime/validation/shape.ts";
+import { endUserName } from "./administration.ts";
+import {
+  deleted,
+  givenTime,
+  listOf,
+  oneAtLeast,
+  onlyFalse,
+  onlyNull,
+  ownWorkspace,
+  pageQuery,
+  recordName,
+  time,
+} from "./records.ts";
+
+const external = object(
+  {
+    user: endUserName,
+    api_key: onlyNull("keys of your own making are"),
+  },
+  {
+    required: ["user"],
+    strict: true,
+    description:
+      "The end user that the key is for. A record: it neither registers the end user nor speaks for it in requests.",
+  },
+);
+
+/** What a key is made of. Fields are named here as in JSON, for every door. */
+const settings = {
+  name: described(recordName, "Name for people."),
+  expires_at: described(
+    nullable(givenTime),
+    "From then on the key is refused; in the future. Null: it does not expire.",
+  ),
+};
+
+const unavailable = {
+  limit: onlyNull("budgets are"),
+  limit_reset: onlyNull("budgets are"),
+  include_byok_in_limit: onlyFalse("budgets are"),
+};
+
+export const newKey: ObjectShape = named(
+  "NewKey",
+  object(
+    {
+      ...settings,
+      external,
+      ...unavailable,
+      creator_user_id: onlyNull("members are"),
+      workspace_id: ownWorkspace,
+    },
+    { required: ["name"], strict: true },
+  ),
+);
+
+const changes = {
+  ...settings,
+  disabled: described(boolean, "A disabled key is refused like an unknown one, until it is enabled again."),
+  external: described(nullable(external), "The end user that the key is for; null: nobody in particular."),
+};
+
+/** The fields that a change can set, whatever form they came in. */
+export const keySettings: ObjectShape = object(changes);
+
+export const keyChange: ObjectShape = named(
+  "KeyChange",
+  object({ ...changes, ...unavailable }, { strict: true, also: oneAtLeast, description: "At least one field." }),
+);
+
+export const keyQuery: ObjectShape = object(
+  {
+    ...pageQuery(100),
+    include_disabled: described(boolean, "Whether disabled keys are listed, too; false when absent."),
+    workspace_id: ownWorkspace,
+  },
+  { strict: true },
+);
+
+const dollars = number({ min: 0 });
+const uncounted = (what: string) => described(dollars, `${what} Not counted yet: 0.`);
+
+/** Of budgets and usage, wherever a key is shown. */
+const account = {
+  limit: described(nullable(dollars), "Budget in USD; null: none."),
+  limit_remaining: described(nullable(dollars), "What is left of it."),
+  limit_reset: described(nullable(word("daily", "weekly", "monthly")), "When it begins anew."),
+  include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),
+  usage: uncounted("USD spent."),
+  usage_daily: uncounted("USD spent since midnight UTC."),
+  usage_weekly: uncounted("USD spent since Monday, UTC."),
+  usage_monthly: uncounted("USD spent since the first of the month, UTC."),
+  byok_usage: uncounted("USD spent on keys of your own."),
+  byok_usage_daily: uncounted("The same since midnight UTC."),
+  byok_usage_weekly: uncounted("The same since Monday, UTC."),
+  byok_usage_monthly: uncounted("The same since the first of the month, UTC."),
+};
+
+const label = described(string({ min: 1 }), "The key with its middle left out.");
+const expiry = described(nullable(time), "When it expires; null: never.");
+const creator = described(nullable(string()), "Always null: there are no members.");
+const workspace = described(string({ min: 1 }), "The workspace that owns it.");
+
+const key = {
+  hash: described(string({ min: 1 }), "SHA-256 of the whole key in hexadecimal: by this it is addressed."),
+  name: described(string({ min: 1 }), "Name for people."),
+  label,
+  disabled: described(boolean, "Whether it is refused until it is enabled again."),
+  expires_at: expiry,
+  external_user: described(nullable(string()), "The end user that it was made for."),
+  ...account,
+  creator_user_id: creator,
+  workspace_id: workspace,
+  created_at: described(time, "When it was made."),
+  updated_at: described(nullable(time), "When it was last changed; null: never."),
+};
+
+const keyRecord = named("Key", object(key, { required: Object.keys(key), description: "A key without its secret." }));
+
+export const keyList = named("KeyList", listOf(keyRecord));
+
+export const keyAnswer = named("KeyAnswer", object({ data: keyRecord }, { required: ["data"] }));
+
+export const createdKey = named(
+  "CreatedKey",
+  object(
+    {
+      data: keyRecord,
+      key: described(string({ min: 1 }), "The key itself. It is shown once: only its hash is stored."),
+    },
+    { required: ["data", "key"] },
+  ),
+);
+
+export const deletedKey = named("DeletedKey", deleted);
+
+const current = {
+  label,
+  is_management_key: described(boolean, "Whether it administers a workspace. Such a key creates no responses."),
+  is_provisioning_key: described(boolean, "Older name of `is_management_key`."),
+  is_free_tier: described(constant(false), "There are no tiers."),
+  expires_at: expiry,
+  ...account,
+  creator_user_id: creator,
+  organization_id: described(nullable(string()), "Always null: there are no organizations."),
+  workspace_id: workspace,
+  allowed_data_regions: described(array(word("global")), "Where requests may enter."),
+  free_model_daily_requests: object(
+    { limit: integer({ min: 0 }), remaining: integer({ min: 0 }), used: integer({ min: 0 }) },
+    { required: ["limit", "remaining", "used"], description: "Always 0: no model is free by count." },
+  ),
+  rate_limit: object(
+    { requests: integer(), interval: string(), note: string() },
+    { required: ["requests", "interval", "note"], description: "Out of use: no number of requests is promised here." },
+  ),
+};
+
+export const currentKeyAnswer = named(
+  "CurrentKeyAnswer",
+  object(
+    { data: named("CurrentKey", object(current, { required: Object.keys(current), description: "The calling key." })) },
+    { required: ["data"] },
+  ),
+);

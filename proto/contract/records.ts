@@ -1,0 +1,76 @@
+/** What the records of the administration have in common: names, times, pages, and fields that mean nothing yet. */
+import type { Problems } from "../runtime/validation/problems.ts";
+import {
+  type ObjectShape,
+  type Shape,
+  array,
+  constant,
+  described,
+  integer,
+  object,
+  string,
+} from "../runtime/validation/shape.ts";
+
+/** Of a key, and of a guardrail. */
+export const recordName = string({ min: 1, max: 200, identifier: true });
+
+/** A time of an answer: ISO 8601, UTC. */
+export const time = string({
+  pattern: { form: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, says: "must be an ISO 8601 time in UTC" },
+});
+
+const says = "must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z";
+const form =
+  /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+const timeText = string({ pattern: { form, says } });
+
+/** A time of a request. */
+export const givenTime: Shape = {
+  check: (value, path, problems, or) => {
+    timeText.check(value, path, problems, or);
+    if (typeof value === "string" && form.test(value) && !isDay(value)) problems.add(path, says);
+  },
+  schema: timeText.schema,
+};
+
+/** Whether the month has that day; Date would take the 30th of February for a day of March. */
+const isDay = (text: string): boolean =>
+  new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
+
+/** Fields of the known shape that only their empty value can be kept of: any other would be stored and not acted on. */
+export const onlyNull = (subject: string): Shape =>
+  described(constant(null, `${subject} not available yet`), `Only null: ${subject} not available yet.`);
+
+/** The same of a switch. */
+export const onlyFalse = (subject: string): Shape =>
+  described(constant(false, `${subject} not available yet`), `Only false: ${subject} not available yet.`);
+
+/** For changes: without a field there is nothing to do. */
+export const oneAtLeast = (value: object, path: string, problems: Problems): void => {
+  if (Object.keys(value).length === 0) problems.add(path === "" ? "body" : path, "at least one field");
+};
+
+/** @param usual rows of a page when nothing else is asked for */
+export const pageQuery = (usual: number) => ({
+  offset: described(integer({ min: 0 }), "How many to leave out at the beginning; 0 when absent."),
+  limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${usual} when absent.`),
+});
+
+/** Another workspace is not found. */
+export const ownWorkspace = described(
+  string({ identifier: true }),
+  "The workspace of the management key, which is also meant when this is absent. Any other is not found: 404.",
+);
+
+/** A page of records. @param record as it is listed */
+export const listOf = (record: Shape): ObjectShape =>
+  object(
+    {
+      data: described(array(record, { max: 100 }), "The records of this page."),
+      total_count: described(integer({ min: 0 }), "How many there are on all pages."),
+    },
+    { required: ["data", "total_count"] },
+  );
+
+/** The answer to a deletion. */
+export const deleted = object({ deleted: described(constant(true), "It is gone.") }, { required: ["deleted"] });

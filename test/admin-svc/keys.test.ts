@@ -1,0 +1,284 @@
+/** KeyService through real gRPC: what a key becomes, who finds it, and from when on it counts. */
+import { type Timestamp, timestampDate, timestampFromDate, timestampNow } from "@bufbuild/protobuf/wkt";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type CreateKeyResponse, type Key, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  addKeys,
+  addWorkspace,
+  administrate,
+  assign,
+  bearer,
+  openHouse,
+  patiently,
+  resolveKey,
+} from "./house.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const { listKeys, createKey, getKey, updateKey, deleteKey, getCurrentKey } = KeyService.method;
+
+type NewKey = { name?: string; expiresAt?: Timestamp; externalUser?: string; workspaceId?: string };
+const make = (settings: NewKey = {}): Promise<CreateKeyResponse> =>
+  administrate(house, createKey, { name: "made", ...settings });
+const get = async (keyHash: string): Promise<Key | undefined> => (await administrate(house, getKey, { keyHash })).key;
+const change = (hash: string, key: Partial<Omit<NewKey, "workspaceId">> & { disabled?: boolean }, paths: string[]) =>
+  administrate(house, updateKey, { key: { hash, ...key }, updateMask: { paths } });
+const later = (ms = 3_600_000) => timestampFromDate(new Date(Math.floor(Date.now() / 1_000) * 1_000 + ms));
+const isKnown = async (keyHash: string) => (await resolveKey(house.client, keyHash)).caller !== undefined;
+
+const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Key not found" };
+const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
+
+describe("a new key", () => {
+  test("is shown once, stored by its hash, and known from its generation on", async () => {
+    const expiresAt = later();
+    const { key, secret, generation } = await make({ name: "billing", expiresAt, externalUser: "employee_123" });
+    expect(kindOfKey(secret)).toBe(KeyKind.INFERENCE);
+    expect(key).toMatchObject({
+      hash: hashKey(secret),
+      label: `${secret.slice(0, 10)}...${secret.slice(-4)}`,
+      name: "billing",
+      kind: KeyKind.INFERENCE,
+      disabled: false,
+      externalUser: "employee_123",
+    });
+    expect(timestampDate(key?.expiresAt ?? timestampNow())).toEqual(timestampDate(expiresAt));
+    expect(key?.updatedAt).toBeUndefined();
+    const resolved = await resolveKey(house.client, hashKey(secret));
+    expect(resolved.caller?.keyHash).toBe(key?.hash);
+    expect(resolved.generation).toBeGreaterThanOrEqual(generation);
+    expect(await get(hashKey(secret))).toEqual(key);
+    const row = await house.database.selectFrom("api_keys").selectAll().where("hash", "=", hashKey(secret)).execute();
+    expect(JSON.stringify(row)).not.toContain(secret);
+  });
+
+  test("does not register its end user", async () => {
+    await make({ externalUser: "never registered" });
+    const rows = house.database.selectFrom("end_users").select("user").where("user", "=", "never registered");
+    expect(await rows.execute()).toEqual([]);
+  });
+
+  test.each<[string, NewKey]>([
+    ["a name of 200 code points", { name: "\u{1d4b3}".repeat(200) }],
+    ["an end user of 512 code points", { externalUser: "\u{1d4b3}".repeat(512) }],
+  ])("may have %s", async (_, settings) => {
+    expect((await make(settings)).key).toMatchObject(settings);
+  });
+
+  test.each<[NewKey, string]>([
+    [{ name: "" }, "name: at least 1 character"],
+    [{ name: "\u{1d4b3}".repeat(201) }, "name: at most 200 characters"],
+    [{ name: "a\0b" }, "name: must not contain NUL"],
+    [{ externalUser: "" }, "external.user: at least 1 character"],
+    [{ externalUser: "x".repeat(513) }, "external.user: at most 512 characters"],
+    [{ externalUser: " x" }, "external.user: must not begin or end with white space"],
+    [{ expiresAt: timestampFromDate(new Date(Date.now() - 1)) }, "expires_at: must be in the future"],
+    [
+      { expiresAt: { $typeName: "google.protobuf.Timestamp", seconds: 1n << 60n, nanos: 0 } },
+      "expires_at: must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z",
+    ],
+  ])("%# is refused", async (settings, message) => {
+    const before = await currentGeneration(house.database);
+    await expect(make(settings)).rejects.toMatchObject(refused(message));
+    expect(await currentGeneration(house.database)).toBe(before);
+  });
+});
+
+describe("a change", () => {
+  test("is of what the mask names, and of nothing else", async () => {
+    const { key } = await make({ name: "before", externalUser: "someone", expiresAt: later() });
+    const hash = key?.hash ?? "";
+    const renamed = (await change(hash, { name: "after", disabled: true, externalUser: "other" }, ["name"])).key;
+    expect(renamed).toMatchObject({ name: "after", disabled: false, externalUser: "someone" });
+    expect(renamed?.expiresAt).toEqual(key?.expiresAt);
+    expect(renamed?.updatedAt).toBeDefined();
+    const cleared = (await change(hash, {}, ["expires_at", "external_user"])).key;
+    expect([cleared?.expiresAt, cleared?.externalUser, cleared?.name]).toEqual([undefined, undefined, "after"]);
+  });
+
+  test("is in force at once when it disables, enables or ends a key; a name changes no policy", async () => {
+    const { key, generation } = await make();
+    const hash = key?.hash ?? "";
+    expect((await change(hash, { name: "other" }, ["name"])).generation).toBe(generation);
+    const off = await change(hash, { disabled: true }, ["disabled"]);
+    expect([off.generation, await isKnown(hash)]).toEqual([generation + 1n, false]);
+    expect((await change(hash, { disabled: true }, ["disabled"])).generation).toBe(off.generation);
+    const on = await change(hash, { disabled: false }, ["disabled"]);
+    expect([on.generation, await isKnown(hash)]).toEqual([off.generation + 1n, true]);
+    const expiresAt = later();
+    const ended = await change(hash, { expiresAt }, ["expires_at"]);
+    expect(ended.generation).toBe(on.generation + 1n);
+    const { caller } = await resolveKey(house.client, hash);
+    expect(Number(caller?.expiresAtMs)).toBe(timestampDate(expiresAt).getTime());
+  });
+
+  test.each<[Parameters<typeof change>[1], string[], string]>([
+    [{ name: "" }, ["name"], "name: at least 1 character"],
+    [{}, ["name"], "name: at least 1 character"],
+    [{ name: "x".repeat(201) }, ["name"], "name: at most 200 characters"],
+    [{ externalUser: "x " }, ["external_user"], "external.user: must not begin or end with white space"],
+    [{ expiresAt: timestampFromDate(new Date(0)) }, ["expires_at"], "expires_at: must be in the future"],
+    [{}, ["limit"], "update_mask: unknown field limit"],
+    [{}, ["toString"], "update_mask: unknown field toString"],
+    [{}, ["kind"], "update_mask: unknown field kind"],
+  ])("%# is refused", async (key, paths, message) => {
+    const hash = (await make()).key?.hash ?? "";
+    await expect(change(hash, key, paths)).rejects.toMatchObject(refused(message));
+    expect((await get(hash))?.updatedAt).toBeUndefined();
+  });
+
+  test("by many at once loses none of them", async () => {
+    const hash = (await make()).key?.hash ?? "";
+    const before = await currentGeneration(house.database);
+    const changes = Array.from({ length: 40 }, (_, index) =>
+      patiently(() =>
+        index % 2 === 0
+          ? change(hash, { name: `name ${index}` }, ["name"])
+          : change(hash, { disabled: index % 4 === 1 }, ["disabled"]),
+      ),
+    );
+    const answers = await Promise.all(changes);
+    const last = await get(hash);
+    expect(last?.name).toMatch(/^name \d+$/);
+    expect(await isKnown(hash)).toBe(last?.disabled === false);
+    // As many generations as changes of state, and each of them was answered by somebody.
+    const generations = new Set(answers.map((answer) => answer.generation).filter((each) => each > before));
+    expect(BigInt(generations.size)).toBe((await currentGeneration(house.database)) - before);
+  });
+});
+
+describe("a deletion", () => {
+  test("refuses the key from its generation on, takes its guardrail, and may be repeated", async () => {
+    const { key, secret } = await make();
+    const hash = key?.hash ?? "";
+    const id = await addGuardrail(house.database);
+    await assign(house.client, id, [hash], bearer(house.managementKey));
+    const { generation } = await administrate(house, deleteKey, { keyHash: hash });
+    expect(await isKnown(hash)).toBe(false);
+    const held = house.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
+    expect(await held.execute()).toEqual([]);
+    expect((await administrate(house, deleteKey, { keyHash: hash })).generation).toBe(generation);
+    await expect(get(hash)).rejects.toMatchObject(notFound);
+    await expect(change(hash, { disabled: false }, ["disabled"])).rejects.toMatchObject(notFound);
+    await expect(administrate(house, getCurrentKey, {}, bearer(secret))).rejects.toMatchObject({ status: 401 });
+  });
+
+  test("against changes and assignments at once: whatever comes first, the key stays deleted and holds nothing", async () => {
+    const id = await addGuardrail(house.database);
+    for (let round = 0; round < 10; round++) {
+      const hash = (await make()).key?.hash ?? "";
+      const outcomes = await Promise.allSettled([
+        patiently(() => change(hash, { disabled: false, name: "late" }, ["name", "disabled"])),
+        patiently(() => assign(house.client, id, [hash], bearer(house.managementKey))),
+        patiently(() => administrate(house, deleteKey, { keyHash: hash })),
+        patiently(() => change(hash, { disabled: true }, ["disabled"])),
+      ]);
+      expect(outcomes[2]?.status).toBe("fulfilled");
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") expect(outcome.reason).toMatchObject(notFound);
+      }
+      expect(await isKnown(hash)).toBe(false);
+      const held = house.database.selectFrom("guardrail_key_assignments").selectAll().where("key_hash", "=", hash);
+      expect(await held.execute()).toEqual([]);
+    }
+  });
+});
+
+describe("what is not there", () => {
+  const nothing = ["0".repeat(64), "", "x", "../keys", "a\0b", "x".repeat(10_000)];
+  test.each(nothing)("%# is not found", async (hash) => {
+    await expect(get(hash)).rejects.toMatchObject(notFound);
+    await expect(change(hash, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
+    await expect(administrate(house, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+  });
+
+  test("a key of another workspace, a management key and another spelling are not found, and stay as they are", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const foreign = await addKey(house.database, { workspaceId });
+    const own = await addKey(house.database);
+    const hashes = [hashKey(foreign), hashKey(house.managementKey), hashKey(own).toUpperCase()];
+    for (const hash of hashes) {
+      await expect(get(hash)).rejects.toMatchObject(notFound);
+      await expect(change(hash, { disabled: true }, ["disabled"])).rejects.toMatchObject(notFound);
+      await expect(administrate(house, deleteKey, { keyHash: hash })).rejects.toMatchObject(notFound);
+    }
+    expect([await isKnown(hashKey(foreign)), await isKnown(hashKey(house.managementKey))]).toEqual([true, true]);
+  });
+
+  test("another workspace", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    for (const id of [workspaceId, "x", "a\0b"]) {
+      const missing = { status: 404, message: "Workspace not found" };
+      await expect(make({ workspaceId: id })).rejects.toMatchObject(missing);
+      await expect(administrate(house, listKeys, { workspaceId: id })).rejects.toMatchObject(missing);
+    }
+  });
+});
+
+describe("the list", () => {
+  test("has the keys of the caller's workspace in pages, oldest first, with their number", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const manager = await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT });
+    const list = (request: { offset?: number; limit?: number; includeDisabled?: boolean }) =>
+      administrate(house, listKeys, request, bearer(manager));
+    expect(await list({})).toMatchObject({ keys: [], totalCount: 0n });
+    const made: string[] = [];
+    for (let index = 0; index < 103; index++) made.push(hashKey(await addKey(house.database, { workspaceId })));
+    const asManager = bearer(manager);
+    await administrate(house, deleteKey, { keyHash: made[0] ?? "" }, asManager);
+    const mask = { updateMask: { paths: ["disabled"] } };
+    await administrate(house, updateKey, { key: { hash: made[1] ?? "", disabled: true }, ...mask }, asManager);
+    const hashes = ({ keys }: { keys: Key[] }) => keys.map(({ hash }) => hash);
+
+    const first = await list({});
+    expect([hashes(first), first.totalCount]).toEqual([made.slice(2, 102), 101n]);
+    const second = await list({ offset: 100, limit: 100 });
+    expect([hashes(second), second.totalCount]).toEqual([made.slice(102), 101n]);
+    const beyond = await list({ offset: 101, limit: 1 });
+    expect([hashes(beyond), beyond.totalCount]).toEqual([[], 101n]);
+    const all = await list({ includeDisabled: true, limit: 2 });
+    expect([hashes(all), all.totalCount]).toEqual([made.slice(1, 3), 102n]);
+    expect(all.keys.map(({ disabled }) => disabled)).toEqual([true, false]);
+    await expect(list({ limit: 101 })).rejects.toMatchObject(refused("limit: must be between 1 and 100"));
+    await expect(list({ offset: 2 ** 31 })).rejects.toMatchObject(refused("offset: must be at most 2147483647"));
+  });
+
+  test("while keys are made and deleted: a page and its total belong together", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const churn = async () => {
+      for (let round = 0; round < 20; round++) {
+        const { key } = await administrate(house, createKey, { name: "short" }, manager);
+        await administrate(house, deleteKey, { keyHash: key?.hash ?? "" }, manager);
+      }
+    };
+    const look = async () => {
+      for (let round = 0; round < 60; round++) {
+        const { keys, totalCount } = await administrate(house, listKeys, {}, manager);
+        expect(BigInt(keys.length)).toBe(totalCount);
+      }
+    };
+    await Promise.all([churn(), churn(), look()]);
+  });
+});
+
+test("any key may ask about itself", async () => {
+  const { secret, key } = await make({ name: "self" });
+  expect((await administrate(house, getCurrentKey, {}, bearer(secret))).key).toEqual(key);
+  const own = await administrate(house, getCurrentKey, {});
+  expect(own.key).toMatchObject({ hash: hashKey(house.managementKey), kind: KeyKind.MANAGEMENT });
+  const disabled = (await addKeys(house.database, 1))[0] ?? "";
+  await change(disabled, { disabled: true }, ["disabled"]);
+  await expect(administrate(house, getCurrentKey, {}, bearer("x"))).rejects.toMatchObject({ status: 401 });
+});

@@ -112,6 +112,15 @@ describe("text", () => {
     expect(readWhole(answer([])).items).toEqual([]);
   });
 
+  test("what says nothing ends nothing: the thought before it was cut off", () => {
+    const stopReason = "max_tokens";
+    const cut = masked([thought("Hm", { status: "incomplete" })]);
+    const blocks = [...thoughtBlock(0, { text: "Hm" }), ...textBlock(1, ""), ...thoughtBlock(2, { text: "" })];
+    expect(masked(read([begun(), ...blocks, ...ended(stopReason)]).items)).toEqual(cut);
+    const content = [{ reasoningContent: { reasoningText: { text: "Hm" } } }, { text: "" }];
+    expect(masked(readWhole(answer(content, { stopReason })).items)).toEqual(cut);
+  });
+
   test("a beginning that says nothing, and what nobody knows yet, are passed over", () => {
     const odd = [
       blockStart(0, {}),

@@ -45,10 +45,12 @@ export class Blocks {
     this.#open = { index, kind: "call", reader: this.#call(toolUse) };
   }
 
+  /** Text and thought that say nothing begin no block: a stream may leave them out. */
   delta(index: unknown, delta: JsonObject): void {
     const { reasoningContent, toolUse } = delta;
-    if (typeof delta.text === "string") this.#readerOf(index, "text")?.delta(delta);
-    else if (isObject(reasoningContent)) this.#readerOf(index, "thought")?.delta(reasoningContent);
+    if (text(delta.text) !== "") this.#readerOf(index, "text")?.delta(delta);
+    else if (isObject(reasoningContent) && Object.values(reasoningContent).some(text))
+      this.#readerOf(index, "thought")?.delta(reasoningContent);
     else if (isObject(toolUse)) this.#readerOf(index, "call")?.delta(toolUse);
   }
 
@@ -88,10 +90,8 @@ export class Blocks {
   #text(): Reader {
     return {
       delta: (delta) => {
-        const words = text(delta.text);
-        if (words === "") return;
         this.#message ??= this.#output.message();
-        this.#message.text(this.#message.part("output_text"), words);
+        this.#message.text(this.#message.part("output_text"), text(delta.text));
       },
       end: () => undefined,
     };

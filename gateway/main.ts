@@ -2,7 +2,8 @@
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
-import { loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { corsFor } from "@sluice/proto/runtime/http1/cors.js";
 import { close, listen } from "@sluice/proto/runtime/http1/server.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
@@ -24,7 +25,15 @@ const settings = readEnvironment(environment, process.env);
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
-const { limits, compat, cors } = loadEdge(settings.SLUICE_CONFIG);
+const house = new LiveFile({
+  path: settings.SLUICE_CONFIG,
+  load: () => loadEdge(settings.SLUICE_CONFIG),
+  files: () => [],
+  log,
+  registry,
+});
+const corsOf = ({ cors }: EdgeSettings) => corsFor(cors.allow_origins, answerHeaders);
+let cors = corsOf(house.current);
 const token = settings.SLUICE_SERVICE_TOKEN;
 
 const access = new Access({
@@ -35,8 +44,8 @@ const access = new Access({
   registry,
 });
 const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, (address) => grpcTransport(address, token), log);
-const keepAlive = new KeepAlive(limits.keep_alive_ms);
-const openTurns = new OpenTurns(limits.streams_per_key);
+const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
+const openTurns = new OpenTurns(() => house.current.limits.streams_per_key);
 gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => openTurns.total);
 
 const app = createApp({
@@ -44,9 +53,15 @@ const app = createApp({
   pool,
   keepAlive,
   openTurns,
-  limits,
-  compat,
-  cors: corsFor(cors.allow_origins, answerHeaders),
+  get limits() {
+    return house.current.limits;
+  },
+  get compat() {
+    return house.current.compat;
+  },
+  get cors() {
+    return cors;
+  },
   lifecycle,
   observer: new RequestObserver(log, registry),
   admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
@@ -60,6 +75,12 @@ await serveProbes(settings.SLUICE_GATEWAY_HEALTH_PORT, lifecycle, registry);
 await pool.start();
 await access.watch();
 await pool.greeted();
+
+house.watch((edge) => {
+  cors = corsOf(edge);
+  keepAlive.change(edge.limits.keep_alive_ms);
+  log.info("the house file is in force as it is now; ports and secrets stay as they were at the start");
+});
 
 lifecycle.onDrain(() => close(server));
 lifecycle.onDrain(() => {

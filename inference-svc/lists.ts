@@ -10,33 +10,33 @@ import {
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
-import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { listEndpoints, listModels, listProviders } from "./routing/listing.ts";
+import type { Serving } from "./serving.ts";
 
 export interface ListParts {
   readonly access: Access;
-  readonly catalog: Catalog;
+  readonly serving: Serving;
   readonly records: EndpointRecords;
   readonly token: string;
 }
 
 type Lists = Pick<ServiceImpl<typeof InferenceService>, "listModels" | "listEndpoints" | "listProviders">;
 
-export const lists = ({ access, catalog, records, token }: ListParts): Lists => ({
+export const lists = ({ access, serving, records, token }: ListParts): Lists => ({
   async listModels(_, context) {
     await requireCaller(access, token, context);
-    return create(ListModelsResponseSchema, { models: listModels(catalog) });
+    return create(ListModelsResponseSchema, { models: listModels(serving.catalog) });
   },
   async listEndpoints({ model }, context) {
     await requireCaller(access, token, context);
-    const found = listEndpoints(catalog, records, model);
+    const found = listEndpoints(serving.catalog, records, model);
     if (!found) throw new Fault(FaultReason.NOT_FOUND, "Model not found", { origin: FaultOrigin.CLIENT });
     return create(ListEndpointsResponseSchema, found);
   },
   async listProviders(_, context) {
     await requireCaller(access, token, context);
-    return create(ListProvidersResponseSchema, { providers: listProviders(catalog, records) });
+    return create(ListProvidersResponseSchema, { providers: listProviders(serving.catalog, records) });
   },
 });
 

@@ -27,21 +27,18 @@ import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
 import { lists } from "./lists.ts";
 import type { Rehearsals } from "./rehearsal.ts";
-import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
+import type { Serving } from "./serving.ts";
 
 export interface ServiceParts {
   readonly engine: Engine;
   readonly rehearsals: Rehearsals;
   readonly access: Access;
-  readonly catalog: Catalog;
+  readonly serving: Serving;
   readonly records: EndpointRecords;
   readonly token: string;
   /** Name of this process, for the greeting. */
   readonly instance: string;
-  /** Limits of a turn that names none: milliseconds. */
-  readonly turnMs: number;
-  readonly streamMs: number;
 }
 
 /** Aborting without a reason builds a DOMException with a stack each time. */
@@ -190,8 +187,10 @@ export class InferenceDoors {
     return create(DryRunResponseSchema, { receiptJson });
   }
 
+  /** Of a turn that names none. */
   #limitMs(request: RunTurnRequest): number {
-    return request.stream ? this.#parts.streamMs : this.#parts.turnMs;
+    const { limits } = this.#parts.serving.file;
+    return request.stream ? limits.stream_ms : limits.turn_ms;
   }
 }
 

@@ -21,8 +21,9 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "inference-svc": [
     ["config", "turn"],
     ["admission", "guardrails", "routing", "upstream", "wire"],
-    ["stack", "engine", "lane", "handover", "lists"],
-    ["rehearsal"],
+    ["stack", "engine", "lane", "handover"],
+    ["rehearsal", "serving"],
+    ["lists"],
     ["service"],
     ["main"],
   ],

@@ -22,26 +22,24 @@ export interface ResponsesParts {
 /** Turns that each key has open in this process. */
 export class OpenTurns {
   readonly #byKey = new Map<string, number>();
-  readonly #limit: number;
+  readonly #limit: () => number;
   total = 0;
 
-  constructor(limit: number) {
+  /** @param limit that holds now */
+  constructor(limit: () => number) {
     this.#limit = limit;
   }
 
   /** @throws Fault RATE_LIMITED when the key has its limit of turns open */
   enter(keyHash: string): () => void {
     const open = this.#byKey.get(keyHash) ?? 0;
-    if (open >= this.#limit) {
-      throw new Fault(
-        FaultReason.RATE_LIMITED,
-        `Rate limit exceeded: ${this.#limit} requests of this key are running`,
-        {
-          retryAfterMs: 1_000,
-          origin: FaultOrigin.GATEWAY,
-          metadata: { error_type: "rate_limit_exceeded" },
-        },
-      );
+    const limit = this.#limit();
+    if (open >= limit) {
+      throw new Fault(FaultReason.RATE_LIMITED, `Rate limit exceeded: ${limit} requests of this key are running`, {
+        retryAfterMs: 1_000,
+        origin: FaultOrigin.GATEWAY,
+        metadata: { error_type: "rate_limit_exceeded" },
+      });
     }
     this.#byKey.set(keyHash, open + 1);
     this.total++;

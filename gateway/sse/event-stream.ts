@@ -68,10 +68,16 @@ export class EventStream {
 /** One timer for all streams: ten thousand timers would cost more than the comments. */
 export class KeepAlive {
   readonly #streams = new Set<EventStream>();
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
 
   /** @param silenceMs longest silence on a stream */
   constructor(silenceMs: number) {
+    this.change(silenceMs);
+  }
+
+  /** Also of the streams that are open. */
+  change(silenceMs: number): void {
+    clearInterval(this.#timer);
     this.#timer = setInterval(
       () => {
         const now = performance.now();

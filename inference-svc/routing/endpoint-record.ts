@@ -47,7 +47,7 @@ export class EndpointRecord {
 }
 
 export class EndpointRecords {
-  readonly #byEndpoint = new Map<Endpoint, EndpointRecord>();
+  readonly #byEndpoint = new WeakMap<Endpoint, EndpointRecord>();
   /** Milliseconds. */
   readonly now: () => number;
 
@@ -58,6 +58,12 @@ export class EndpointRecords {
   /** Undefined while nothing was seen of it. */
   find(endpoint: Endpoint): EndpointRecord | undefined {
     return this.#byEndpoint.get(endpoint);
+  }
+
+  /** What was seen of one endpoint is seen of the other from now on: the same offer, described anew. */
+  pass(from: Endpoint, to: Endpoint): void {
+    const record = this.#byEndpoint.get(from);
+    if (record) this.#byEndpoint.set(to, record);
   }
 
   of(endpoint: Endpoint): EndpointRecord {

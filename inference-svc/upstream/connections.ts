@@ -15,6 +15,7 @@ export class Connections {
   readonly #connectMs: number;
   readonly #all = new Set<Client>();
   readonly #idle: Client[] = [];
+  #retired = false;
 
   constructor(origin: string, connectMs: number) {
     this.#origin = origin;
@@ -44,7 +45,8 @@ export class Connections {
 
   /** The answer was read to its end: the connection may carry another. */
   release(client: Client): void {
-    this.#idle.push(client);
+    if (this.#retired) this.discard(client);
+    else this.#idle.push(client);
   }
 
   /** Closes the socket at once. */
@@ -53,6 +55,12 @@ export class Connections {
     if (at !== -1) this.#idle.splice(at, 1);
     this.#all.delete(client);
     void client.destroy();
+  }
+
+  /** Nobody new will ask here: what is under way goes on, and nothing is kept for later. */
+  retire(): void {
+    this.#retired = true;
+    for (let client = this.#idle.at(-1); client; client = this.#idle.at(-1)) this.discard(client);
   }
 
   /** Waits for what is under way. */

@@ -1,4 +1,5 @@
 /** The configured providers, each with its dialect, its connections and its keys. */
+import { isDeepStrictEqual } from "node:util";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { throwIfAborted } from "../turn/abort.ts";
@@ -48,11 +49,13 @@ export interface Upstreams {
   told(destination: Destination, request: TurnRequest): Told;
   /** The turn that asks exactly there, once. */
   turn(destination: Destination): Turn;
+  /** By id. */
+  readonly opened: ReadonlyMap<string, Opened>;
   /** Waits for running exchanges. */
   close(): Promise<void>;
 }
 
-type Provider = Omit<Upstreams, "close">;
+type Provider = Omit<Upstreams, "close" | "opened">;
 
 const builtIn: Provider = {
   turn: () => echo,
@@ -66,31 +69,44 @@ const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, me
 /** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
 
-/** @param version of the house, for the user agent */
-export function openUpstreams(providers: readonly ProviderSettings[], version: string): Upstreams {
-  const opened: Connections[] = [];
-  const byId = new Map<string, Provider>();
-  for (const provider of providers) {
-    const dialect = dialects[provider.dialect];
-    if (dialect === undefined || provider.base_url === undefined) {
-      byId.set(provider.id, builtIn);
-      continue;
-    }
-    const url = new URL(provider.base_url);
-    const connections = new Connections(url.origin, provider.timeouts.connect_ms);
-    opened.push(connections);
-    byId.set(provider.id, httpProvider(provider, url, dialect, connections, `sluice/${version}`));
-  }
+/** @param version of the house, for the user agent @param before those until now: a provider whose settings stay goes on as it is */
+export function openUpstreams(providers: readonly ProviderSettings[], version: string, before?: Upstreams): Upstreams {
+  const opened = new Map(
+    providers.map((settings) => {
+      const old = before?.opened.get(settings.id);
+      return [settings.id, old && isDeepStrictEqual(old.settings, settings) ? old : openProvider(settings, version)];
+    }),
+  );
+  const used = new Set(opened.values());
+  for (const old of before?.opened.values() ?? []) if (!used.has(old)) old.connections?.retire();
+  const providerOf = ({ provider }: Destination) => opened.get(provider)?.provider;
   return {
-    turn: (destination) => byId.get(destination.provider)?.turn(destination) ?? unknownProvider(destination),
-    refusal: (destination, request) => byId.get(destination.provider)?.refusal(destination, request),
-    losses: (destination, request) => byId.get(destination.provider)?.losses(destination, request) ?? [],
-    told: (destination, request) => byId.get(destination.provider)?.told(destination, request) ?? untold,
-    close: async () => void (await Promise.all(opened.map((connections) => connections.close()))),
+    opened,
+    turn: (destination) => providerOf(destination)?.turn(destination) ?? unknownProvider(destination),
+    refusal: (destination, request) => providerOf(destination)?.refusal(destination, request),
+    losses: (destination, request) => providerOf(destination)?.losses(destination, request) ?? [],
+    told: (destination, request) => providerOf(destination)?.told(destination, request) ?? untold,
+    close: async () => void (await Promise.all([...used].flatMap(({ connections }) => connections?.close() ?? []))),
   };
 }
 
 const untold: Told = { losses: [], bodyJson: undefined };
+
+/** A provider that is spoken to. */
+interface Opened {
+  readonly settings: ProviderSettings;
+  readonly provider: Provider;
+  /** Absent where nothing is connected to. */
+  readonly connections?: Connections;
+}
+
+function openProvider(settings: ProviderSettings, version: string): Opened {
+  const dialect = dialects[settings.dialect];
+  if (dialect === undefined || settings.base_url === undefined) return { settings, provider: builtIn };
+  const url = new URL(settings.base_url);
+  const connections = new Connections(url.origin, settings.timeouts.connect_ms);
+  return { settings, connections, provider: httpProvider(settings, url, dialect, connections, `sluice/${version}`) };
+}
 
 function unknownProvider(destination: Destination): Turn {
   return () => Promise.reject(new Fault(FaultReason.INTERNAL, "", { cause: new Error(destination.provider) }));
@@ -164,7 +180,7 @@ function httpProvider(
   });
 
   /** Destinations are those of the configuration, and each is asked about at every request. */
-  const targets = new Map<Destination, Target>();
+  const targets = new WeakMap<Destination, Target>();
   function targetOf(destination: Destination): Target {
     let target = targets.get(destination);
     if (target === undefined) targets.set(destination, (target = toTarget(destination)));

@@ -4,8 +4,10 @@ import { z } from "zod";
 /** Thrown with every problem found, one a line, each naming the variable or path. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+  readonly problems: readonly string[];
   constructor(source: string, problems: readonly string[]) {
     super(`${source}:\n${problems.map((problem) => `  ${problem}`).join("\n")}`);
+    this.problems = problems;
   }
 }
 

@@ -10,7 +10,7 @@ import { provider } from "./house/provider.ts";
 import { dangling, prune } from "./house/references.ts";
 import type { Seed } from "./house/seed.ts";
 import { seeded } from "./house/seeded.ts";
-import { expand, variablesOf } from "./house/variables.ts";
+import { expand, filesOf, variablesOf } from "./house/variables.ts";
 
 export const houseSchema = z.strictObject({
   providers: z.array(provider).default([]),
@@ -39,6 +39,8 @@ export interface LoadedHouse {
   readonly file: HouseFile;
   /** Ids of providers that were left out because every variable they name is unset. */
   readonly leftOut: readonly string[];
+  /** Those that it reads: their change changes what was loaded. */
+  readonly files: readonly string[];
 }
 
 /**
@@ -66,18 +68,26 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Se
   const file = readSettings(houseSchema, complete, path);
   problems.push(...dangling(file));
   if (problems.length > 0) throw new ConfigError(path, problems);
-  return { file, leftOut: [...leftOut] };
+  return { file, leftOut: [...leftOut], files: filesOf(expanded) };
 }
 
 /** What a process without providers reads of the file. Other sections are checked by the process that uses them. */
 export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parse(path), path);
 
 function parse(path: string): Record<string, unknown> {
-  const document = parseDocument(readFileSync(path, "utf8"), { prettyErrors: true });
-  if (document.errors.length > 0)
-    throw new ConfigError(
-      path,
-      document.errors.map((error) => error.message),
-    );
+  const document = parseDocument(read(path), { prettyErrors: true });
+  if (document.errors.length > 0) {
+    // Without the line itself, which may hold a secret.
+    const problems = document.errors.map(({ message }) => message.split("\n", 1)[0]?.replace(/:$/, "") ?? "");
+    throw new ConfigError(path, problems);
+  }
   return (document.toJS({ maxAliasCount: 100 }) ?? {}) as Record<string, unknown>;
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new ConfigError(path, [`cannot be read: ${(error as NodeJS.ErrnoException).code}`]);
+  }
 }

@@ -10,6 +10,7 @@ import { sendRaw } from "../support/raw-http.ts";
 const log = openLog("test", "silent");
 const lifecycle = new Lifecycle(log);
 let server: RpcServer;
+let origins: readonly string[] = [];
 
 beforeAll(async () => {
   server = await serveRpc({
@@ -18,7 +19,7 @@ beforeAll(async () => {
     log,
     serviceNames: ["known"],
     routes: () => {},
-    http1: { port: 0, allowOrigins: [] },
+    http1: { port: 0, allowOrigins: () => origins },
   });
   lifecycle.started();
 });
@@ -42,6 +43,21 @@ async function statusFor(authority: string): Promise<unknown> {
     session.destroy();
   }
 }
+
+test("pages may call as soon as their origin is listed", async () => {
+  const allowed = async () => {
+    const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
+      method: "OPTIONS",
+      headers: { origin: "https://page.example", "access-control-request-method": "POST" },
+    });
+    return answer.headers.get("access-control-allow-origin");
+  };
+  expect(await allowed()).toBeNull();
+  origins = ["https://page.example"];
+  expect(await allowed()).toBe("https://page.example");
+  origins = [];
+  expect(await allowed()).toBeNull();
+});
 
 describe("a host that is none", () => {
   test.each(["[", "%", "house:port"])("is refused, and the server goes on: %s", async (authority) => {

@@ -13,6 +13,12 @@ export function variablesOf(value: unknown, environment: NodeJS.ProcessEnv): { s
   return { set, unset: names.filter((name) => !set.includes(name)) };
 }
 
+/** Files that a value refers to. */
+export const filesOf = (value: unknown): string[] =>
+  [...JSON.stringify(value ?? null).matchAll(reference)].flatMap(([, name = ""]) =>
+    name.startsWith("file:") ? [name.slice(5)] : [],
+  );
+
 /**
  * Replaces them in every string.
  * @param path of the value; problems name it

@@ -7,8 +7,8 @@ import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
 export interface Http1Options {
   readonly port: number;
-  /** Origins whose pages may call, or `*`. */
-  readonly allowOrigins: readonly string[];
+  /** Origins whose pages may call, or `*`; asked at every request, and made use of anew when it is another list. */
+  readonly allowOrigins: () => readonly string[];
 }
 
 export interface Http1Server {
@@ -18,9 +18,14 @@ export interface Http1Server {
 }
 
 export async function serveHttp1(handle: RequestListener, { port, allowOrigins }: Http1Options): Promise<Http1Server> {
-  const cors = corsFor(allowOrigins, rpc.exposedHeaders);
+  let origins = allowOrigins();
+  let cors = corsFor(origins, rpc.exposedHeaders);
   const server = createServer({ connectionsCheckingInterval }, (request, response) => {
     owe(request.socket, response);
+    if (allowOrigins() !== origins) {
+      origins = allowOrigins();
+      cors = corsFor(origins, rpc.exposedHeaders);
+    }
     if (!cors?.(request, response)) handle(request, response);
   });
   return { port: await listen(server, port), drain: () => close(server) };

@@ -1,0 +1,71 @@
+/** What stays and what goes when the house file is replaced. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
+import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
+import { Serving } from "@sluice/inference-svc/serving.js";
+import { eventually } from "../support/processes.ts";
+import { type Upstream, chatStream, startUpstream } from "../support/upstream.ts";
+import { asking, house, run } from "./asking.ts";
+
+describe("a replaced house file", () => {
+  let upstream: Upstream;
+  let records: EndpointRecords;
+  let serving: Serving;
+
+  const file = (changes: { apiKey?: string; prompt?: string; tier?: string; second?: boolean } = {}) => {
+    const { apiKey = "k1", prompt = "1", tier = "default", second = false } = changes;
+    const endpoints = [{ provider: "acme", tier, pricing: { prompt, completion: "4" } }];
+    return house({
+      providers: [{ id: "acme", dialect: "chat", base_url: `${upstream.url}/v1`, api_keys: [apiKey] }],
+      models: [{ id: "acme/large-2", endpoints }, ...(second ? [{ id: "acme/more", endpoints }] : [])],
+    });
+  };
+  const endpoint = (): Endpoint => serving.catalog.find("acme/large-2")?.model.endpoints[0] as Endpoint;
+
+  beforeAll(async () => {
+    upstream = await startUpstream([chatStream("Hello")]);
+  });
+  beforeEach(async () => {
+    await serving?.close();
+    records = new EndpointRecords();
+    serving = new Serving({ version: "0.0.0", records, secret: "s".repeat(32), log: { warn: () => {} } }, file());
+  });
+  afterAll(async () => {
+    await serving.close();
+    await upstream.stop();
+  });
+
+  async function ask(model = "acme/large-2"): Promise<void> {
+    const { fault } = await run(serving.turn, asking({ models: [model] }));
+    expect(fault).toBeUndefined();
+  }
+
+  test("keeps the connections of a provider whose settings stay", async () => {
+    await ask();
+    await eventually(() => upstream.openSockets === 1);
+    serving.replace(file({ second: true, prompt: "2" }));
+    await ask("acme/more");
+    expect(upstream.openSockets).toBe(1);
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k1");
+  });
+
+  test("closes those of a provider that changed, and asks with its new key", async () => {
+    await ask();
+    await eventually(() => upstream.openSockets === 1);
+    serving.replace(file({ apiKey: "k2" }));
+    await eventually(() => upstream.openSockets === 0);
+    await ask();
+    expect(upstream.requests.at(-1)?.headers.authorization).toBe("Bearer k2");
+  });
+
+  test.each<[string, Parameters<typeof file>[0], boolean]>([
+    ["another price", { prompt: "2" }, true],
+    ["another model beside it", { second: true }, true],
+    ["another key of its provider", { apiKey: "k2" }, false],
+    ["another tier", { tier: "priority" }, false],
+  ])("with %s: what was seen of the endpoint is kept: %j %p", (_, changes, kept) => {
+    const record = records.of(endpoint());
+    serving.replace(file(changes));
+    expect(records.find(endpoint()) === record).toBe(kept);
+  });
+});

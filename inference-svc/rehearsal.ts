@@ -34,7 +34,8 @@ export class Rehearsals {
     try {
       const turnRequest = this.#parts.parse(request, requester);
       const { access, rehearse } = this.#parts;
-      scope = admit(await access.resolve(requester.keyHash, requester.policyGeneration), requester, new TurnAbort());
+      const resolved = await access.resolve(requester.keyHash, requester.policyGeneration);
+      scope = { ...admit(resolved, requester, new TurnAbort()), dryRun: true };
       const { refusal, plan } = await rehearse(turnRequest, scope);
       const [first] = plan;
       const receipt = this.#receipt(request, scope, refusal, plan);

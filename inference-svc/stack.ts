@@ -4,7 +4,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
-import { billed } from "./routing/bill.ts";
+import { type Answered, billed } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
 import { type PlannedAttempt, planOf } from "./routing/plan.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
@@ -49,11 +49,12 @@ export const buildStack = ({ catalog, upstreams, records, secret, log }: Parts):
     // Refuses before anything leaves the house or costs money.
     inputGuardrail,
   ];
+  const answered: Answered = (endpoint, scope, usage) => router.answered(endpoint, scope, usage.cachedTokens);
   return {
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
     turn: compose(
       layers,
-      fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint)), log),
+      fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint), answered), log),
     ),
     async rehearse(request, scope) {
       const { sent, refusal } = await rehearsed(layers, request, scope);

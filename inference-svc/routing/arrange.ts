@@ -9,8 +9,22 @@ import { type Seed, draw } from "./rendezvous.ts";
 import { placeIn } from "./slugs.ts";
 import { sortOfTier, sortOfVariant } from "./tiers.ts";
 
-/** What a request's session draws with for a model. */
-export type SeedOf = (model: string) => Seed;
+/** A request's session with a model. */
+export interface Session {
+  /** What it draws with. */
+  readonly seed: Seed;
+  /** Who answered it last. */
+  readonly warm: Endpoint | undefined;
+}
+
+/** What is known beside the request. */
+export interface Circumstances {
+  readonly records: EndpointRecords;
+  /** Asked only where load is shared. */
+  readonly sessionOf: (model: string) => Session;
+  /** Whether somebody will really be asked: only then may the request be the one that tries an endpoint in an outage. */
+  readonly probes: boolean;
+}
 
 /** A candidate with what decides about its place; the lower the earlier. */
 interface Rank {
@@ -25,25 +39,24 @@ type CostOf = (endpoint: Endpoint) => number;
 export function arrange(
   groups: readonly Group[],
   request: TurnRequest,
-  records: EndpointRecords,
-  seedOf: SeedOf,
+  circumstances: Circumstances,
 ): readonly Endpoint[] {
   const { provider } = request;
   const [only] = groups;
   if (groups.length === 1 && only!.endpoints.length === 1) return only!.endpoints;
-  const ranks = groups.map((group) => ranksOf(group, request, records, seedOf));
+  const ranks = groups.map((group) => ranksOf(group, request, circumstances));
   const merged = provider?.sortPartition === "none" && provider.sortBy !== "" && provider.order.length === 0;
   const lists = merged ? [ranks.flat()] : ranks;
-  const arranged = lists.flatMap((list) => settled(list, provider, records));
+  const arranged = lists.flatMap((list) => settled(list, provider, circumstances));
   // A model may be asked for twice, in different variants.
   const endpoints = groups.length === 1 ? arranged : [...new Set(arranged)];
   const alone = provider?.allowFallbacks === false && provider.order.length === 0;
   return alone ? endpoints.slice(0, 1) : endpoints;
 }
 
-function ranksOf(group: Group, request: TurnRequest, records: EndpointRecords, seedOf: SeedOf): readonly Rank[] {
+function ranksOf(group: Group, request: TurnRequest, circumstances: Circumstances): readonly Rank[] {
   const { endpoints, pool, variant } = group;
-  const costOf = costIn(group, request, records, seedOf);
+  const costOf = costIn(group, request, circumstances);
   return endpoints.map((endpoint) => ({
     endpoint,
     // A variant makes tiers available; a tier that was asked for comes first.
@@ -55,8 +68,7 @@ function ranksOf(group: Group, request: TurnRequest, records: EndpointRecords, s
 function costIn(
   { model, endpoints, variant }: Group,
   { provider, serviceTier }: TurnRequest,
-  records: EndpointRecords,
-  seedOf: SeedOf,
+  { records, sessionOf }: Circumstances,
 ): CostOf {
   if (provider && provider.order.length > 0) return asConfigured;
   switch (provider?.sortBy || sortOfVariant(variant) || sortOfTier(serviceTier)) {
@@ -68,30 +80,33 @@ function costIn(
     case "latency":
       return (endpoint) => records.find(endpoint)?.latency.at(0.5, records.now()) ?? Number.NEGATIVE_INFINITY;
     default:
-      return endpoints.some(({ prices }) => prices) ? sharing(seedOf(model)) : asConfigured;
+      return endpoints.some(({ prices }) => prices) ? sharing(sessionOf(model)) : asConfigured;
   }
 }
 
 const asConfigured: CostOf = () => 0;
 
-/** Shares by price. What has no price has no share: it follows in the order of the configuration. */
+/** Shares by price, but where it was served last comes first. What has no price has no share: it follows in the order of the configuration. */
 const sharing =
-  (session: Seed): CostOf =>
-  ({ prices, seed }) =>
-    prices ? draw(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
+  (session: Session): CostOf =>
+  (endpoint) => {
+    if (endpoint === session.warm) return Number.NEGATIVE_INFINITY;
+    const { prices, seed } = endpoint;
+    return prices ? draw(session.seed, seed, prices.weight) : Number.POSITIVE_INFINITY;
+  };
 
 function settled(
   ranks: readonly Rank[],
   provider: ProviderPreferences | undefined,
-  records: EndpointRecords,
+  { records, probes }: Circumstances,
 ): readonly Endpoint[] {
   const endpoints = ranks.toSorted((a, b) => a.tier - b.tier || compare(a.cost, b.cost)).map((rank) => rank.endpoint);
-  if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records);
+  if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records, probes);
   const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
   const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
   // Whoever names an order means it, whatever was seen of the endpoints.
-  return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records)];
+  return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records, probes)];
 }
 
 /** Both may be infinite. */

@@ -6,16 +6,19 @@
  */
 import { type InputSize, inputTokensOf, sizeOf, tokensOfBytes } from "../turn/estimate.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Bill } from "../turn/scope.ts";
+import type { Bill, Scope } from "../turn/scope.ts";
 import type { Batch, Outcome, Turn, TurnEvent, Usage } from "../turn/turn.ts";
 import type { Endpoint } from "./catalog.ts";
 import { costOf } from "./tariff.ts";
 
+/** Called when an attempt has come to its end, with what it consumed. */
+export type Answered = (endpoint: Endpoint, scope: Scope, usage: Usage) => void;
+
 /** Layer around one attempt: its end says what it consumed and cost. */
 export const billed =
-  (endpoint: Endpoint, turn: Turn): Turn =>
+  (endpoint: Endpoint, turn: Turn, answered: Answered): Turn =>
   async (request, scope) => {
-    const bill = new AttemptBill(endpoint, request);
+    const bill = new AttemptBill(endpoint, request, (usage) => answered(endpoint, scope, usage));
     scope.trace.bills.push(bill);
     return passing(await turn(request, scope), bill);
   };
@@ -38,6 +41,7 @@ function passing(batches: AsyncIterable<Batch>, bill: AttemptBill): AsyncIterabl
 class AttemptBill implements Bill {
   readonly #endpoint: Endpoint;
   readonly #request: TurnRequest;
+  readonly #answered: (usage: Usage) => void;
   reported: Usage | undefined;
   /** Of the end. */
   #settled: Usage | undefined;
@@ -46,9 +50,10 @@ class AttemptBill implements Bill {
   #reasoningBytes = 0;
   #produced = false;
 
-  constructor(endpoint: Endpoint, request: TurnRequest) {
+  constructor(endpoint: Endpoint, request: TurnRequest, answered: (usage: Usage) => void) {
     this.#endpoint = endpoint;
     this.#request = request;
+    this.#answered = answered;
   }
 
   get usage(): Usage | undefined {
@@ -88,6 +93,7 @@ class AttemptBill implements Bill {
     // Some servers say zero for what they have not counted; an input always has tokens.
     const counted = usage !== undefined && usage.inputTokens + usage.outputTokens > 0;
     this.#settled = this.#priced(counted ? usage : this.#completed(this.reported), outcome.serviceTier);
+    this.#answered(this.#settled);
     return { ...outcome, usage: this.#settled };
   }
 

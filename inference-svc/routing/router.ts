@@ -2,12 +2,13 @@
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
-import { type SeedOf, arrange } from "./arrange.ts";
+import { type Session, arrange } from "./arrange.ts";
 import { type Telling, candidatesOf } from "./candidates.ts";
 import type { Catalog, Endpoint } from "./catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
-import { randomSeed, sessionSeed } from "./rendezvous.ts";
-import { sessionOf } from "./session.ts";
+import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
+import { isNamedSession, sessionOf } from "./session.ts";
+import { WarmEndpoints } from "./warm.ts";
 
 export interface RouterParts {
   readonly catalog: Catalog;
@@ -22,15 +23,19 @@ class Route {
   readonly request: TurnRequest;
   /** In the order in which they are tried; at least one. */
   readonly endpoints: readonly Endpoint[];
+  /** Of the session, by model; only where load is shared. */
+  readonly seeds: ReadonlyMap<string, Seed>;
 
-  constructor(request: TurnRequest, endpoints: readonly Endpoint[]) {
+  constructor(request: TurnRequest, endpoints: readonly Endpoint[], seeds: ReadonlyMap<string, Seed>) {
     this.request = request;
     this.endpoints = endpoints;
+    this.seeds = seeds;
   }
 }
 
 export class Router {
   readonly #parts: RouterParts;
+  readonly #warm = new WarmEndpoints();
   readonly records: EndpointRecords;
 
   constructor(parts: RouterParts) {
@@ -48,20 +53,37 @@ export class Router {
     const { catalog, telling } = this.#parts;
     trace.excluded.clear();
     const groups = candidatesOf(catalog, request, telling, trace.excluded);
-    const endpoints = arrange(groups, request, this.records, this.#seeds(request, caller.keyHash));
+    const seeds = new Map<string, Seed>();
+    const endpoints = arrange(groups, request, {
+      records: this.records,
+      sessionOf: (model) => this.#session(request, caller.keyHash, model, seeds),
+      probes: scope.dryRun !== true,
+    });
     const [asked = ""] = request.models;
-    trace.route = new Route(request, endpoints);
+    trace.route = new Route(request, endpoints, seeds);
     trace.candidates = endpoints.map(({ providerName, model }) => ({ provider: providerName, model }));
     trace.primaryModel = catalog.find(asked)?.model.settings.id ?? asked;
     return endpoints;
   }
 
-  /** Looked for only where load is shared. */
-  #seeds(request: TurnRequest, keyHash: string): SeedOf {
-    return (model) => {
-      const session = sessionOf(request);
-      return session === undefined ? randomSeed() : sessionSeed(this.#parts.secret, keyHash, model, session);
-    };
+  /**
+   * The endpoint has answered, to the end: there is the cache of the session now. Of a conversation that nobody named that is known only when
+   * something came out of a cache.
+   */
+  answered(endpoint: Endpoint, { trace }: Scope, cachedTokens: number): void {
+    if (!(trace.route instanceof Route)) return;
+    const { request, seeds } = trace.route;
+    const seed = seeds.get(endpoint.model);
+    if (seed && (cachedTokens > 0 || isNamedSession(request))) this.#warm.note(seed, endpoint, this.records.now());
+  }
+
+  /** @param seeds gets that of the session, if there is one */
+  #session(request: TurnRequest, keyHash: string, model: string, seeds: Map<string, Seed>): Session {
+    const session = sessionOf(request);
+    if (session === undefined) return { seed: randomSeed(), warm: undefined };
+    const seed = sessionSeed(this.#parts.secret, keyHash, model, session);
+    seeds.set(model, seed);
+    return { seed, warm: this.#warm.find(seed, this.records.now()) };
   }
 }
 

@@ -10,6 +10,8 @@ export interface Scope {
   /** The key with its policy. */
   readonly caller: Caller;
   readonly requestId: string;
+  /** Set when nobody is asked in the end: then nothing may be done that others would notice. */
+  readonly dryRun?: true;
   readonly trace: Trace;
 }
 

@@ -13,8 +13,8 @@ import { sortOfTier, sortOfVariant } from "./tiers.ts";
 export interface Session {
   /** What it draws with. */
   readonly seed: Seed;
-  /** Who answered it last. */
-  readonly warm: Endpoint | undefined;
+  /** What the endpoint draws with that answered it last. */
+  readonly warm: Seed | undefined;
 }
 
 /** What is known beside the request. */
@@ -88,11 +88,10 @@ const asConfigured: CostOf = () => 0;
 
 /** Shares by price, but where it was served last comes first. What has no price has no share: it follows in the order of the configuration. */
 const sharing =
-  (session: Session): CostOf =>
-  (endpoint) => {
-    if (endpoint === session.warm) return Number.NEGATIVE_INFINITY;
-    const { prices, seed } = endpoint;
-    return prices ? draw(session.seed, seed, prices.weight) : Number.POSITIVE_INFINITY;
+  ({ seed: session, warm }: Session): CostOf =>
+  ({ prices, seed }) => {
+    if (warm && seed.high === warm.high && seed.low === warm.low) return Number.NEGATIVE_INFINITY;
+    return prices ? draw(session, seed, prices.weight) : Number.POSITIVE_INFINITY;
   };
 
 function settled(

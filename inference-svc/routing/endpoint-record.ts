@@ -2,6 +2,7 @@
 import type { Endpoint } from "./catalog.ts";
 import { RecentPercentiles } from "./percentiles.ts";
 import { RollingCounts } from "./rolling-counts.ts";
+import { WarmEndpoints } from "./warm.ts";
 
 /** An outage: that many failures, and that share of the attempts, within the last 30 seconds. */
 const outageFailures = 3;
@@ -48,6 +49,7 @@ export class EndpointRecord {
 
 export class EndpointRecords {
   readonly #byEndpoint = new WeakMap<Endpoint, EndpointRecord>();
+  readonly warm = new WarmEndpoints();
   /** Milliseconds. */
   readonly now: () => number;
 

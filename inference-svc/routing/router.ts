@@ -8,7 +8,6 @@ import type { Catalog, Endpoint } from "./catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
 import { isNamedSession, sessionOf } from "./session.ts";
-import { WarmEndpoints } from "./warm.ts";
 
 export interface RouterParts {
   readonly catalog: Catalog;
@@ -35,7 +34,6 @@ class Route {
 
 export class Router {
   readonly #parts: RouterParts;
-  readonly #warm = new WarmEndpoints();
   readonly records: EndpointRecords;
 
   constructor(parts: RouterParts) {
@@ -74,7 +72,8 @@ export class Router {
     if (!(trace.route instanceof Route)) return;
     const { request, seeds } = trace.route;
     const seed = seeds.get(endpoint.model);
-    if (seed && (cachedTokens > 0 || isNamedSession(request))) this.#warm.note(seed, endpoint, this.records.now());
+    if (seed && (cachedTokens > 0 || isNamedSession(request)))
+      this.records.warm.note(seed, endpoint.seed, this.records.now());
   }
 
   /** @param seeds gets that of the session, if there is one */
@@ -83,7 +82,7 @@ export class Router {
     if (session === undefined) return { seed: randomSeed(), warm: undefined };
     const seed = sessionSeed(this.#parts.secret, keyHash, model, session);
     seeds.set(model, seed);
-    return { seed, warm: this.#warm.find(seed, this.records.now()) };
+    return { seed, warm: this.records.warm.find(seed, this.records.now()) };
   }
 }
 

@@ -3,7 +3,6 @@
  *
  * Of this process alone: requests of a session come to the same process anyway.
  */
-import type { Endpoint } from "./catalog.ts";
 import type { Seed } from "./rendezvous.ts";
 
 /** About as long as providers keep a cache; each answer begins it anew. */
@@ -12,7 +11,7 @@ const keptMs = 600_000;
 const maxSessions = 20_000;
 
 interface Stay {
-  readonly endpoint: Endpoint;
+  readonly endpoint: Seed;
   /** Milliseconds. */
   readonly until: number;
 }
@@ -21,13 +20,17 @@ export class WarmEndpoints {
   /** In the order of their last answer. */
   readonly #stays = new Map<string, Stay>();
 
-  /** @param session with a model @param now milliseconds */
-  find(session: Seed, now: number): Endpoint | undefined {
+  /**
+   * The endpoint by what it draws with, which stays when the configuration is read anew.
+   * @param session with a model
+   * @param now milliseconds
+   */
+  find(session: Seed, now: number): Seed | undefined {
     const stay = this.#stays.get(keyOf(session));
     return stay && stay.until > now ? stay.endpoint : undefined;
   }
 
-  note(session: Seed, endpoint: Endpoint, now: number): void {
+  note(session: Seed, endpoint: Seed, now: number): void {
     const key = keyOf(session);
     this.#stays.delete(key);
     this.#stays.set(key, { endpoint, until: now + keptMs });

@@ -24,8 +24,16 @@ beforeEach(async () => {
   upstreams = { a: await startUpstream([answer()]), b: await startUpstream([answer()]) };
   clock = { now: 1_000_000 };
   records = new EndpointRecords(() => clock.now);
-  const pricing = { prompt: "1", completion: "1" };
-  engine = openEngine(
+  engine = open();
+});
+afterEach(async () => {
+  await engine.upstreams.close();
+  for (const upstream of Object.values(upstreams)) await upstream.stop();
+});
+
+const pricing = { prompt: "1", completion: "1" };
+const open = (): Engine =>
+  openEngine(
     house({
       providers: ["a", "b"].map((id) => ({ id, dialect: "chat", base_url: `${upstreams[id]?.url}/v1` })),
       models: [
@@ -35,11 +43,6 @@ beforeEach(async () => {
     }),
     records,
   );
-});
-afterEach(async () => {
-  await engine.upstreams.close();
-  for (const upstream of Object.values(upstreams)) await upstream.stop();
-});
 
 type Asking = Partial<TurnRequest> & { readonly text?: string };
 
@@ -84,6 +87,14 @@ describe("a session that a failure moved", () => {
     expect(await askedOf({ sessionId: "s" })).toBe(other);
     clock.now += 600_000;
     expect(await askedOf({ sessionId: "s" })).toBe(own);
+  });
+
+  test("stays when the configuration is read anew", async () => {
+    const { other } = await moved({ sessionId: "s" });
+    const before = engine;
+    engine = open();
+    await before.upstreams.close();
+    expect(await askedOf({ sessionId: "s" })).toBe(other);
   });
 
   test("leaves when it fails there, too, and stays where it is answered", async () => {
@@ -139,7 +150,7 @@ test.each<[string, Asking, string]>([
 
 test("only so many sessions are remembered, the latest", () => {
   const warm = new WarmEndpoints();
-  const endpoint = {} as Endpoint;
+  const endpoint = { high: 7, low: 8 };
   const seed = (low: number) => ({ high: 1, low });
   for (let index = 0; index <= 20_000; index++) warm.note(seed(index), endpoint, 0);
   expect([warm.find(seed(0), 0), warm.find(seed(1), 0)]).toEqual([undefined, endpoint]);

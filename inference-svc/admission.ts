@@ -1,6 +1,8 @@
 /** Who may have turns run, and for whom one is. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Resolved } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { newUuid } from "@sluice/proto/runtime/id.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { type Scope, Trace } from "./turn/scope.ts";
@@ -10,6 +12,8 @@ import type { TurnSignal } from "./turn/signal.ts";
 export interface Requester {
   readonly keyHash: string;
   readonly requestId: string;
+  /** As in X-Generation-Id. */
+  readonly generationId: string;
   /** The highest policy generation that the requester has seen. */
   readonly policyGeneration: bigint;
   /** Whether the JSON texts of its requests were scanned before they came here. */
@@ -17,12 +21,25 @@ export interface Requester {
 }
 
 /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
-export function admit({ caller, generation }: Resolved, { requestId }: Requester, signal: TurnSignal): Scope {
+export function admit(
+  { caller, generation }: Resolved,
+  { requestId, generationId }: Requester,
+  { user }: RunTurnRequest,
+  signal: TurnSignal,
+): Scope {
   if (!caller) throw invalidKey();
   if (caller.kind !== KeyKind.INFERENCE) {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
       origin: FaultOrigin.CLIENT,
     });
   }
-  return { signal, caller, requestId, trace: new Trace(generation) };
+  return {
+    signal,
+    caller,
+    requestId,
+    turnId: newUuid(),
+    generationId,
+    ...(user !== undefined && { user }),
+    trace: new Trace(generation),
+  };
 }

@@ -11,6 +11,8 @@ export const environment = z.object({
   SLUICE_CONFIG: z.string(),
   SLUICE_SECRET: secret,
   SLUICE_REGION: z.string().default("local"),
+  /** Where usage records wait until admin-svc has them; of this process alone. */
+  SLUICE_SPOOL_DIR: z.string(),
 });
 
 export type InferenceEnvironment = Readonly<z.infer<typeof environment>>;

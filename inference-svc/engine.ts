@@ -10,7 +10,8 @@ import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Trace } from "./turn/scope.ts";
 import type { TurnSignal } from "./turn/signal.ts";
-import type { Batch, Cost, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
+import type { Batch, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
+import { totalOf } from "./turn/usage.ts";
 import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 
 export interface EngineParts {
@@ -63,7 +64,7 @@ export class Engine {
       const turnRequest = this.#parts.parse(request, requester);
       const resolved = this.#parts.access.resolve(requester.keyHash, requester.policyGeneration);
       // Nearly always known: then nobody waits for it.
-      const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, signal);
+      const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, request, signal);
       trace = scope.trace;
       sink.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
@@ -138,5 +139,3 @@ function usageMembers(usage: Usage | undefined): string {
   const { cost, ...tokens } = usage;
   return member("usage", tokens) + member("cost_usd", cost && dollars(totalOf(cost)));
 }
-
-const totalOf = ({ input, output, serverTools }: Cost): bigint => input + output + serverTools;

@@ -17,12 +17,16 @@ import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { Requester } from "./admission.ts";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
+import { Ledger } from "./ledger/ledger.ts";
 import { Rehearsals } from "./rehearsal.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
 import { InferenceDoors } from "./service.ts";
 import { Serving } from "./serving.ts";
 import { Identities } from "./turn/identity.ts";
 import { parseTurn } from "./turn/parse.ts";
+
+/** What is not delivered by then waits on the disk for the next start. */
+const lastDeliveryMs = 10_000;
 
 const settings = readEnvironment(environment, process.env);
 const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
@@ -41,16 +45,25 @@ const { leftOut } = house.current;
 if (leftOut.length > 0) log.info({ providers: leftOut }, "left out: their variables are not set");
 
 const instance = `${hostname()}-${process.pid}`;
+const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string);
 const access = new Access({
-  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
+  client: admin,
   token: settings.SLUICE_SERVICE_TOKEN,
   process: `inference-svc/${instance}`,
   log,
   registry,
 });
 const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+const ledger = new Ledger({
+  directory: settings.SLUICE_SPOOL_DIR,
+  instance,
+  client: admin,
+  token: settings.SLUICE_SERVICE_TOKEN,
+  log,
+  registry,
+});
 const records = new EndpointRecords();
-const serving = new Serving({ version, records, secret: settings.SLUICE_SECRET, log }, house.current.file);
+const serving = new Serving({ version, records, ledger, secret: settings.SLUICE_SECRET, log }, house.current.file);
 const identities = new Identities(settings.SLUICE_SECRET);
 const shared = {
   access,
@@ -97,6 +110,7 @@ house.watch(({ file, leftOut: left }) => {
 lifecycle.onDrain(() => doors.drain());
 lifecycle.onDrain(() => server.drain());
 lifecycle.onDrain(() => serving.close());
+lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
 lifecycle.onDrain(() => access.stop());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();

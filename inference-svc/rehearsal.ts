@@ -35,7 +35,7 @@ export class Rehearsals {
       const turnRequest = this.#parts.parse(request, requester);
       const { access, rehearse } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration);
-      scope = { ...admit(resolved, requester, new TurnAbort()), dryRun: true };
+      scope = { ...admit(resolved, requester, request, new TurnAbort()), dryRun: true };
       const { refusal, plan } = await rehearse(turnRequest, scope);
       const [first] = plan;
       const receipt = this.#receipt(request, scope, refusal, plan);

@@ -16,6 +16,7 @@ import {
   isServiceToken,
   parseBearer,
   requireServiceToken,
+  generationIdHeader,
   requestIdHeader,
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
@@ -78,7 +79,10 @@ export class InferenceDoors {
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
-    const requester = { keyHash, requestId, policyGeneration: this.#parts.access.generation, scanned: false };
+    const generationId = newId("gen-");
+    context.responseHeader.set(generationIdHeader, generationId);
+    const policyGeneration = this.#parts.access.generation;
+    const requester = { keyHash, requestId, generationId, policyGeneration, scanned: false };
     const handover = new Handover();
     let left = false;
     const gone = () => {
@@ -152,12 +156,12 @@ export class InferenceDoors {
   }
 
   async #laneTurn(open: Open, turn: LaneTurn): Promise<void> {
-    const { request, keyHash, requestId, policyGeneration } = open;
+    const { request, keyHash, requestId, generationId, policyGeneration } = open;
     if (!request) return turn.fail(new Fault(FaultReason.INTERNAL).toMessage());
     const limitMs = open.deadlineMs > 0 ? open.deadlineMs : this.#limitMs(request);
     const timer = setTimeout(() => turn.cancel(timeUp()), limitMs);
     try {
-      const requester = { keyHash, requestId, policyGeneration, scanned: true };
+      const requester = { keyHash, requestId, generationId, policyGeneration, scanned: true };
       await this.#parts.engine.run(request, requester, turn.signal, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
@@ -181,6 +185,7 @@ export class InferenceDoors {
     const receiptJson = await rehearsals.run(turn, {
       keyHash,
       requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
+      generationId: newId("gen-"),
       policyGeneration: scanned ? policyGeneration : access.generation,
       scanned,
     });

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { Ledger } from "./ledger/ledger.ts";
 import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Rehearse, type Stack, buildStack } from "./stack.ts";
@@ -15,6 +16,7 @@ export interface ServingParts {
   /** Of the house, for the user agent. */
   readonly version: string;
   readonly records: EndpointRecords;
+  readonly ledger: Pick<Ledger, "open">;
   /** Shared by all replicas. */
   readonly secret: string;
   readonly log: Pick<Logger, "warn">;
@@ -63,8 +65,8 @@ export class Serving {
   }
 
   #build(): Stack {
-    const { records, secret, log } = this.#parts;
-    return buildStack({ catalog: this.#catalog, upstreams: this.#upstreams, records, secret, log });
+    const { records, ledger, secret, log } = this.#parts;
+    return buildStack({ catalog: this.#catalog, upstreams: this.#upstreams, records, ledger, secret, log });
   }
 }
 

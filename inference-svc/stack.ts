@@ -2,6 +2,8 @@
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
+import type { Ledger } from "./ledger/ledger.ts";
+import { recorded } from "./ledger/recorded.ts";
 import type { Catalog } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Answered, billed } from "./routing/bill.ts";
@@ -18,6 +20,7 @@ export interface Parts {
   readonly upstreams: Upstreams;
   /** What was seen of the endpoints; this process's own. */
   readonly records: EndpointRecords;
+  readonly ledger: Pick<Ledger, "open">;
   /** Shared by all replicas. */
   readonly secret: string;
   /** Failed attempts are logged: their causes are shown to nobody. */
@@ -41,7 +44,7 @@ export interface Stack {
   readonly rehearse: Rehearse;
 }
 
-export const buildStack = ({ catalog, upstreams, records, secret, log }: Parts): Stack => {
+export const buildStack = ({ catalog, upstreams, records, ledger, secret, log }: Parts): Stack => {
   const router = new Router({ catalog, telling: upstreams, secret, records });
   const layers = [
     // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
@@ -54,7 +57,12 @@ export const buildStack = ({ catalog, upstreams, records, secret, log }: Parts):
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
     turn: compose(
       layers,
-      fallback(router, (endpoint) => billed(endpoint, upstreams.turn(endpoint), answered), log),
+      // Written down, with its bill, before anything else hears of it.
+      fallback(
+        router,
+        (endpoint) => recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint), answered)),
+        log,
+      ),
     ),
     async rehearse(request, scope) {
       const { sent, refusal } = await rehearsed(layers, request, scope);

@@ -20,7 +20,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   "inference-svc": [
     ["config", "turn"],
-    ["admission", "guardrails", "routing", "upstream", "wire"],
+    ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
     ["lists"],

@@ -77,6 +77,7 @@ export function inferenceServices(house: House): Service[] {
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
       SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+      SLUICE_SPOOL_DIR: join(settings.dataDir, "spool", String(n)),
     },
   }));
 }

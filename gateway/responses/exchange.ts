@@ -6,6 +6,7 @@
 import type { ServerResponse } from "node:http";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import { writeFault } from "../http/errors.ts";
 import type { TurnControl, TurnListener } from "../lane/lane.ts";
 import { EventStream, type KeepAlive } from "../sse/event-stream.ts";
@@ -24,7 +25,7 @@ export type Settled = (fault?: Fault) => void;
 
 const headerFields = ({ requestId, generationId }: ExchangeHeaders) => ({
   "x-request-id": requestId,
-  "x-generation-id": generationId,
+  [generationIdHeader]: generationId,
 });
 
 const endless = () =>

@@ -98,6 +98,7 @@ export async function createResponse(
         request: turn,
         keyHash: caller.keyHash,
         requestId: caller.requestId,
+        generationId: headers.generationId,
         policyGeneration: access.generation,
         deadlineMs: turn.stream ? limits.stream_ms : limits.turn_ms,
         credit: 0,

@@ -27,9 +27,18 @@ export interface ParseOptions {
 }
 
 /** @throws Fault INVALID_REQUEST with every problem and its path */
-export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): TurnRequest {
-  const { aliases = [], identityHash } = options;
-  if (!options.scanned) scanSubtrees(request);
+export function parseTurn(request: RunTurnRequest, { scanned = false, ...options }: ParseOptions = {}): TurnRequest {
+  if (!scanned) scanSubtrees(request);
+  try {
+    return parsed(request, options);
+  } catch (error) {
+    // Whoever said so had not scanned them: it is told where they go wrong.
+    if (error instanceof SyntaxError) scanSubtrees(request);
+    throw error;
+  }
+}
+
+function parsed(request: RunTurnRequest, { aliases = [], identityHash }: ParseOptions): TurnRequest {
   const problems = new Problems();
   const declared = new DeclaredTools();
   const tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);

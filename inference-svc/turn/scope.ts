@@ -12,6 +12,12 @@ export interface Scope {
   readonly requestId: string;
   /** Set when nobody is asked in the end: then nothing may be done that others would notice. */
   readonly dryRun?: true;
+  /** UUID version 7. */
+  readonly turnId: string;
+  /** By what the client can ask for the record of the turn. */
+  readonly generationId: string;
+  /** The end user, as the client named it: for the record, never for a provider. */
+  readonly user?: string;
   readonly trace: Trace;
 }
 

@@ -35,3 +35,6 @@ function toolsTogether(a: ServerToolUse, b: ServerToolUse): ServerToolUse {
   for (const name of Object.keys(b) as (keyof ServerToolUse)[]) sums[name] = (a[name] ?? 0) + (b[name] ?? 0);
   return sums;
 }
+
+/** In 10^-12 USD. */
+export const totalOf = ({ input, output, serverTools }: Cost): bigint => input + output + serverTools;

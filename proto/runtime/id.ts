@@ -1,5 +1,5 @@
 /** Names that nobody can guess or meet twice: base62 digits from the kernel's randomness. */
-import { randomFillSync } from "node:crypto";
+import { randomFillSync, randomUUID } from "node:crypto";
 
 /** In the order of their values. */
 export const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -31,3 +31,9 @@ export function randomBase62(length: number): string {
 
 /** 131 bits. @param prefix says what the name is of, its separator included */
 export const newId = (prefix: string): string => prefix + randomBase62(22);
+
+/** UUID version 7 (RFC 9562, 5.7): 48 bits of time in milliseconds, so that they sort as they were made, and 74 random ones. */
+export function newUuid(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}

@@ -4,3 +4,10 @@ const picoPerDollar = 1e12;
 
 /** The nearest float of an amount in 10^-12 USD; exact in its decimals below some thousand dollars. */
 export const dollars = (pico: bigint): number => Number(pico) / picoPerDollar;
+
+/** The same, exactly, as a decimal with at most twelve places. */
+export function decimal(pico: bigint): string {
+  const digits = pico.toString().padStart(13, "0");
+  const places = digits.slice(-12).replace(/0+$/, "");
+  return `${digits.slice(0, -12)}${places === "" ? "" : `.${places}`}`;
+}

@@ -60,6 +60,7 @@ models:
           request,
           keyHash: hashKey(house.apiKey),
           requestId: "r",
+          generationId: "gen-1",
           policyGeneration: 0n,
           deadlineMs: 0,
           credit: 0,

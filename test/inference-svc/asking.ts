@@ -8,6 +8,8 @@ import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Closed } from "@sluice/inference-svc/ledger/record.js";
+import { newUuid } from "@sluice/proto/runtime/id.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
 
@@ -44,6 +46,8 @@ export function newScope(caller: Partial<Caller> = {}): Asked {
     signal: abort.signal,
     caller: create(CallerSchema, caller as object),
     requestId: "req_test",
+    turnId: newUuid(),
+    generationId: "gen-test",
     trace: new Trace(7n),
   };
   return { scope, abort };
@@ -82,6 +86,8 @@ export interface Engine {
   readonly rehearse: Rehearse;
   readonly upstreams: Upstreams;
   readonly warnings: object[];
+  /** What was written down of calls that are over. */
+  readonly closed: Closed[];
 }
 
 /** The whole stack over a configuration. */
@@ -89,8 +95,10 @@ export function openEngine(file: HouseFile, records = new EndpointRecords()): En
   const upstreams = openUpstreams(file.providers, "0.0.0");
   const warnings: object[] = [];
   const log = { warn: (line: object) => void warnings.push(line) };
-  const stack = buildStack({ catalog: new Catalog(file), upstreams, records, secret: "s".repeat(32), log });
-  return { ...stack, upstreams, warnings };
+  const closed: Closed[] = [];
+  const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
+  const stack = buildStack({ catalog: new Catalog(file), upstreams, records, ledger, secret: "s".repeat(32), log });
+  return { ...stack, upstreams, warnings, closed };
 }
 
 export interface Ending {

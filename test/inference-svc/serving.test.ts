@@ -28,7 +28,16 @@ describe("a replaced house file", () => {
   beforeEach(async () => {
     await serving?.close();
     records = new EndpointRecords();
-    serving = new Serving({ version: "0.0.0", records, secret: "s".repeat(32), log: { warn: () => {} } }, file());
+    serving = new Serving(
+      {
+        version: "0.0.0",
+        records,
+        ledger: { open: () => ({ close: () => {} }) },
+        secret: "s".repeat(32),
+        log: { warn: () => {} },
+      },
+      file(),
+    );
   });
   afterAll(async () => {
     await serving.close();

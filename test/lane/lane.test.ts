@@ -14,6 +14,7 @@ const open = (): Open => ({
   $typeName: "sluice.inference.v1.Open",
   keyHash: "k",
   requestId: "r",
+  generationId: "gen-1",
   policyGeneration: 0n,
   deadlineMs: 0,
   credit: 0,

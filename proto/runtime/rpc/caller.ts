@@ -6,6 +6,7 @@ import { type KeyKind, hashKey, kindOfKey } from "../key.ts";
 export const serviceTokenHeader = "x-sluice-service-token";
 export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
+export const generationIdHeader = "x-generation-id";
 
 /** Constant-time, so that the token cannot be found byte by byte. */
 export function isServiceToken(presented: string | null, token: string): boolean {

@@ -1,0 +1,138 @@
+/**
+ * The ledger of this process: every call to a provider is written down before its first byte leaves, and its end before anybody is told of it.
+ * From the files of the spool the ends go to admin-svc; a process that is killed leaves its calls there, and its next start says of each
+ * that it is lost.
+ */
+import { randomUUID } from "node:crypto";
+import type { Client } from "@grpc/grpc-js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import { Delivery } from "./delivery.ts";
+import { SpoolReader } from "./reader.ts";
+import { type Closed, type ClosedRecord, type Opened, lost } from "./record.ts";
+import { unfinished } from "./recovery.ts";
+import { Spool } from "./spool.ts";
+
+/** About two million records: then nothing is begun any more that could not be written down. */
+const limitBytes = 1024 * 1024 * 1024;
+
+export interface LedgerOptions {
+  /** Of this process alone; what an earlier start has left in it is delivered first. */
+  readonly directory: string;
+  /** Name of the process. */
+  readonly instance: string;
+  /** admin-svc. */
+  readonly client: Client;
+  readonly token: string;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+/** A call that was begun. */
+export interface Entry {
+  /** Its end, written down when this returns; only the first one counts. */
+  close(closed: Closed): void;
+}
+
+export class Ledger {
+  readonly #options: LedgerOptions;
+  readonly #bootId = randomUUID();
+  readonly #spool: Spool;
+  readonly #delivery: Delivery;
+  /** Of the last end that was written. */
+  #sequence = 0;
+  /** Of the last end that was delivered. */
+  #delivered = 0;
+  #open = 0;
+
+  /** @throws when the directory cannot be written to */
+  constructor(options: LedgerOptions) {
+    const { directory, client, token, log, registry } = options;
+    this.#options = options;
+    this.#spool = new Spool({
+      directory,
+      bootId: this.#bootId,
+      startedAtMs: Date.now(),
+      onSyncFailure: (error) => log.error({ err: error }, "usage records are not on the disk yet"),
+    });
+    const reader = new SpoolReader(this.#spool, ({ path }, offset) =>
+      log.error({ file: path, offset }, "usage records end in what is no record"),
+    );
+    const onDelivered = (records: readonly ClosedRecord[]) => this.#note(records);
+    this.#delivery = new Delivery({ reader, client, token, log, directory, onDelivered });
+    this.#recover();
+    gauge(
+      registry,
+      "sluice_ledger_spool_bytes",
+      "Bytes of usage records on the disk of this process.",
+      () => this.#spool.size,
+    );
+    gauge(
+      registry,
+      "sluice_ledger_undelivered_records",
+      "Usage records that this process has written and not delivered.",
+      () => this.#sequence - this.#delivered,
+    );
+    gauge(registry, "sluice_ledger_open_attempts", "Calls to providers under way.", () => this.#open);
+  }
+
+  /** @throws Fault UNAVAILABLE when it cannot be written down: then the call must not be made */
+  open(opened: Opened): Entry {
+    if (this.#spool.size >= limitBytes) throw unavailable(new Error("the spool is full"));
+    try {
+      this.#spool.append({ kind: "open", record: opened });
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+    this.#open++;
+    let over = false;
+    return {
+      close: (closed) => {
+        if (over) return;
+        over = true;
+        this.#open--;
+        this.#close(opened, closed);
+      },
+    };
+  }
+
+  /** Delivers what is left for so long as it is given. */
+  async close(limitMs: number): Promise<void> {
+    await this.#delivery.close(limitMs);
+    this.#spool.close(this.#open === 0 && this.#delivered === this.#sequence);
+  }
+
+  #note(records: readonly ClosedRecord[]): void {
+    const last = records.findLast(({ bootId }) => bootId === this.#bootId);
+    if (last) this.#delivered = last.sequence;
+  }
+
+  /** An end that cannot be written down is not kept from whoever waits for the answer: at the next start the call is lost, and on record. */
+  #close(opened: Opened, closed: Closed): void {
+    const counted = { bootId: this.#bootId, sequence: this.#sequence + 1, instance: this.#options.instance };
+    try {
+      this.#spool.append({ kind: "close", record: { ...opened, ...closed, ...counted } });
+    } catch (error) {
+      return this.#options.log.error(
+        { err: error, turn_id: opened.turnId },
+        "the end of a call cannot be written down",
+      );
+    }
+    this.#sequence++;
+    this.#delivery.wake();
+  }
+
+  #recover(): void {
+    const left = unfinished(this.#spool.segments.slice(0, -1));
+    for (const opened of left) this.#close(opened, lost);
+    if (left.length > 0) this.#options.log.warn({ calls: left.length }, "calls of an earlier start are lost");
+  }
+}
+
+const unavailable = (cause: unknown): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, "Usage cannot be recorded at the moment", {
+    origin: FaultOrigin.INFERENCE,
+    retryAfterMs: 1_000,
+    cause,
+  });

@@ -1,0 +1,131 @@
+/** A call to a provider, written down: before it is made, and how it ended before anybody is told. */
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { decimal } from "@sluice/proto/runtime/money.js";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Batch, Turn, Usage } from "../turn/turn.ts";
+import { totalOf } from "../turn/usage.ts";
+import type { Entry, Ledger } from "./ledger.ts";
+import type { Closed, Opened } from "./record.ts";
+
+/** Who is called. */
+export interface Callee {
+  /** Slug. */
+  readonly model: string;
+  /** Id. */
+  readonly provider: string;
+  readonly upstreamModel: string;
+}
+
+/** Layer around one attempt that is billed. @throws Fault UNAVAILABLE when it cannot be written down */
+export const recorded =
+  (ledger: Pick<Ledger, "open">, callee: Callee, turn: Turn): Turn =>
+  async (request, scope) => {
+    const call = new RecordedCall(ledger, callee, request, scope);
+    try {
+      return call.watch(await turn(request, scope));
+    } catch (error) {
+      call.failed(error);
+      throw error;
+    }
+  };
+
+/** Nobody waits for the answer any more. */
+const clientLeft = 499;
+
+class RecordedCall {
+  readonly #scope: Scope;
+  readonly #entry: Entry;
+  readonly #attempt: number;
+  readonly #startedAt = performance.now();
+
+  constructor(ledger: Pick<Ledger, "open">, callee: Callee, request: TurnRequest, scope: Scope) {
+    this.#scope = scope;
+    this.#attempt = scope.trace.bills.length;
+    this.#entry = ledger.open(openedOf(this.#attempt + 1, callee, request, scope));
+    scope.signal.addEventListener("abort", this.#onAbort);
+  }
+
+  /** Hand-written: a generator would cost more at every batch. */
+  watch(batches: AsyncIterable<Batch>): AsyncIterable<Batch> {
+    const note = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
+      const last = result.done === true ? undefined : result.value.at(-1);
+      if (last?.type === "end") this.#close(last.outcome.status, 200, last.outcome.usage, last.outcome.serviceTier);
+      return result;
+    };
+    const fail = (error: unknown): never => {
+      this.failed(error);
+      throw error;
+    };
+    return {
+      [Symbol.asyncIterator]: () => {
+        const iterator = batches[Symbol.asyncIterator]();
+        return {
+          next: () => iterator.next().then(note, fail),
+          return: () => {
+            this.#left();
+            return iterator.return?.() ?? Promise.resolve({ value: undefined, done: true });
+          },
+        };
+      },
+    };
+  }
+
+  failed(error: unknown): void {
+    if (this.#scope.signal.aborted) return this.#left();
+    this.#close("failed", Fault.from(error).attemptStatus, this.#billed);
+  }
+
+  /** The socket hears of it too, and says what was used until then: after that. */
+  readonly #onAbort = () => queueMicrotask(() => this.#left());
+
+  #left(): void {
+    const { reason } = this.#scope.signal;
+    if (reason instanceof Fault) this.#close("failed", reason.attemptStatus, this.#billed);
+    else this.#close("cancelled", clientLeft, this.#billed);
+  }
+
+  get #billed(): Usage | undefined {
+    return this.#scope.trace.bills[this.#attempt]?.usage;
+  }
+
+  #close(status: Closed["status"], httpStatus: number, usage: Usage | undefined, serviceTier = ""): void {
+    this.#scope.signal.removeEventListener("abort", this.#onAbort);
+    const durationMs = Math.round(performance.now() - this.#startedAt);
+    this.#entry.close({ status, httpStatus, durationMs, serviceTier, ...consumed(usage) });
+  }
+}
+
+function openedOf(attempt: number, callee: Callee, request: TurnRequest, scope: Scope): Opened {
+  const { caller, turnId, generationId, requestId, user } = scope;
+  return {
+    turnId,
+    attempt,
+    workspaceId: caller.workspaceId,
+    keyHash: caller.keyHash,
+    generationId,
+    requestId,
+    openedAtMs: Date.now(),
+    model: callee.model,
+    provider: callee.provider,
+    upstreamModel: callee.upstreamModel,
+    streamed: request.stream,
+    ...(user !== undefined && { user }),
+    ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
+  };
+}
+
+function consumed(usage: Usage | undefined): Pick<Closed, "tokens" | "isEstimated" | "costUsd"> {
+  if (!usage) return { isEstimated: false };
+  return {
+    tokens: {
+      input: usage.inputTokens,
+      cached: usage.cachedTokens,
+      cacheWrite: usage.cacheWriteTokens,
+      output: usage.outputTokens,
+      reasoning: usage.reasoningTokens,
+    },
+    isEstimated: usage.estimated ?? false,
+    ...(usage.cost && { costUsd: decimal(totalOf(usage.cost)) }),
+  };
+}

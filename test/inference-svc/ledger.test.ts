@@ -1,0 +1,275 @@
+/** The ledger of a process, over real files and a real admin-svc: what was written survives, arrives, and arrives once. */
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "@jest/globals";
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ledger } from "@sluice/inference-svc/ledger/ledger.js";
+import { type Closed, type Opened, callOf } from "@sluice/inference-svc/ledger/record.js";
+import { unfinished } from "@sluice/inference-svc/ledger/recovery.js";
+import { Spool } from "@sluice/inference-svc/ledger/spool.js";
+import { newUuid } from "@sluice/proto/runtime/id.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { type AdminHouse, openHouse, serviceToken } from "../admin-svc/house.ts";
+import { eventually } from "../support/processes.ts";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+
+const opened = (fields: Partial<Opened> = {}): Opened => ({
+  turnId: newUuid(),
+  attempt: 1,
+  workspaceId: defaultWorkspaceId,
+  keyHash: "b".repeat(64),
+  generationId: "gen-1",
+  requestId: "req_1",
+  openedAtMs: Date.now(),
+  model: "acme/large-2",
+  provider: "acme",
+  upstreamModel: "large-2",
+  streamed: false,
+  ...fields,
+});
+
+const closed: Closed = {
+  status: "completed",
+  httpStatus: 200,
+  durationMs: 5,
+  serviceTier: "default",
+  tokens: { input: 3, cached: 0, cacheWrite: 0, output: 4, reasoning: 0 },
+  isEstimated: false,
+  costUsd: "0.000007",
+};
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const files = (folder = directory) => readdirSync(folder).sort();
+const log = openLog("test", "silent");
+
+describe("the spool", () => {
+  const spoolIn = (folder: string) =>
+    new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs: Date.now(), onSyncFailure: () => {} });
+
+  test("torn at any byte it gives back every record that was whole", () => {
+    const spool = spoolIn(directory);
+    const calls = [opened(), opened({ user: "ü" }), opened()];
+    const sizes = calls.map((record) => {
+      spool.append({ kind: "open", record });
+      return spool.size;
+    });
+    const [name = ""] = files();
+    const whole = readFileSync(join(directory, name)).length;
+    const path = join(directory, "copy.log");
+    for (let length = whole; length >= 0; length--) {
+      if (length === whole) cpSync(join(directory, name), path);
+      else truncateSync(path, length);
+      const left = unfinished([{ path, size: length, sealed: true, open: 0 }]);
+      const expected = calls.filter((_, index) => (sizes[index] as number) <= length);
+      expect(left.map(callOf)).toEqual(expected.map(callOf));
+    }
+    spool.close(false);
+  });
+
+  test("what was overwritten ends what is read, and nothing else", () => {
+    const spool = spoolIn(directory);
+    const calls = [opened(), opened()];
+    for (const record of calls) spool.append({ kind: "open", record });
+    const [name = ""] = files();
+    const path = join(directory, name);
+    appendFileSync(path, "no record, but long enough to be one");
+    const left = unfinished([{ path, size: statSync(path).size, sealed: true, open: 0 }]);
+    expect(left.map(callOf)).toEqual(calls.map(callOf));
+    spool.close(false);
+  });
+
+  test("a call that is over is not unfinished, in whichever file its end stands", () => {
+    const spool = spoolIn(directory);
+    const call = opened({ model: "m".repeat(1_000_000) });
+    spool.append({ kind: "open", record: call });
+    const other = opened();
+    for (let n = 0; n < 20; n++)
+      spool.append({ kind: "open", record: opened({ ...other, model: "m".repeat(1_000_000) }) });
+    spool.append({ kind: "close", record: { ...call, ...closed, bootId: "b", sequence: 1, instance: "i" } });
+    expect(files().length).toBe(2);
+    expect(unfinished(spool.segments).map(callOf)).toEqual([callOf(other)]);
+    spool.close(false);
+  });
+
+  test("a file is kept while a call that was begun in it is under way", () => {
+    const spool = spoolIn(directory);
+    const call = opened({ model: "m".repeat(1_000_000) });
+    spool.append({ kind: "open", record: call });
+    const filling = () => {
+      const record = opened({ model: "m".repeat(1_000_000) });
+      spool.append({ kind: "open", record });
+      spool.append({ kind: "close", record: { ...record, ...closed, bootId: "b", sequence: 1, instance: "i" } });
+    };
+    for (let n = 0; n < 20; n++) filling();
+    const before = files();
+    spool.trim(() => true);
+    expect(files()).toEqual(before);
+    spool.append({ kind: "close", record: { ...call, ...closed, bootId: "b", sequence: 2, instance: "i" } });
+    spool.trim(() => true);
+    expect(files()).toEqual(before.slice(-1));
+    spool.close(true);
+    expect(files()).toEqual([]);
+  });
+});
+
+describe("delivery", () => {
+  let house: AdminHouse;
+  beforeAll(async () => {
+    house = await openHouse();
+  });
+  afterAll(() => house.close());
+
+  const open = (folder = directory, port = house.port) => {
+    const client = dial(`127.0.0.1:${port}`);
+    const registry = new Registry();
+    const ledger = new Ledger({ directory: folder, instance: "test-1", client, token: serviceToken, log, registry });
+    return {
+      ledger,
+      end: async (limitMs = 30_000) => {
+        await ledger.close(limitMs);
+        client.close();
+      },
+    };
+  };
+
+  const rows = (turnIds: readonly string[]) =>
+    house.database
+      .selectFrom("usage_records")
+      .selectAll()
+      .where("turn_id", "in", [...turnIds])
+      .execute();
+
+  test("what is over arrives by itself, once, and is numbered without a gap", async () => {
+    const { ledger, end } = open();
+    const calls = Array.from({ length: 1_200 }, () => opened());
+    for (const call of calls) ledger.open(call).close(closed);
+    const ids = calls.map(({ turnId }) => turnId);
+    await eventually(async () => (await rows(ids)).length === 1_200);
+    const stored = await rows(ids);
+    expect(new Set(stored.map((row) => row.boot_id)).size).toBe(1);
+    expect(stored.map((row) => Number(row.sequence)).sort((a, b) => a - b)).toEqual(calls.map((_, n) => n + 1));
+    expect(stored[0]).toMatchObject({ status: "completed", input_tokens: "3", cost_usd: "0.000007000000" });
+    await end();
+    expect(files()).toEqual([]);
+  });
+
+  test("only the first end of a call counts", async () => {
+    const { ledger, end } = open();
+    const call = opened();
+    const entry = ledger.open(call);
+    entry.close({ ...closed, status: "cancelled" });
+    entry.close(closed);
+    await end();
+    expect((await rows([call.turnId])).map(({ status }) => status)).toEqual(["cancelled"]);
+  });
+
+  test("a start after a kill delivers what was left, and says of calls under way that they are lost", async () => {
+    // As a kill leaves it: what this ledger has written, while nobody takes it.
+    const { port, stop } = await nobody();
+    const first = open(directory, port);
+    const done = opened();
+    const under = opened();
+    first.ledger.open(done).close(closed);
+    first.ledger.open(under);
+    const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+    cpSync(directory, left, { recursive: true });
+    await first.end(0);
+    await stop();
+    const second = open(left);
+    await second.end();
+    const stored = new Map((await rows([done.turnId, under.turnId])).map((row) => [row.turn_id, row.status]));
+    expect(stored).toEqual(
+      new Map([
+        [done.turnId, "completed"],
+        [under.turnId, "lost"],
+      ]),
+    );
+    expect(files(left)).toEqual([]);
+    rmSync(left, { recursive: true });
+  });
+
+  test("a start that is killed before it has delivered doubles nothing", async () => {
+    const { port, stop } = await nobody();
+    const first = open(directory, port);
+    const calls = Array.from({ length: 50 }, () => opened());
+    for (const [n, call] of calls.entries()) {
+      const entry = first.ledger.open(call);
+      if (n % 2 === 0) entry.close(closed);
+    }
+    const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+    cpSync(directory, left, { recursive: true });
+    await first.end(0);
+    for (let start = 0; start < 3; start++) {
+      const again = open(left, port);
+      const copy = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+      cpSync(left, copy, { recursive: true });
+      await again.end(0);
+      rmSync(left, { recursive: true });
+      cpSync(copy, left, { recursive: true });
+      rmSync(copy, { recursive: true });
+    }
+    await stop();
+    const last = open(left);
+    await last.end();
+    const stored = await rows(calls.map(({ turnId }) => turnId));
+    expect(stored.length).toBe(50);
+    expect(stored.filter(({ status }) => status === "lost").length).toBe(25);
+    rmSync(left, { recursive: true });
+  });
+
+  test("one that is refused is kept aside and holds up no other", async () => {
+    const { ledger, end } = open();
+    const good = [opened(), opened()];
+    ledger.open(good[0] as Opened).close(closed);
+    ledger.open(opened({ user: "a\0b" })).close(closed);
+    ledger.open(good[1] as Opened).close(closed);
+    await end();
+    expect((await rows(good.map(({ turnId }) => turnId))).length).toBe(2);
+    expect(readFileSync(join(directory, "refused.jsonl"), "utf8").trim().split("\n").length).toBe(1);
+  });
+
+  test("while admin-svc is away records wait, and go on when it is back", async () => {
+    const { ledger, end } = open();
+    const calls = [opened(), opened()];
+    const ids = calls.map(({ turnId }) => turnId);
+    ledger.open(calls[0] as Opened).close(closed);
+    await eventually(async () => (await rows(ids)).length === 1);
+    await end();
+    const { port, stop } = await nobody();
+    const away = open(directory, port);
+    away.ledger.open(calls[1] as Opened).close(closed);
+    await away.end(0);
+    expect(files().length).toBe(1);
+    await stop();
+    const back = open();
+    await eventually(async () => (await rows(ids)).length === 2);
+    await back.end();
+  });
+});
+
+/** A port at which every connection is closed at once. */
+async function nobody(): Promise<{ readonly port: number; readonly stop: () => Promise<void> }> {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}

@@ -1,0 +1,195 @@
+/** Every call to a provider is on record, once, with what it used and cost: also of a turn that failed over, was left, or was killed. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+let first: Upstream;
+let second: Upstream;
+let house: House;
+let database: pg.Client;
+
+beforeAll(async () => {
+  first = await startUpstream();
+  second = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: first, dialect: chat, base_url: "${first.url}/v1"}
+  - {id: second, dialect: chat, base_url: "${second.url}/v1"}
+models:
+  - id: acme/large
+    endpoints:
+      - {provider: first, upstream_model: large-1, pricing: {prompt: "0.25", completion: "2.00"}}
+      - {provider: second, pricing: {prompt: "1.00", completion: "2.00"}}
+  - {id: acme/lone, endpoints: [{provider: first}]}
+`,
+  });
+  database = new pg.Client({ connectionString: house.databaseUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database?.end();
+  await house?.stop();
+  await first?.stop();
+  await second?.stop();
+});
+
+const ask = (body: object, signal?: AbortSignal) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/large", provider: { order: ["first", "second"] }, input: "Hi", ...body }),
+    ...(signal && { signal }),
+  });
+
+interface Row {
+  readonly generation_id: string;
+  readonly status: string;
+  readonly [column: string]: unknown;
+}
+
+async function rowsOf(sessionId: string): Promise<readonly Row[]> {
+  const { rows } = await database.query<Row>(
+    "select * from usage_records where session_id = $1 order by turn_id, attempt",
+    [sessionId],
+  );
+  return rows;
+}
+
+/** Once there are so many. */
+async function recordsOf(sessionId: string, count: number): Promise<readonly Row[]> {
+  let rows: readonly Row[] = [];
+  await eventually(async () => (rows = await rowsOf(sessionId)).length >= count);
+  return rows;
+}
+
+const figures = { prompt_tokens: 1_000, completion_tokens: 100, prompt_tokens_details: { cached_tokens: 600 } };
+
+test("an answer, under the id that it was given with", async () => {
+  first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
+  const answer = await ask({ session_id: "whole", user: "u-1" });
+  expect(answer.status).toBe(200);
+  const [record, ...others] = await recordsOf("whole", 1);
+  expect(others).toEqual([]);
+  expect(record).toMatchObject({
+    attempt: 1,
+    generation_id: answer.headers.get("x-generation-id"),
+    request_id: answer.headers.get("x-request-id"),
+    model: "acme/large",
+    provider: "first",
+    upstream_model: "large-1",
+    status: "completed",
+    http_status: 200,
+    input_tokens: "1000",
+    cached_tokens: "600",
+    output_tokens: "100",
+    is_estimated: false,
+    cost_usd: "0.000450000000",
+    streamed: false,
+    user: "u-1",
+  });
+});
+
+test("a failure and the answer that came in its place, each", async () => {
+  first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
+  second.script([chatStream("Hello")]);
+  await (await ask({ session_id: "moved", stream: true })).text();
+  const records = await recordsOf("moved", 2);
+  expect(records.map(({ attempt, provider, status, http_status: code }) => [attempt, provider, status, code])).toEqual([
+    [1, "first", "failed", 529],
+    [2, "second", "completed", 200],
+  ]);
+  expect(new Set(records.map(({ turn_id: turn }) => turn)).size).toBe(1);
+});
+
+test("a stream that breaks, with an estimate of what it gave", async () => {
+  first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], cut: true }]);
+  await (await ask({ model: "acme/lone", provider: {}, session_id: "broken", stream: true })).text();
+  const [record] = await recordsOf("broken", 1);
+  expect(record).toMatchObject({ status: "failed", http_status: 502, is_estimated: true, output_tokens: "3" });
+});
+
+describe("a client that leaves", () => {
+  let leaving: AbortController;
+  beforeEach(() => {
+    leaving = new AbortController();
+  });
+
+  test.each([true, false])("stream: %s", async (stream) => {
+    first.script([{ chunks: [{ sse: [chatChunk({ content: "Hello there" })] }], hang: true }]);
+    const sessionId = `left-${stream}`;
+    const asked = first.nextRequest();
+    const answer = ask({ session_id: sessionId, stream }, leaving.signal).then((response) => response.text());
+    await asked;
+    leaving.abort();
+    await expect(answer).rejects.toThrow();
+    const [record] = await recordsOf(sessionId, 1);
+    expect(record).toMatchObject({ status: "cancelled", http_status: 499, streamed: stream });
+  });
+});
+
+describe("kill -9", () => {
+  /** Of every call by the session that it was made for. */
+  const callsBySession = () => {
+    const calls = new Map<string, number>();
+    for (const { json } of [...first.requests, ...second.requests]) {
+      const [{ content = "" } = {}] = json["messages"] as { content?: string }[];
+      if (content.startsWith("killed-")) calls.set(content, (calls.get(content) ?? 0) + 1);
+    }
+    return calls;
+  };
+
+  let over = false;
+  afterEach(() => {
+    over = true;
+  });
+
+  test("of inference-svc and admin-svc under load: no call is without a record, and none has two", async () => {
+    const reply = {
+      chunks: [{ sse: [chatChunk({ content: "a" })] }, { sse: [chatChunk({}, "stop"), "[DONE]"], afterMs: 5 }],
+    };
+    first.script([reply]);
+    second.script([reply]);
+    let asked = 0;
+    let answered = 0;
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!over) {
+        const session = `killed-${asked++}`;
+        const response = await ask({ input: session, session_id: session, stream: true }).catch(() => undefined);
+        const text = await response?.text().catch(() => "");
+        if (text?.includes("response.completed") === true) answered++;
+      }
+    });
+    for (const name of ["inference-svc", "admin-svc", "inference-svc", "inference-svc", "admin-svc", "inference-svc"]) {
+      const enough = answered + 60;
+      await eventually(() => answered >= enough);
+      process.kill(house.pids()[name] ?? Number.NaN, "SIGKILL");
+    }
+    const enough = answered + 60;
+    await eventually(() => answered >= enough);
+    over = true;
+    await Promise.all(clients);
+    const calls = callsBySession();
+    const records = async () => {
+      const { rows } = await database.query<{ session_id: string; all: string; lost: string }>(
+        `select session_id, count(*) as all, count(*) filter (where status = 'lost') as lost
+         from usage_records where session_id like 'killed-%' group by session_id`,
+      );
+      return new Map(rows.map((row) => [row.session_id, row]));
+    };
+    // Of a call that was begun and never sent there is a record, too: it is lost.
+    const missing = (found: Awaited<ReturnType<typeof records>>) =>
+      [...calls].filter(([session, count]) => Number(found.get(session)?.all ?? 0) < count);
+    await eventually(async () => missing(await records()).length === 0);
+    const doubled = [...(await records()).values()].filter(
+      ({ session_id: session, all, lost }) => Number(all) - Number(lost) > (calls.get(session) ?? 0),
+    );
+    expect(doubled).toEqual([]);
+    const { rows: gaps } = await database.query(
+      "select boot_id from usage_records group by boot_id having max(sequence) <> count(*) or min(sequence) <> 1",
+    );
+    expect(gaps).toEqual([]);
+  }, 300_000);
+});

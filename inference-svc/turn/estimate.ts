@@ -1,8 +1,8 @@
 /**
  * How many tokens a request or an answer has, by its size: for what no provider has counted.
  *
- * Bytes of UTF-8 and not characters are divided: scripts that take more bytes take more tokens. For prose this is right to about a fifth; code
- * and tables have more tokens than it says.
+ * Bytes of UTF-8 and not characters are divided: most scripts that take more bytes take more tokens. Held against the vocabulary o200k_base,
+ * English, German, Chinese, Japanese and code come out right to about a fifth, JSON a fifth too low, Russian half too high.
  */
 import type { TurnRequest } from "./request.ts";
 

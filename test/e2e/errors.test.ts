@@ -227,6 +227,12 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expectWords(body);
     expect(body.error.metadata).toEqual({ error_type: "rate_limit_exceeded" });
     expect([response.headers.get("retry-after"), response.headers.get("retry-after-ms")]).toEqual(["1", "1000"]);
+    const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large-2", input: "Hi" }),
+    });
+    expect(await expectFault(dryRun, 429)).toEqual(body);
     for (const answer of open) await answer.body?.cancel();
   });
 

@@ -1,7 +1,7 @@
 /** What a turn is said to have consumed and to cost: by the figures of providers, by estimates where they give none, and when it fails. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { sizeOf, inputTokensOf, tokensOfBytes } from "@sluice/inference-svc/turn/estimate.js";
-import type { Outcome, Usage } from "@sluice/inference-svc/turn/turn.js";
+import { type Layer, type Outcome, type Usage, compose } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.js";
 import { type Asked, type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
 import { begun, stopped, textBlock } from "./messages-telling.js";
@@ -235,6 +235,22 @@ test("an attempt that failed before it said anything is not paid for", async () 
   const cost = { input: micro(120), output: micro(20), serverTools: 0n };
   expect(events.at(-1)).toMatchObject({ outcome: { usage: { inputTokens: 12, outputTokens: 1, cost } } });
   expect([asked.scope.trace.bills.length, asked.scope.trace.usage?.cost]).toEqual([2, cost]);
+});
+
+test("a turn that asks twice costs both", async () => {
+  acme.script([chatStream("Hi")]);
+  /** As a layer does that is not content with the first answer. */
+  const twice: Layer = (next) => async (request, scope) => {
+    for await (const batch of await next(request, scope)) expect(batch.length).toBeGreaterThan(0);
+    return next(request, scope);
+  };
+  const asked = newScope();
+  await run(compose([twice], engine.turn), asking(), asked);
+  expect(asked.scope.trace.usage).toMatchObject({
+    inputTokens: 24,
+    outputTokens: 2,
+    cost: { input: micro(24), output: micro(4), serverTools: 0n },
+  });
 });
 
 describe("an estimate", () => {

@@ -368,7 +368,12 @@ describe("over a socket", () => {
   async function open(...replies: readonly Reply[]): Promise<[Upstream, () => Turn]> {
     const upstream = await startUpstream(replies);
     upstreams.push(upstream);
-    const provider = { dialect: "converse", base_url: upstream.url, api_keys: ["upstream-key"] };
+    const provider = {
+      dialect: "converse",
+      base_url: upstream.url,
+      api_keys: ["upstream-key"],
+      timeouts: { idle_ms: 1_000 },
+    };
     const upstream_model = "anthropic.claude-sonnet-4-5-20250929-v1:0";
     const endpoints = ["one", "two"].map((id) => ({ provider: id, upstream_model }));
     const engine = openEngine(
@@ -453,6 +458,18 @@ describe("over a socket", () => {
     })();
     await expect(reading).rejects.toMatchObject({ reason: FaultReason.PROVIDER_FAILED });
     expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("figures that never come are not waited for without end", async () => {
+    const [upstream, turn] = await open({
+      ...stream(begun(), ...textBlock(0, "Hi"), stopped("end_turn")),
+      hang: true,
+    });
+    const closed = upstream.nextClose();
+    const { events, fault } = await run(turn(), asking());
+    expect(fault).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "completed" } });
+    await closed;
   });
 
   test("the body is echoed without the bytes of what it holds", async () => {

@@ -41,7 +41,7 @@ const endpoint = z.strictObject({
     .array(z.string())
     .optional()
     .describe(
-      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take; messages endpoints reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think.",
+      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take; messages endpoints reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think; converse endpoints those of messages for Claude, structured_outputs where the model takes strict tools, and cache_control where one of another vendor than Anthropic and Amazon takes cache points.",
     ),
 });
 

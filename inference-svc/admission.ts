@@ -18,12 +18,14 @@ export interface Requester {
   readonly policyGeneration: bigint;
   /** Whether the JSON texts of its requests were scanned before they came here. */
   readonly scanned: boolean;
+  /** performance.now() at which the turn is cut short; Infinity when it is not. */
+  readonly deadline: number;
 }
 
 /** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
 export function admit(
   { caller, generation }: Resolved,
-  { requestId, generationId }: Requester,
+  { requestId, generationId, deadline }: Requester,
   { user }: RunTurnRequest,
   signal: TurnSignal,
 ): Scope {
@@ -39,6 +41,7 @@ export function admit(
     requestId,
     turnId: newUuid(),
     generationId,
+    deadline,
     ...(user !== undefined && { user }),
     trace: new Trace(generation),
   };

@@ -81,8 +81,9 @@ export class InferenceDoors {
     const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
     const generationId = newId("gen-");
     context.responseHeader.set(generationIdHeader, generationId);
+    const deadline = performance.now() + limitMs;
     const policyGeneration = this.#parts.access.generation;
-    const requester = { keyHash, requestId, generationId, policyGeneration, scanned: false };
+    const requester = { keyHash, requestId, generationId, policyGeneration, deadline, scanned: false };
     const handover = new Handover();
     let left = false;
     const gone = () => {
@@ -161,7 +162,8 @@ export class InferenceDoors {
     const limitMs = open.deadlineMs > 0 ? open.deadlineMs : this.#limitMs(request);
     const timer = setTimeout(() => turn.cancel(timeUp()), limitMs);
     try {
-      const requester = { keyHash, requestId, generationId, policyGeneration, scanned: true };
+      const deadline = performance.now() + limitMs;
+      const requester = { keyHash, requestId, generationId, policyGeneration, deadline, scanned: true };
       await this.#parts.engine.run(request, requester, turn.signal, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
@@ -188,6 +190,7 @@ export class InferenceDoors {
       generationId: newId("gen-"),
       policyGeneration: scanned ? policyGeneration : access.generation,
       scanned,
+      deadline: Number.POSITIVE_INFINITY,
     });
     return create(DryRunResponseSchema, { receiptJson });
   }

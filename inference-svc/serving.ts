@@ -10,7 +10,7 @@ import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Rehearse, type Stack, buildStack } from "./stack.ts";
 import type { Turn } from "./turn/turn.ts";
-import { type Upstreams, openUpstreams } from "./upstream/providers.ts";
+import { type Surroundings, type Upstreams, openUpstreams } from "./upstream/providers.ts";
 
 export interface ServingParts {
   /** Of the house, for the user agent. */
@@ -19,7 +19,7 @@ export interface ServingParts {
   readonly ledger: Pick<Ledger, "open">;
   /** Shared by all replicas. */
   readonly secret: string;
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Pick<Logger, "warn" | "error">;
 }
 
 export class Serving {
@@ -33,7 +33,7 @@ export class Serving {
     this.#parts = parts;
     this.#file = file;
     this.#catalog = new Catalog(file);
-    this.#upstreams = openUpstreams(file.providers, parts.version);
+    this.#upstreams = openUpstreams(file.providers, this.#surroundings);
     this.#stack = this.#build();
   }
 
@@ -50,10 +50,10 @@ export class Serving {
   readonly rehearse: Rehearse = (request, scope) => this.#stack.rehearse(request, scope);
 
   replace(file: HouseFile): void {
-    const { version, records } = this.#parts;
+    const { records } = this.#parts;
     const catalog = new Catalog(file);
     passRecords(this.#catalog, catalog, records);
-    this.#upstreams = openUpstreams(file.providers, version, this.#upstreams);
+    this.#upstreams = openUpstreams(file.providers, this.#surroundings, this.#upstreams);
     this.#file = file;
     this.#catalog = catalog;
     this.#stack = this.#build();
@@ -62,6 +62,11 @@ export class Serving {
   /** Waits for running exchanges. */
   close(): Promise<void> {
     return this.#upstreams.close();
+  }
+
+  get #surroundings(): Surroundings {
+    const { version, log, records } = this.#parts;
+    return { version, log, now: records.now };
   }
 
   #build(): Stack {

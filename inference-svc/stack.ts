@@ -57,10 +57,14 @@ export const buildStack = ({ catalog, upstreams, records, ledger, secret, log }:
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
     turn: compose(
       layers,
-      // Written down, with its bill, before anything else hears of it.
       fallback(
         router,
-        (endpoint) => recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint), answered)),
+        {
+          // Written down, with its bill, before anything else hears of it.
+          turn: (endpoint, patience) =>
+            recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint, patience), answered)),
+          rest: (endpoint) => upstreams.rest(endpoint),
+        },
         log,
       ),
     ),

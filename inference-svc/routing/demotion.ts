@@ -4,8 +4,8 @@ import type { Endpoint } from "./catalog.ts";
 import type { EndpointRecord, EndpointRecords } from "./endpoint-record.ts";
 
 /**
- * The given order, but first those that keep what is preferred, then those that do not, then those in an outage.
- * @param probes whether the request may be the one that tries an endpoint in an outage
+ * The given order, but first those that keep what is preferred, then those that do not, then those that are ejected.
+ * @param probes whether the request may be the one that tries an endpoint again
  */
 export function demoted(
   endpoints: readonly Endpoint[],
@@ -20,7 +20,7 @@ export function demoted(
     const record = records.find(endpoint);
     if (record === undefined) return true;
     // Only whoever would have gone there first tries it: another one's attempt would say nothing.
-    const out = record.inOutage(now) && !(index === 0 && probes && record.probe(now));
+    const out = record.ejection.state(now) !== "in use" && !(index === 0 && probes && record.ejection.claim(now));
     if (out) last.push(endpoint);
     else if (provider && misses(record, provider, now)) later.push(endpoint);
     else return true;

@@ -1,50 +1,17 @@
 /** What this process has seen of its endpoints lately: how fast they are, and whether they fail. */
 import type { Endpoint } from "./catalog.ts";
+import { Ejection } from "./ejection.ts";
 import { RecentPercentiles } from "./percentiles.ts";
-import { RollingCounts } from "./rolling-counts.ts";
+import { RetryBudget } from "./retry-budget.ts";
 import { WarmEndpoints } from "./warm.ts";
-
-/** An outage: that many failures, and that share of the attempts, within the last 30 seconds. */
-const outageFailures = 3;
-const outageShare = 0.2;
-const outageSlots = 30;
-const outageSlotMs = 1_000;
-/** So often somebody tries an endpoint in an outage all the same. */
-const probeMs = 5_000;
-
-const wentWell = 0;
-const failed = 1;
 
 export class EndpointRecord {
   /** Seconds until the first token. */
   readonly latency = new RecentPercentiles();
   /** Tokens per second after it. */
   readonly throughput = new RecentPercentiles();
-  readonly #attempts = new RollingCounts(2, outageSlots, outageSlotMs);
-  #probedAt = Number.NEGATIVE_INFINITY;
-
-  /** @param now milliseconds */
-  attempt(well: boolean, now: number): void {
-    this.#attempts.add(well ? wentWell : failed, now);
-  }
-
-  /** Within the last 30 seconds. */
-  asked(now: number): boolean {
-    return this.#attempts.sum(now).some((count) => count > 0);
-  }
-
-  inOutage(now: number): boolean {
-    const attempts = this.#attempts.sum(now);
-    const failures = attempts[failed]!;
-    return failures >= outageFailures && failures >= outageShare * (failures + attempts[wentWell]!);
-  }
-
-  /** Whether the asker is to be the one that tries it: true once in five seconds. */
-  probe(now: number): boolean {
-    if (now - this.#probedAt < probeMs) return false;
-    this.#probedAt = now;
-    return true;
-  }
+  readonly ejection = new Ejection();
+  readonly budget = new RetryBudget();
 }
 
 export class EndpointRecords {

@@ -66,9 +66,11 @@ const publicFacts = (provider: ProviderSettings): ProviderEntry => ({
 /** Only endpoints that were asked lately say anything. */
 function statusOf(endpoints: readonly Endpoint[], records: EndpointRecords): string {
   const now = records.now();
-  const asked = endpoints.flatMap((endpoint) => records.find(endpoint) ?? []).filter((record) => record.asked(now));
+  const asked = endpoints
+    .flatMap((endpoint) => records.find(endpoint) ?? [])
+    .filter(({ ejection }) => ejection.heard(now));
   if (asked.length === 0) return "";
-  const failing = asked.filter((record) => record.inOutage(now)).length;
+  const failing = asked.filter(({ ejection }) => ejection.state(now) !== "in use").length;
   if (failing === 0) return "operational";
   return failing === asked.length ? "outage" : "degraded";
 }
@@ -121,7 +123,7 @@ function endpointEntry(
     keepsNothing: endpoint.keepsNothing,
     region: provider?.region ?? "",
     cachesByItself: settings.pricing?.cache_read !== undefined && !toldWhere.has(provider?.dialect ?? ""),
-    inOutage: record?.inOutage(now) ?? false,
+    inOutage: record !== undefined && record.ejection.state(now) !== "in use",
     ...(latencyMs && { latencyMs }),
     ...(throughput && { throughput }),
   };

@@ -10,6 +10,8 @@ export interface Scope {
   /** The key with its policy. */
   readonly caller: Caller;
   readonly requestId: string;
+  /** performance.now() at which the turn is cut short; Infinity when it is not. */
+  readonly deadline: number;
   /** Set when nobody is asked in the end: then nothing may be done that others would notice. */
   readonly dryRun?: true;
   /** UUID version 7. */

@@ -92,6 +92,14 @@ export type Batch = readonly TurnEvent[];
  */
 export type Turn = (request: TurnRequest, scope: Scope) => Promise<AsyncIterable<Batch>>;
 
+/** How long one attempt may keep those waiting who could be asked after it. */
+export interface Patience {
+  /** Until something must have come of it: milliseconds from its beginning; Infinity when the deadline of the turn is the only limit. */
+  readonly withinMs: number;
+  /** Nobody could be asked after it: it is never cut for a late first event. */
+  readonly last: boolean;
+}
+
 /** Wraps a turn in another. First in a list is outermost, as in Koa. */
 export type Layer = (next: Turn) => Turn;
 

@@ -7,7 +7,7 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Dispatcher } from "undici";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
-import type { Batch, TurnEvent, Usage } from "../turn/turn.ts";
+import type { Batch, Patience, TurnEvent, Usage } from "../turn/turn.ts";
 import { type Expected, openAnswer } from "./answer.ts";
 import type { Answer, Translator } from "./dialect.ts";
 import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
@@ -25,13 +25,14 @@ const lingerMs = 1_000;
 export interface Call extends Expected {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
+  readonly patience: Patience;
   readonly signal: TurnSignal;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
   /** Called with the figures of an answer that came to no end, where it gave some. */
   readonly reported: (usage: Usage) => void;
 }
 
-type Phase = "headers" | "first event" | "event" | "figures" | "close";
+type Phase = "connection" | "headers" | "first event" | "event" | "figures" | "close";
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #call: Call;
@@ -41,16 +42,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #answer: Answer | undefined;
   #readBytes = 0;
-  #phase: Phase = "headers";
+  #phase: Phase = "connection";
   #timer: NodeJS.Timeout | undefined;
   /** performance.now() at which the phase has lasted too long. */
   #dueMs = Number.POSITIVE_INFINITY;
+  /** performance.now() by which a first event must be there, if others are to be asked in time. */
+  #patientUntilMs = Number.POSITIVE_INFINITY;
   /** When the timer fires: it may be earlier than what is due, and then looks again. */
   #firesMs = Number.POSITIVE_INFINITY;
   #flushing = false;
   #paused = false;
   /** The answer was read, or failed: what still comes is ignored. */
   #closed = false;
+  /** Status of the provider's answer; 0 before it came. */
+  status = 0;
 
   constructor(call: Call) {
     this.#call = call;
@@ -67,6 +72,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   start(connection: Dispatcher, over: (reusable: boolean) => void): Promise<AsyncIterable<Batch>> {
     this.#over = over;
     this.#call.signal.addEventListener("abort", this.#onAbort);
+    this.#patientUntilMs = performance.now() + this.#call.patience.withinMs;
+    this.#enter("connection");
     connection.dispatch(this.#call.options, this);
     return this.#queue.opened;
   }
@@ -80,6 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
+    this.status = status;
     this.#step(() => {
       this.#answer = openAnswer({ status, headers }, this.#call, this.#translator);
       this.#enter(this.#call.stream ? "first event" : "event");
@@ -172,7 +180,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Begins the phase, or begins it again: once an event, so a timer that fires early enough is left as it is. */
   #enter(phase: Phase): void {
     this.#phase = phase;
-    this.#dueMs = performance.now() + this.#limitMs();
+    const dueMs = performance.now() + this.#limitMs();
+    this.#dueMs = this.#waitsForFirst ? Math.min(dueMs, this.#patientUntilMs) : dueMs;
     if (this.#dueMs < this.#firesMs) this.#arm();
   }
 
@@ -196,13 +205,20 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#firesMs = Number.POSITIVE_INFINITY;
   }
 
+  get #waitsForFirst(): boolean {
+    return this.#phase === "connection" || this.#phase === "headers" || this.#phase === "first event";
+  }
+
   #limitMs(): number {
     const { headers_ms, first_event_ms, idle_ms } = this.#call.timeouts;
     switch (this.#phase) {
+      case "connection":
+        // undici's own.
+        return Number.POSITIVE_INFINITY;
       case "headers":
         return headers_ms;
       case "first event":
-        return first_event_ms;
+        return this.#call.patience.last ? Number.POSITIVE_INFINITY : first_event_ms;
       case "event":
         return idle_ms;
       case "figures":

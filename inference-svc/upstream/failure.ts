@@ -58,13 +58,19 @@ const contentPolicy =
   /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
 const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;
 
+/** Money, and nobody says when there will be some: to come back helps nobody, unlike after a limit of rates. */
+const isSpent = ({ status, code, message, retryAfterMs }: ProviderError): boolean =>
+  (status === undefined || status === 429) &&
+  (retryAfterMs ?? 0) === 0 &&
+  quotaSpent.test(`${code ?? ""} ${message ?? ""}`);
+
 function reasonOf(error: ProviderError): FaultReason {
   const { status } = error;
   const text = `${error.code ?? ""} ${error.message ?? ""}`;
   const callers = status === undefined || status === 400 || status === 413 || status === 422;
   if (callers && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
   if ((callers || status === 403) && contentPolicy.test(text)) return FaultReason.CONTENT_POLICY;
-  if ((status === undefined || status === 429) && quotaSpent.test(text)) return FaultReason.PROVIDER_FAILED;
+  if (isSpent(error)) return FaultReason.PROVIDER_FAILED;
   if ((status === undefined || status >= 500) && /overloaded/i.test(text)) return FaultReason.PROVIDER_OVERLOADED;
   const known = status === undefined ? byCode[error.code ?? ""] : byStatus[status];
   return known ?? (status !== undefined && status < 500 ? FaultReason.INVALID_REQUEST : FaultReason.PROVIDER_FAILED);
@@ -91,6 +97,7 @@ export function providerFault(error: ProviderError): Fault {
     // For the log, which holds no words of a provider: they may quote the prompt.
     cause: new Error(`provider answered ${error.status ?? "an error"} ${code ?? ""}`.trim()),
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
+    ...(isSpent(error) && { shouldRetry: false }),
     ...(error.status !== undefined && { providerStatus: error.status }),
     ...(code !== undefined && { metadata: { provider_code: code } }),
   });

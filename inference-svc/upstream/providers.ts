@@ -2,10 +2,11 @@
 import { isDeepStrictEqual } from "node:util";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss, Scope } from "../turn/scope.ts";
-import type { Turn } from "../turn/turn.ts";
+import type { Patience, Turn } from "../turn/turn.ts";
 import type { AnswerHead } from "./answer.ts";
 import { AwsSigner } from "./aws-signer.ts";
 import { chat } from "./chat/dialect.ts";
@@ -16,10 +17,11 @@ import { echo, echoLosses, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { gemini } from "./gemini/dialect.ts";
-import { KeyRing } from "./keys.ts";
+import { type Key, type KeyRest, KeyRing } from "./keys.ts";
 import { messages } from "./messages/dialect.ts";
 import { reasoningFormatOf } from "./reasoning-format.ts";
 import { redacted } from "./redacted.ts";
+import { repeatOf } from "./repeat.ts";
 import { responses } from "./responses/dialect.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
@@ -47,8 +49,10 @@ export interface Upstreams {
   losses(destination: Destination, request: TurnRequest): readonly Loss[];
   /** What would be sent there of it. */
   told(destination: Destination, request: TurnRequest): Told;
-  /** The turn that asks exactly there, once. */
-  turn(destination: Destination): Turn;
+  /** The turn that asks exactly there, once. What it fails with says whether it may be repeated. */
+  turn(destination: Destination, patience: Patience): Turn;
+  /** Why no key of the provider is to be asked with; undefined while there is one. */
+  rest(destination: Destination): KeyRest | undefined;
   /** By id. */
   readonly opened: ReadonlyMap<string, Opened>;
   /** Waits for running exchanges. */
@@ -59,6 +63,7 @@ type Provider = Omit<Upstreams, "close" | "opened">;
 
 const builtIn: Provider = {
   turn: () => echo,
+  rest: () => undefined,
   refusal: (_, request) => echoRefusal(request),
   losses: () => [],
   told: (_, request) => ({ losses: echoLosses(request), bodyJson: undefined }),
@@ -69,12 +74,26 @@ const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, me
 /** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
 
-/** @param version of the house, for the user agent @param before those until now: a provider whose settings stay goes on as it is */
-export function openUpstreams(providers: readonly ProviderSettings[], version: string, before?: Upstreams): Upstreams {
+export interface Surroundings {
+  /** Of the house, for the user agent. */
+  readonly version: string;
+  /** Refused keys are an operator's business. */
+  readonly log: Pick<Logger, "error">;
+  /** Milliseconds, by which keys rest. */
+  readonly now: () => number;
+}
+
+/** @param before those until now: a provider whose settings stay goes on as it is */
+export function openUpstreams(
+  providers: readonly ProviderSettings[],
+  surroundings: Surroundings,
+  before?: Upstreams,
+): Upstreams {
   const opened = new Map(
     providers.map((settings) => {
       const old = before?.opened.get(settings.id);
-      return [settings.id, old && isDeepStrictEqual(old.settings, settings) ? old : openProvider(settings, version)];
+      const same = old && isDeepStrictEqual(old.settings, settings);
+      return [settings.id, same ? old : openProvider(settings, surroundings)];
     }),
   );
   const used = new Set(opened.values());
@@ -82,7 +101,9 @@ export function openUpstreams(providers: readonly ProviderSettings[], version: s
   const providerOf = ({ provider }: Destination) => opened.get(provider)?.provider;
   return {
     opened,
-    turn: (destination) => providerOf(destination)?.turn(destination) ?? unknownProvider(destination),
+    turn: (destination, patience) =>
+      providerOf(destination)?.turn(destination, patience) ?? unknownProvider(destination),
+    rest: (destination) => providerOf(destination)?.rest(destination),
     refusal: (destination, request) => providerOf(destination)?.refusal(destination, request),
     losses: (destination, request) => providerOf(destination)?.losses(destination, request) ?? [],
     told: (destination, request) => providerOf(destination)?.told(destination, request) ?? untold,
@@ -100,12 +121,12 @@ interface Opened {
   readonly connections?: Connections;
 }
 
-function openProvider(settings: ProviderSettings, version: string): Opened {
+function openProvider(settings: ProviderSettings, surroundings: Surroundings): Opened {
   const dialect = dialects[settings.dialect];
   if (dialect === undefined || settings.base_url === undefined) return { settings, provider: builtIn };
   const url = new URL(settings.base_url);
   const connections = new Connections(url.origin, settings.timeouts.connect_ms);
-  return { settings, connections, provider: httpProvider(settings, url, dialect, connections, `sluice/${version}`) };
+  return { settings, connections, provider: httpProvider(settings, url, dialect, connections, surroundings) };
 }
 
 function unknownProvider(destination: Destination): Turn {
@@ -117,9 +138,10 @@ function httpProvider(
   url: URL,
   dialect: Dialect,
   connections: Connections,
-  userAgent: string,
+  { version, log, now }: Surroundings,
 ): Provider {
-  const keys = new KeyRing(provider.api_keys ?? []);
+  const userAgent = `sluice/${version}`;
+  const keys = new KeyRing(provider.api_keys ?? [], now);
   // The name of the service in signatures; its hosts are called otherwise.
   const signer = provider.aws && new AwsSigner("bedrock", provider.aws);
   const base = url.pathname.replace(/\/$/, "");
@@ -145,7 +167,14 @@ function httpProvider(
     return by.sign({ url: new URL(path, url.origin), method: "POST", headers: content, body });
   }
 
-  function open(request: TurnRequest, scope: Scope, target: Target, body: string, proof: Proof): Exchange {
+  function open(
+    request: TurnRequest,
+    scope: Scope,
+    target: Target,
+    patience: Patience,
+    body: string,
+    proof: Proof,
+  ): Exchange {
     return new Exchange({
       options: {
         path: pathOf(request, target),
@@ -160,6 +189,7 @@ function httpProvider(
         },
       },
       timeouts: provider.timeouts,
+      patience,
       signal: scope.signal,
       stream: request.stream,
       framing: dialect.framing,
@@ -187,31 +217,39 @@ function httpProvider(
     return target;
   }
 
-  function turn(destination: Destination): Turn {
+  function turn(destination: Destination, patience: Patience): Turn {
     const target = targetOf(destination);
     return async (request, scope) => {
       const body = dialect.body(request, target, (path, reason) => scope.trace.losses.push({ path, reason }));
       if (request.echoUpstreamBody && request.stream) scope.trace.bodies.push(redacted(body));
-      for (let again = true; ; again = false) {
-        const key = keys.take();
-        const aheadMs = signer?.aheadMs;
-        const proof = signer ? await sign(signer, pathOf(request, target), body) : dialect.headers(key);
-        throwIfAborted(scope.signal);
-        const exchange = open(request, scope, target, body, proof);
-        const connection = connections.take();
-        try {
-          return await exchange.start(connection, (reusable) =>
-            reusable ? connections.release(connection) : connections.discard(connection),
-          );
-        } catch (error) {
-          const failure = Fault.from(error);
-          keys.note(key, failure.attemptStatus, failure.retryAfterMs);
-          // A connection that broke before it carried a byte cannot have been billed, nor what was signed with the wrong time.
-          const unbilled = (!exchange.sent && wasReset(failure)) || signer?.aheadMs !== aheadMs;
-          if (!again || !unbilled) throw failure;
-        }
+      const key = keys.take(destination.upstreamModel);
+      const aheadMs = signer?.aheadMs;
+      const proof = signer ? await sign(signer, pathOf(request, target), body) : dialect.headers(key.secret);
+      throwIfAborted(scope.signal);
+      const exchange = open(request, scope, target, patience, body, proof);
+      const connection = connections.take();
+      try {
+        return await exchange.start(connection, (reusable) =>
+          reusable ? connections.release(connection) : connections.discard(connection),
+        );
+      } catch (error) {
+        const failure = Fault.from(error);
+        // What was signed with the wrong time says nothing about the key, and was not looked at.
+        if (signer?.aheadMs !== aheadMs) throw failure.with({ repeat: "now" });
+        noteKey(key, destination, failure);
+        const repeat = repeatOf(exchange, failure);
+        throw repeat ? failure.with({ repeat }) : failure;
       }
     };
+  }
+
+  function noteKey(key: Key, { upstreamModel }: Destination, failure: Fault): void {
+    const restMs = keys.note(key, upstreamModel, failure);
+    if (restMs === undefined) return;
+    log.error(
+      { provider: provider.id, key: key.index, status: failure.attemptStatus, rests_ms: restMs },
+      "key refused by its provider",
+    );
   }
 
   function bodyOf(destination: Destination, request: TurnRequest) {
@@ -227,6 +265,7 @@ function httpProvider(
 
   return {
     turn,
+    rest: ({ upstreamModel }) => keys.rest(upstreamModel),
     told,
     losses: (destination, request) => bodyOf(destination, request).losses,
     refusal: (destination, request) => dialect.refusal(request, targetOf(destination)),
@@ -238,10 +277,3 @@ type Proof = Readonly<Record<string, string>>;
 /** @param search of the base URL; the path may bring a query of its own */
 const withQuery = (path: string, search: string): string =>
   path + (path.includes("?") ? search.replace("?", "&") : search);
-
-const resets: ReadonlySet<unknown> = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
-
-function wasReset(failure: Fault): boolean {
-  const outer = failure.cause as { cause?: { code?: unknown } } | undefined;
-  return resets.has(outer?.cause?.code);
-}

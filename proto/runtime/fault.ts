@@ -116,6 +116,10 @@ export interface FaultOptions {
   readonly shouldRetry?: boolean;
   /** HTTP status that a provider answered with. Stays in the process: what leaves it carries the status of the contract. */
   readonly providerStatus?: number;
+  /**
+   * The provider may be asked once more: `now` when nothing of the request has reached it, `later` after a pause. Stays in the process.
+   */
+  readonly repeat?: "now" | "later";
   /** For the log only. */
   readonly cause?: unknown;
 }
@@ -130,6 +134,7 @@ export class Fault extends Error {
   readonly serviceMetadataJson: Uint8Array | undefined;
   readonly #shouldRetry: boolean | undefined;
   readonly #providerStatus: number | undefined;
+  readonly repeat: "now" | "later" | undefined;
 
   /** @param message fit to show to a client; the table's text when empty. Always the table's for INTERNAL, which is masked. */
   constructor(reason: FaultReason, message = "", options: FaultOptions = {}) {
@@ -142,6 +147,7 @@ export class Fault extends Error {
     this.serviceMetadataJson = options.serviceMetadataJson;
     this.#shouldRetry = options.shouldRetry;
     this.#providerStatus = options.providerStatus;
+    this.repeat = options.repeat;
   }
 
   /** HTTP status of the contract. */
@@ -182,6 +188,7 @@ export class Fault extends Error {
       ...(this.serviceMetadataJson && { serviceMetadataJson: this.serviceMetadataJson }),
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
       ...(this.#providerStatus !== undefined && { providerStatus: this.#providerStatus }),
+      ...(this.repeat !== undefined && { repeat: this.repeat }),
       ...options,
     });
   }

@@ -50,7 +50,11 @@ beforeEach(() => {
 /** An order that is named stays, whatever was seen of the endpoints before. */
 const named = { order: ["acme", "borealis"] };
 
-const failing = (status: number): Reply => ({ status, chunks: [{ json: { error: { message: "no" } } }] });
+const failing = (status: number): Reply => ({
+  status,
+  headers: { "retry-after": "30" },
+  chunks: [{ json: { error: { message: "no" } } }],
+});
 
 const respond = (body: object, key = house.apiKey) =>
   fetch(`${house.baseUrl}/responses`, {
@@ -181,28 +185,34 @@ describe("refused", () => {
   });
 });
 
+async function expectFailed([first, second]: readonly [number, number], status: number): Promise<void> {
+  acme.script([failing(first)]);
+  borealis.script([failing(second)]);
+  expect(await failed(await respond({}), status)).toEqual(
+    receipt({
+      attempt: 2,
+      attempts: [attempt("Acme", first), attempt("Borealis", second)],
+      endpoints: both(),
+      summary: "available=2",
+    }),
+  );
+}
+
 describe("failed", () => {
   test.each([
-    [429, 429, 429],
     [500, 500, 502],
     [503, 529, 529],
-  ])("with %d and %d everywhere: %d", async (first, second, status) => {
-    acme.script([failing(first)]);
-    borealis.script([failing(second)]);
-    expect(await failed(await respond({}), status)).toEqual(
+  ])("with %d and %d everywhere: %d", (first, second, status) => expectFailed([first, second], status));
+
+  test("by the time limit of the house: the first is left in time for the second", async () => {
+    for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
+    expect(await failed(await respond({}), 408)).toEqual(
       receipt({
         attempt: 2,
-        attempts: [attempt("Acme", first), attempt("Borealis", second)],
+        attempts: [attempt("Acme", 524), attempt("Borealis", 408)],
         endpoints: both(),
         summary: "available=2",
       }),
-    );
-  });
-
-  test("by the time limit of the house", async () => {
-    acme.script([{ hang: true }]);
-    expect(await failed(await respond({}), 408)).toEqual(
-      receipt({ attempt: 1, attempts: [attempt("Acme", 408)], endpoints: both(), summary: "available=2" }),
     );
   });
 
@@ -234,14 +244,17 @@ describe("over gRPC", () => {
       await turn.over;
       const end = turn.batches.flat().at(-1)?.event;
       expect(end?.case === "end" && json(end.value.serviceMetadataJson)).toEqual(served);
-      acme.script([{ hang: true }]);
+      for (const upstream of [acme, borealis]) upstream.script([{ hang: true }]);
       const { fault } = await faultOf(runTurn(client, house.apiKey, turnRequest("acme/large", "Hi", ask)));
       expect([fault.status, json(fault.serviceMetadataJson)]).toMatchObject([
         408,
-        { attempts: [attempt("Acme", 408)], summary: "available=2" },
+        { attempts: [attempt("Acme", 524), attempt("Borealis", 408)], summary: "available=2" },
       ]);
     } finally {
       client.close();
     }
   });
 });
+
+// Last: for half a minute nobody would be asked again.
+test("limited everywhere", () => expectFailed([429, 429], 429));

@@ -48,6 +48,7 @@ export function newScope(caller: Partial<Caller> = {}): Asked {
     requestId: "req_test",
     turnId: newUuid(),
     generationId: "gen-test",
+    deadline: Number.POSITIVE_INFINITY,
     trace: new Trace(7n),
   };
   return { scope, abort };
@@ -86,19 +87,21 @@ export interface Engine {
   readonly rehearse: Rehearse;
   readonly upstreams: Upstreams;
   readonly warnings: object[];
+  readonly errors: object[];
   /** What was written down of calls that are over. */
   readonly closed: Closed[];
 }
 
 /** The whole stack over a configuration. */
 export function openEngine(file: HouseFile, records = new EndpointRecords()): Engine {
-  const upstreams = openUpstreams(file.providers, "0.0.0");
   const warnings: object[] = [];
-  const log = { warn: (line: object) => void warnings.push(line) };
+  const errors: object[] = [];
+  const log = { warn: (line: object) => void warnings.push(line), error: (line: object) => void errors.push(line) };
+  const upstreams = openUpstreams(file.providers, { version: "0.0.0", log, now: records.now });
   const closed: Closed[] = [];
   const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
   const stack = buildStack({ catalog: new Catalog(file), upstreams, records, ledger, secret: "s".repeat(32), log });
-  return { ...stack, upstreams, warnings, closed };
+  return { ...stack, upstreams, warnings, errors, closed };
 }
 
 export interface Ending {

@@ -38,7 +38,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
   const catalog = new Catalog(file);
   const clock = { now: 1_000_000 };
   const records = new EndpointRecords(() => clock.now);
-  const telling = openUpstreams(file.providers, "0.0.0");
+  const telling = openUpstreams(file.providers, { version: "0.0.0", log: { error: () => {} }, now: records.now });
   const router = new Router({ catalog, telling, secret: "s".repeat(32), records });
   const route = (request: Asking, keyHash = "key") => router.route(deciding(request), newScope({ keyHash }).scope);
   return {

@@ -29,6 +29,10 @@ async function begin(replies: readonly Reply[], settings: Parameters<typeof hous
   engine = openEngine(house({ url: upstream.url, ...settings }));
 }
 
+/** The single call, which nobody repeats. */
+const single = (patience = { withinMs: Number.POSITIVE_INFINITY, last: false }) =>
+  engine.upstreams.turn({ provider: "acme", upstreamModel: "large-2", tier: "default" }, patience);
+
 const error = (
   status: number,
   body: unknown = { error: { message: "no", type: "x" } },
@@ -64,9 +68,10 @@ describe("what is sent", () => {
     for (let count = 0; count < 3; count++) await run(engine.turn, asking());
     upstream.script([error(401), chatStream("Hi")]);
     for (let count = 0; count < 3; count++) await run(engine.turn, asking());
-    // b is refused at its second turn and left out from then on.
+    // b is refused at its second turn: that turn goes on with a, and b is left out from then on.
+    expect(engine.errors).toEqual([{ provider: "acme", key: 1, status: 401, rests_ms: 60_000 }]);
     expect(upstream.requests.map((request) => request.headers.authorization)).toEqual(
-      ["a", "b", "a", "b", "a", "a"].map((key) => `Bearer ${key}`),
+      ["a", "b", "a", "b", "a", "a", "a"].map((key) => `Bearer ${key}`),
     );
     await engine.upstreams.close();
     engine = openEngine(house({ url: upstream.url, provider: { api_keys: undefined } }));
@@ -360,9 +365,8 @@ describe("failures before anything was given out", () => {
     await begin([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }], cut: true }]);
     expect(await run(engine.turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
     // Already the single call says so, without a collector above it.
-    const turn = engine.upstreams.turn({ provider: "acme", upstreamModel: "large-2", tier: "default" });
-    expect(await run(turn, asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
-    expect(await run(turn, asking())).toMatchObject({ rejected: false });
+    expect(await run(single(), asking({ stream: false }))).toMatchObject({ rejected: true, events: [] });
+    expect(await run(single(), asking())).toMatchObject({ rejected: false });
   });
 
   test.each([
@@ -373,12 +377,12 @@ describe("failures before anything was given out", () => {
     ["for ever", { "retry-after": "1e99" }, 86_400_000],
   ])("Retry-After: %s", async (_, headers, retryAfterMs) => {
     await begin([error(429, {}, headers)]);
-    expect((await run(engine.turn, asking())).fault?.retryAfterMs).toBe(retryAfterMs);
+    expect((await run(single(), asking())).fault?.retryAfterMs).toBe(retryAfterMs);
   });
 
   test("Retry-After: a date", async () => {
     await begin([error(429, {}, { "retry-after": new Date(Date.now() + 60_000).toUTCString() })]);
-    const hintMs = (await run(engine.turn, asking())).fault?.retryAfterMs ?? 0;
+    const hintMs = (await run(single(), asking())).fault?.retryAfterMs ?? 0;
     expect(hintMs).toBeGreaterThan(50_000);
     expect(hintMs).toBeLessThanOrEqual(60_000);
   });
@@ -459,9 +463,39 @@ describe("time", () => {
   ])("%s", async (_, timeouts, reply) => {
     await begin([reply], { provider: { timeouts } });
     const closed = upstream.nextClose();
-    const { fault, rejected } = await run(engine.turn, asking());
+    const { fault, rejected } = await run(single(), asking());
     expect([fault?.reason, rejected]).toEqual([FaultReason.PROVIDER_TIMEOUT, true]);
     await closed;
+  });
+
+  test.each<[string, Reply]>([
+    ["headers", { hang: true }],
+    ["a first event", { chunks: [{ bytes: ": waiting\n\n" }], hang: true }],
+  ])("no longer than others have time: %s", async (_, reply) => {
+    await begin([reply]);
+    const closed = upstream.nextClose();
+    const { fault } = await run(single({ withinMs: 100, last: false }), asking());
+    expect(fault?.reason).toBe(FaultReason.PROVIDER_TIMEOUT);
+    await closed;
+  });
+
+  test("the last one is never cut for a late first event", async () => {
+    let release = () => {};
+    const late = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await begin(
+      [{ chunks: [{ bytes: ": waiting\n\n" }, { after: late, sse: [chatChunk({ content: "Hi" }, "stop")] }] }],
+      {
+        provider: { timeouts: { first_event_ms: 10, idle_ms: 10_000 } },
+      },
+    );
+    const asked = upstream.nextRequest();
+    const ending = run(engine.turn, asking());
+    await asked;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    release();
+    expect((await ending).fault).toBeUndefined();
   });
 
   test("without a stream the body may not pause either", async () => {

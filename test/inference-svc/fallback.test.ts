@@ -35,10 +35,14 @@ beforeEach(async () => {
         provider("borealis", "Borealis", second),
         provider("corona", "Corona", third),
         provider("delphi", "Delphi", third, "responses"),
+        provider("epsilon", "Epsilon", first),
+        provider("zeta", "Zeta", first),
       ],
       models: [
         { id: "acme/large-2", endpoints: [acme(), { provider: "borealis" }] },
         { id: "corona/small", endpoints: [{ provider: "corona" }] },
+        { id: "many", endpoints: ["acme", "borealis", "corona", "epsilon", "zeta"].map((provider) => ({ provider })) },
+        { id: "three", endpoints: [acme(), { provider: "borealis" }, { provider: "corona" }] },
         {
           id: "limited",
           endpoints: [
@@ -89,9 +93,8 @@ describe("moving on", () => {
     ["429", error(429)],
     ["401", error(401)],
     ["404", error(404)],
-    ["500", error(500)],
-    ["503", error(503)],
     ["529", error(529)],
+    ["503 that names a time", error(503, {}, { "retry-after": "2" })],
     ["broken connection", { cut: true }],
     ["garbage", { chunks: [{ bytes: "data: {\n\n" }] }],
     ["no finish", { chunks: [{ sse: [chatChunk({ role: "assistant" })] }] }],
@@ -105,6 +108,75 @@ describe("moving on", () => {
     expect(asked.scope.trace.attempts.map((attempt) => attempt.provider)).toEqual(["Acme", "Borealis"]);
     expect(asked.scope.trace.selected).toBe(1);
     expect(engine.warnings).toHaveLength(1);
+  });
+
+  const alone = { models: ["corona/small"] };
+  const providersOf = ({ scope }: ReturnType<typeof newScope>) => scope.trace.attempts.map(({ provider }) => provider);
+
+  test.each([500, 502, 503, 504])("%i: whoever is the only one is asked once more, after a pause", async (status) => {
+    third.script([error(status), chatStream("third")]);
+    const asked = newScope();
+    const at = performance.now();
+    expect(textOf((await run(engine.turn, asking(alone), asked)).events)).toBe("third");
+    expect(performance.now() - at).toBeGreaterThan(95);
+    expect(asked.scope.trace.attempts.map((attempt) => attempt.status)).toEqual([status, 200]);
+  });
+
+  test.each<[string, Reply]>([
+    ["408", error(408)],
+    ["529", error(529)],
+    ["503 that names a time", error(503, {}, { "retry-after": "2" })],
+    ["a connection that breaks", { cut: true }],
+    ["an error in a 200", { chunks: [{ sse: [{ error: { message: "no", code: 502 } }] }] }],
+  ])("%s: nobody is asked again", async (_, reply) => {
+    third.script([reply]);
+    expect((await run(engine.turn, asking(alone))).fault?.status).toBeGreaterThanOrEqual(500);
+    expect(third.requests).toHaveLength(1);
+  });
+
+  test("where there are others, nobody is asked again", async () => {
+    for (const upstream of [first, second, third]) upstream.script([error(500)]);
+    const [two, three] = [newScope(), newScope()];
+    await run(engine.turn, asking(), two);
+    await run(engine.turn, asking({ models: ["three"] }), three);
+    expect([providersOf(two), providersOf(three)]).toEqual([
+      ["Acme", "Borealis"],
+      ["Acme", "Borealis", "Corona"],
+    ]);
+  });
+
+  test("the only one of a model is asked once more before another model", async () => {
+    for (const upstream of [first, second, third]) upstream.script([error(500)]);
+    const asked = newScope();
+    await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
+    expect(providersOf(asked)).toEqual(["Acme", "Borealis", "Corona", "Corona"]);
+  });
+
+  test("nobody comes after a client who left in the pause", async () => {
+    third.script([error(500)]);
+    const asked = newScope();
+    const ending = run(engine.turn, asking(alone), asked);
+    await third.nextRequest();
+    // The pause is a tenth of a second at least, and its end would be another request.
+    setTimeout(() => asked.abort.abort(new Error("gone")), 50);
+    expect((await ending).rejected).toBe(true);
+    expect(third.requests).toHaveLength(1);
+  });
+
+  test("nobody is asked again when that would be after the deadline", async () => {
+    third.script([error(500)]);
+    const { scope, abort } = newScope();
+    await run(engine.turn, asking(alone), { scope: { ...scope, deadline: clock.now + 400 }, abort });
+    expect(third.requests).toHaveLength(1);
+  });
+
+  test("a fifth of the time is left for the last, whatever the limits of those before it", async () => {
+    first.script([{ hang: true }]);
+    const { scope, abort } = newScope();
+    const at = performance.now();
+    const { events } = await run(engine.turn, asking(), { scope: { ...scope, deadline: clock.now + 500 }, abort });
+    expect(textOf(events)).toBe("second");
+    expect(performance.now() - at).toBeGreaterThan(395);
   });
 
   test.each([400, 413, 422])("the caller's own %i moves to another model only", async (status) => {
@@ -150,29 +222,47 @@ describe("moving on", () => {
 
 describe("when all fail", () => {
   test("the last word, with those before it in short", async () => {
-    first.script([error(503, { error: { message: "x", code: "busy" } })]);
+    first.script([error(409, { error: { message: "x", code: "busy" } })]);
     second.script([error(529)]);
     const { fault } = await run(engine.turn, asking());
     expect([fault?.reason, fault?.metadata]).toEqual([
       FaultReason.PROVIDER_OVERLOADED,
       {
         error_type: "provider_overloaded",
-        previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 503 }],
+        previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 409 }],
       },
     ]);
   });
 
-  test("all rate limited: the smallest hint", async () => {
-    first.script([error(429, {}, { "retry-after": "3" })]);
-    second.script([error(429, {}, { "retry-after": "9" })]);
-    const { fault } = await run(engine.turn, asking());
-    expect([fault?.status, fault?.retryAfterMs]).toEqual([429, 3_000]);
+  test("the only one is asked however often it has failed, but from then on once", async () => {
+    third.script([error(500)]);
+    const ask = () => run(engine.turn, asking({ models: ["corona/small"] }));
+    for (let index = 0; index < 4; index++) {
+      const { fault } = await ask();
+      expect([fault?.status, fault?.metadata]).toEqual([502, { error_type: "provider_unavailable" }]);
+    }
+    // Twice, twice, and with the fifth failure in a row it is ejected.
+    expect(third.requests).toHaveLength(6);
+    third.script([chatStream("third")]);
+    expect(textOf((await ask()).events)).toBe("third");
+  });
+
+  test("no more than four endpoints of a model, three if they may have worked on it", async () => {
+    const ask = async (reply: Reply): Promise<number> => {
+      for (const upstream of [first, second, third]) upstream.script([reply]);
+      const asked = newScope();
+      await run(engine.turn, asking({ models: ["many"] }), asked);
+      return asked.scope.trace.attempts.length;
+    };
+    expect(await ask(error(500))).toBe(3);
+    // Which is not looked at.
+    expect(await ask(error(401))).toBe(4);
   });
 
   test("one attempt has no previous errors", async () => {
-    third.script([error(500)]);
+    third.script([error(529)]);
     expect((await run(engine.turn, asking({ models: ["corona/small"] }))).fault?.metadata).toEqual({
-      error_type: "provider_unavailable",
+      error_type: "provider_overloaded",
     });
   });
 });
@@ -302,7 +392,7 @@ describe("who can serve at all", () => {
     ["ultrafast", ["ultrafast", "priority", "default"]],
     ["scale", ["default"]],
   ])("tier %s asks %j", async (serviceTier, expected) => {
-    first.script([error(500)]);
+    first.script([error(529)]);
     await run(engine.turn, asking({ models: ["tiers"], ...(serviceTier && { serviceTier }) }));
     expect(first.requests.map((request) => request.json.model)).toEqual(expected);
   });
@@ -312,35 +402,39 @@ describe("what was seen of endpoints", () => {
   const asked = (provider?: object) => asking({ ...(provider && { provider: preferring(provider) }) });
   const served = async (request = asked()): Promise<string> => textOf((await run(engine.turn, request)).events);
 
-  test("three failures put an endpoint behind the others, and it is tried again", async () => {
-    first.script([error(500), error(500), error(500), error(500), chatStream("first")]);
-    // The fourth is the one that tries it.
-    for (let index = 0; index < 4; index++) expect(await served()).toBe("second");
-    expect(first.requests).toHaveLength(4);
-    clock.now += 4_999;
+  test("five failures put an endpoint behind the others, and it is tried again", async () => {
+    first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
+    for (let index = 0; index < 6; index++) expect(await served()).toBe("second");
+    expect(first.requests).toHaveLength(5);
+    clock.now += 29_999;
     expect(await served()).toBe("second");
-    expect(first.requests).toHaveLength(4);
-    clock.now += 1;
+    clock.now += 6_001;
     expect(await served()).toBe("first");
-    second.script([error(500)]);
+    second.script([error(529)]);
+    expect(await served()).toBe("first");
+  });
+
+  test("where the others fail as well it is the last to be asked", async () => {
+    first.script([error(529), error(529), error(529), error(529), error(529), chatStream("first")]);
+    for (let index = 0; index < 5; index++) await served();
+    second.script([error(529)]);
     expect(await served()).toBe("first");
   });
 
   test("what is the caller's own is no failure of the endpoint", async () => {
-    first.script([error(400), error(400), error(400), error(400), chatStream("first")]);
-    for (let index = 0; index < 4; index++) expect((await run(engine.turn, asked())).fault?.status).toBe(400);
+    first.script([error(400), error(400), error(400), error(400), error(400), chatStream("first")]);
+    for (let index = 0; index < 5; index++) expect((await run(engine.turn, asked())).fault?.status).toBe(400);
     expect(await served()).toBe("first");
   });
 
   test("an answer that breaks off is one", async () => {
     const broken: Reply = { chunks: [{ sse: [chatChunk({ content: "half" })] }], cut: true };
     first.script([broken]);
-    for (let index = 0; index < 3; index++) {
+    for (let index = 0; index < 5; index++) {
       expect((await run(engine.turn, asked())).fault?.message).toBe("Provider connection lost");
     }
-    first.script([error(500)]);
-    expect([await served(), await served()]).toEqual(["second", "second"]);
-    expect(first.requests).toHaveLength(4);
+    expect(await served()).toBe("second");
+    expect(first.requests).toHaveLength(5);
   });
 
   test("an answer is measured: its first token, and the tokens after it", async () => {
@@ -374,9 +468,9 @@ describe("what was seen of endpoints", () => {
   });
 
   test("without fallbacks the failure of the first is the answer", async () => {
-    first.script([error(503)]);
+    first.script([error(529)]);
     const { fault } = await run(engine.turn, asked({ allow_fallbacks: false }));
-    expect([fault?.attemptStatus, second.requests.length]).toEqual([503, 0]);
+    expect([fault?.attemptStatus, second.requests.length]).toEqual([529, 0]);
   });
 
   test("a named order is asked", async () => {
@@ -389,7 +483,7 @@ describe("the receipt", () => {
   const parts = { requested: "acme/large-2", region: "local" };
 
   test("of a turn that was served by the second", async () => {
-    first.script([error(503)]);
+    first.script([error(409)]);
     const asked = newScope();
     await run(engine.turn, asking(), asked);
     const receipt = serviceMetadata(asked.scope.trace, parts);
@@ -397,7 +491,7 @@ describe("the receipt", () => {
     expect({ ...receipt, generation_time: 812 }).toEqual({
       attempt: 2,
       attempts: [
-        { model: "acme/large-2", provider: "Acme", status: 503 },
+        { model: "acme/large-2", provider: "Acme", status: 409 },
         { model: "acme/large-2", provider: "Borealis", status: 200 },
       ],
       endpoints: {
@@ -438,7 +532,7 @@ describe("the receipt", () => {
   });
 
   test("of one that failed, over two models", async () => {
-    for (const upstream of [first, second, third]) upstream.script([error(500)]);
+    for (const upstream of [first, second, third]) upstream.script([error(529)]);
     const asked = newScope();
     await run(engine.turn, asking({ models: ["acme/large-2", "corona/small"] }), asked);
     expect(serviceMetadata(asked.scope.trace, parts)).toMatchObject({

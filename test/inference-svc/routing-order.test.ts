@@ -1,4 +1,4 @@
-/** In which order endpoints are tried: by name, by measure, by tier, and after an outage. */
+/** In which order endpoints are tried: by name, by measure, by tier, and when they fail. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
 import type { EndpointRecord } from "@sluice/inference-svc/routing/endpoint-record.js";
@@ -200,59 +200,118 @@ describe("preferred", () => {
   });
 });
 
-describe("an outage", () => {
-  const attempts = (name: string, failed: number, well: number) => {
-    for (let index = 0; index < failed; index++) record("plain", name).attempt(false, decider.clock.now);
-    for (let index = 0; index < well; index++) record("plain", name).attempt(true, decider.clock.now);
+describe("ejection", () => {
+  const ejection = (name: string) => record("plain", name).ejection;
+  const attempt = (name: string, how: "well" | "failed" | "neither") => {
+    const watched = ejection(name).begin(decider.clock.now);
+    if (how === "well") watched.committed(decider.clock.now);
+    watched.end(how, decider.clock.now);
   };
+  const attempts = (name: string, ...hows: ("well" | "failed" | "neither")[]) => {
+    for (const how of hows) attempt(name, how);
+  };
+  const failures = (count: number) => Array.from({ length: count }, () => "failed" as const);
   const order = (provider?: object) => decider.order({ models: ["plain"], ...(provider && { provider }) });
-  /** Somebody else has just tried it. */
-  const probed = () => void order();
+  const pass = (ms: number) => void (decider.clock.now += ms);
+  const half = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? ("well" as const) : ("failed" as const)));
 
-  test.each<[number, number, string[]]>([
-    [2, 0, ["x", "y", "z"]],
-    [3, 0, ["y", "z", "x"]],
-    [3, 12, ["y", "z", "x"]],
-    [3, 13, ["x", "y", "z"]],
-    [20, 80, ["y", "z", "x"]],
-    [20, 81, ["x", "y", "z"]],
-  ])("%i failures beside %i successes: %j", (failed, well, expected) => {
-    attempts("x", failed, well);
-    probed();
+  /** Fifteen of which twelve failed, never five in a row. */
+  const fours = Array.from({ length: 3 }, () => [...failures(4), "well" as const]).flat();
+
+  test.each<[string, ("well" | "failed" | "neither")[], string[]]>([
+    ["four failures in a row", failures(4), ["x", "y", "z"]],
+    ["five", failures(5), ["y", "z", "x"]],
+    ["a success between", [...failures(4), "well", ...failures(4)], ["x", "y", "z"]],
+    ["what says nothing between", [...failures(4), "neither", "failed"], ["y", "z", "x"]],
+    ["half of twenty", half, ["x", "y", "z"]],
+    ["more than half", [...half, "failed"], ["y", "z", "x"]],
+    ["most of nineteen", [...fours, ...failures(4)], ["x", "y", "z"]],
+    ["most of twenty", [...fours, "well", ...failures(4)], ["y", "z", "x"]],
+  ])("%s", (_, hows, expected) => {
+    attempts("x", ...hows);
     expect(order()).toEqual(expected);
   });
 
-  test("ends thirty seconds after the failures", () => {
-    attempts("x", 3, 0);
-    probed();
-    decider.clock.now += 4_000;
-    expect(order()).toEqual(["y", "z", "x"]);
-    decider.clock.now += 26_000;
-    expect([order(), order()]).toEqual([
-      ["x", "y", "z"],
-      ["x", "y", "z"],
-    ]);
+  test("lasts thirty seconds, up to a fifth more, then one at a time tries it", () => {
+    attempts("x", ...failures(5));
+    pass(29_999);
+    expect([order()[0], ejection("x").state(decider.clock.now)]).toEqual(["y", "ejected"]);
+    pass(6_001);
+    expect(ejection("x").state(decider.clock.now)).toBe("on trial");
+    expect([order()[0], order()[0]]).toEqual(["x", "y"]);
+    const trial = ejection("x").begin(decider.clock.now);
+    pass(60_000);
+    expect(order()[0]).toBe("y");
+    trial.committed(decider.clock.now);
+    expect([order()[0], order()[0]]).toEqual(["x", "x"]);
   });
 
-  test("one request in five seconds tries it, of those that would have gone there first", () => {
-    attempts("x", 5, 0);
-    attempts("z", 5, 0);
+  test("whoever was to try it and never did stands in nobody's way", () => {
+    attempts("x", ...failures(5));
+    pass(36_000);
+    expect([order()[0], order()[0]]).toEqual(["x", "y"]);
+    pass(5_000);
+    expect(order()[0]).toBe("x");
+  });
+
+  test("a trial that fails takes longer each time, at most five minutes; time in use takes it back", () => {
+    attempts("x", ...failures(5));
+    const lastsMs = () => ejection("x").leftMs(decider.clock.now);
+    for (const least of [60_000, 90_000, 120_000]) {
+      pass(lastsMs());
+      attempt("x", "failed");
+      expect(lastsMs()).toBeGreaterThanOrEqual(least);
+      expect(lastsMs()).toBeLessThanOrEqual(least * 1.2);
+    }
+    for (let again = 0; again < 10; again++) {
+      pass(lastsMs());
+      attempt("x", "failed");
+    }
+    expect(lastsMs()).toBeCloseTo(300_000);
+    pass(300_001);
+    attempt("x", "well");
+    attempts("x", ...failures(5));
+    expect(lastsMs()).toBeCloseTo(300_000);
+    pass(300_001);
+    attempt("x", "well");
+    pass(300_000);
+    attempts("x", ...failures(5));
+    expect(lastsMs()).toBeLessThanOrEqual(36_000);
+  });
+
+  test("a trial that says nothing is followed by another", () => {
+    attempts("x", ...failures(5));
+    pass(36_000);
+    attempt("x", "neither");
+    expect(order()[0]).toBe("x");
+  });
+
+  test("a success of before the ejection ends nothing, one of after it does", () => {
+    const before = ejection("x").begin(decider.clock.now);
+    pass(1);
+    attempts("x", ...failures(5));
+    before.committed(decider.clock.now);
+    before.end("well", decider.clock.now);
+    expect(order()[0]).toBe("y");
+    attempt("x", "well");
+    expect(order()[0]).toBe("x");
+  });
+
+  test("only those that would have gone there first try it", () => {
+    attempts("x", ...failures(5));
+    attempts("z", ...failures(5));
+    pass(36_000);
     expect([order(), order()]).toEqual([
       ["x", "y", "z"],
       ["y", "x", "z"],
     ]);
-    decider.clock.now += 4_999;
-    expect(order()[0]).toBe("y");
-    decider.clock.now += 1;
-    expect([order()[0], order()[0]]).toEqual(["x", "y"]);
   });
 
   test("nobody is left out, and an order that the caller named stays", () => {
-    for (const name of ["x", "y", "z"]) attempts(name, 3, 0);
-    probed();
+    for (const name of ["x", "y", "z"]) attempts(name, ...failures(5));
     expect(order()).toEqual(["x", "y", "z"]);
     expect(order({ order: ["a"] })).toEqual(["x", "y", "z"]);
-    attempts("y", 0, 100);
+    attempt("y", "well");
     expect(order()).toEqual(["y", "x", "z"]);
     expect(order({ order: ["a/default"] })).toEqual(["x", "y", "z"]);
   });

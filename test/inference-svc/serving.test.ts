@@ -22,22 +22,16 @@ describe("a replaced house file", () => {
   };
   const endpoint = (): Endpoint => serving.catalog.find("acme/large-2")?.model.endpoints[0] as Endpoint;
 
+  const log = { warn: () => {}, error: () => {} };
+
   beforeAll(async () => {
     upstream = await startUpstream([chatStream("Hello")]);
   });
   beforeEach(async () => {
     await serving?.close();
     records = new EndpointRecords();
-    serving = new Serving(
-      {
-        version: "0.0.0",
-        records,
-        ledger: { open: () => ({ close: () => {} }) },
-        secret: "s".repeat(32),
-        log: { warn: () => {} },
-      },
-      file(),
-    );
+    const ledger = { open: () => ({ close: () => {} }) };
+    serving = new Serving({ version: "0.0.0", records, ledger, secret: "s".repeat(32), log }, file());
   });
   afterAll(async () => {
     await serving.close();

@@ -107,7 +107,8 @@ describe("a session that a failure moved", () => {
     const { own, other } = await moved({ sessionId: "s" });
     const { plan } = await rehearsed({ sessionId: "s" });
     expect(plan.map(({ endpoint }) => endpoint.provider)).toEqual([other, own]);
-    for (let index = 0; index < 10; index++) records.of(plan[0]?.endpoint as Endpoint).attempt(false, clock.now);
+    const { ejection } = records.of(plan[0]?.endpoint as Endpoint);
+    for (let index = 0; index < 5; index++) ejection.begin(clock.now).end("failed", clock.now);
     const { plan: then } = await rehearsed({ sessionId: "s" });
     expect(then.map(({ endpoint }) => endpoint.provider)).toEqual([own, other]);
   });
@@ -164,6 +165,7 @@ test("a dry run does not try an endpoint in an outage in the place of a request"
     return plan[0]?.endpoint.provider;
   };
   upstreams["a"]?.script([failing]);
-  for (let index = 0; index < 3; index++) await askedOf({ models: ["ordered"] });
+  for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
+  clock.now += 36_000;
   expect([await first(true), await first(true), await first(false), await first(false)]).toEqual(["b", "b", "a", "b"]);
 });

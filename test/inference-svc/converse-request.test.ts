@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
 import { functionTool } from "./asking.js";
-import { bodyOf, budgeted, claude, gptOss, llama, lossesOf, nova, refused, told } from "./converse-telling.js";
+import { bodyOf, budgeted, claude, gptOss, llama, lossesOf, mistral, nova, refused, told } from "./converse-telling.js";
 
 const say = (role: string, content: unknown): InputItem => ({ type: "message", role, content });
 const calls = (call_id: string, json = "{}"): InputItem => ({
@@ -90,6 +90,18 @@ describe("calls and results", () => {
     const toolUseId = called?.toolUseId;
     expect(toolUseId).toHaveLength(64);
     expect(fourth?.content[0]?.toolResult).toMatchObject({ toolUseId });
+  });
+
+  test("ids for Mistral have nine letters and digits", () => {
+    const ids = ["tooluse_bpe71yCf", "tooluse_bpe71yCg", "abcDEF123"];
+    const input = ids.flatMap((id) => [calls(id), answers(id, "1")]);
+    const blocks = (bodyOf({ input, tools }, mistral).messages as { content: Record<string, unknown>[] }[]).flatMap(
+      ({ content }) => content.map(({ toolUse, toolResult }) => (toolUse ?? toolResult) as { toolUseId: string }),
+    );
+    const sent = blocks.map(({ toolUseId }) => toolUseId);
+    expect(sent.filter((id) => /^[A-Za-z0-9]{9}$/.test(id))).toHaveLength(6);
+    expect([sent[0], sent[2], sent[4]]).toEqual([sent[1], sent[3], "abcDEF123"]);
+    expect(new Set(sent).size).toBe(3);
   });
 
   test("calls in the conversation have their tools beside them, also where none may be called", () => {
@@ -418,6 +430,10 @@ describe("thought", () => {
     expect(saidOf({ effort: "xhigh", summary: "auto", maxTokens: 5 }, nova)).toEqual({
       fields: { reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } },
       losses: ["reasoning.summary", "reasoning.max_tokens", "reasoning.effort"],
+    });
+    expect(saidOf({ effort: "high" }, nova, { maxOutputTokens: 100 })).toMatchObject({
+      fields: { reasoningConfig: { maxReasoningEffort: "medium" } },
+      losses: ["reasoning.effort"],
     });
     expect(saidOf({ effort: "none" }, nova).fields).toEqual({ reasoningConfig: { type: "disabled" } });
     expect(saidOf({ effort: "low" }, llama)).toEqual({ losses: ["reasoning.effort"] });

@@ -22,6 +22,7 @@ export const budgeted = at("anthropic.claude-sonnet-4-5-20250929-v1:0", {
 });
 export const nova = at("us.amazon.nova-2-lite-v1:0");
 export const gptOss = at("openai.gpt-oss-120b-1:0");
+export const mistral = at("mistral.mistral-large-2407-v1:0");
 export const llama = at("us.meta.llama4-maverick-17b-instruct-v1:0");
 
 export interface Told {

@@ -3,6 +3,8 @@
  * (https://smithy.io/2.0/aws/amazon-eventstream.html):
  *
  *   total length u32 · length of the headers u32 · CRC-32 of these eight bytes · headers · payload · CRC-32 of all that precedes
+ *
+ * Not @smithy/eventstream-codec: it takes twice as long (7 us a frame against 4), costs 0.1 s and 9 MB to load, and wants whole frames.
  */
 import { crc32 } from "node:zlib";
 import { providerFailed } from "../failure.ts";

@@ -20,7 +20,7 @@ const nothing = { text: "(no output)" };
 export function conversed(request: TurnRequest, family: Family, words: Words, marks: Marks): Conversation {
   return conversation(request, words, marks, {
     part: conversePart,
-    callId: toolUseIdOf,
+    callId: (callId) => toolUseIdOf(callId, family),
     thought: (item) => (family === "anthropic" ? thoughtBlock(item) : undefined),
   });
 }

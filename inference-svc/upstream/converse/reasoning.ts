@@ -41,9 +41,16 @@ function effortFields(request: TurnRequest, family: Family, words: Words): JsonO
     return {};
   }
   if (effort.value === "none") return { reasoningConfig: { type: "disabled" } };
-  const level = levels[effort.value] ?? "medium";
+  const level = novaLevel(effort.value, request);
   if (level !== effort.value) words.lose(effort.path, `sent as ${level}`);
   return { reasoningConfig: { type: "enabled", maxReasoningEffort: level } };
+}
+
+/** The highest is a 400 beside a limit or a sampler, which bind where an effort advises. */
+function novaLevel(effort: string, { maxOutputTokens, temperature, topP, topK }: TurnRequest): string {
+  const level = levels[effort] ?? "medium";
+  const bound = [maxOutputTokens, temperature, topP, topK].some((value) => value !== undefined);
+  return level === "high" && bound ? "medium" : level;
 }
 
 const levels: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 /** The administration operations: where each is, who may call it, and the status of its success. */
 import { updateEndUser } from "./end-users/route.ts";
-import { assignKeys, unassignKeys } from "./guardrails/route.ts";
+import { assignKeys, unassignKeys } from "./guardrails/assignments.ts";
+import { createGuardrail, deleteGuardrail, getGuardrail, listGuardrails, updateGuardrail } from "./guardrails/route.ts";
 import type { AdministrationOperation } from "./http/administration.ts";
 import { createKey, deleteKey, getCurrentKey, getKey, listKeys, updateKey } from "./keys/route.ts";
 
@@ -24,6 +25,11 @@ export const administrationRoutes: readonly Route[] = [
   { method: "get", path: "/keys/:hash", operation: getKey },
   { method: "patch", path: "/keys/:hash", operation: updateKey },
   { method: "delete", path: "/keys/:hash", operation: deleteKey },
+  { method: "get", path: "/guardrails", operation: listGuardrails },
+  { method: "post", path: "/guardrails", operation: createGuardrail, status: 201 },
+  { method: "get", path: "/guardrails/:id", operation: getGuardrail },
+  { method: "patch", path: "/guardrails/:id", operation: updateGuardrail },
+  { method: "delete", path: "/guardrails/:id", operation: deleteGuardrail },
   { method: "post", path: assignments, operation: assignKeys },
   { method: "post", path: `${assignments}/remove`, operation: unassignKeys },
   { method: "patch", path: "/end-users/:user", operation: updateEndUser },

@@ -49,9 +49,9 @@ export function required(option: string, value: string | undefined): string {
 }
 
 /** Runs a check of admin-svc's rules; what it refuses is a wrong command line. @throws UsageError */
-export function asUsage<Result>(check: () => Result): Result {
+export async function asUsage<Result>(check: () => Result | Promise<Result>): Promise<Result> {
   try {
-    return check();
+    return await check();
   } catch (error) {
     if (error instanceof Fault && error.reason === FaultReason.INVALID_REQUEST) throw new UsageError(error.message);
     throw error;

@@ -17,7 +17,7 @@ export const endUsers: Commands = {
     async run(args, { database, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const user = exactly(positionals, "USER").USER;
-      asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+      await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
       const row = await createEndUser(await database(), defaultWorkspaceId, user);
       if (!row) throw new CommandError("this end user is registered already");
       print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} registered`);

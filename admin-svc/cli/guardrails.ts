@@ -1,15 +1,17 @@
-/** guardrails: create, list, show, assign, unassign. */
+/** guardrails: create, list, show, update, delete, assign, unassign. */
 import { parseArgs } from "node:util";
-import { type BlockFilter, checkGuardrail, isGuardrailId } from "../rules/guardrail.ts";
+import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { assignKeys, unassignKeys } from "../store/assignments.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
 import {
   type GuardrailRow,
   createGuardrail,
+  deleteGuardrail,
   findGuardrail,
   keysOfGuardrail,
   listGuardrails,
+  updateGuardrail,
 } from "../store/guardrails.ts";
 import {
   CommandError,
@@ -25,23 +27,21 @@ import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
 
+const patternDetails = [
+  "PATTERN is a regular expression in RE2 syntax: no look-around, no back-references.",
+  "LABEL belongs to the pattern before it, and is shown instead of it.",
+  "A value that begins with a dash is written --block=-5.",
+];
+
 export const guardrails: Commands = {
   create: {
-    usage: "--name NAME --block PATTERN [--label LABEL] [--block PATTERN [--label LABEL]]... [--json]",
+    usage:
+      "--name NAME --block PATTERN [--label LABEL] [--block PATTERN [--label LABEL]]... [--description TEXT] [--json]",
     summary: "Makes a guardrail that refuses requests in which a pattern is found.",
-    details: [
-      "PATTERN is a regular expression in RE2 syntax: no look-around, no back-references.",
-      "LABEL belongs to the pattern before it, and is shown instead of it.",
-      "A value that begins with a dash is written --block=-5.",
-    ],
+    details: patternDetails,
     async run(args, { database, print }) {
-      const { name, filters, asJson } = readNewGuardrail(args);
-      const contentFilters = filters.map(({ pattern, label }) => ({
-        pattern,
-        label: label ?? null,
-        action: "block" as const,
-      }));
-      const row = await createGuardrail(await database(), { workspaceId: defaultWorkspaceId, name, contentFilters });
+      const { settings, asJson } = await readNewGuardrail(args);
+      const row = await createGuardrail(await database(), { workspaceId: defaultWorkspaceId, ...settings });
       print(asJson ? JSON.stringify(described(row)) : row.id);
     },
   },
@@ -72,6 +72,32 @@ export const guardrails: Commands = {
       await show(exactly(positionals, "ID").ID, values.json === true, terminal);
     },
   },
+  update: {
+    usage:
+      "ID [--name NAME] [--description TEXT | --no-description] [--block PATTERN [--label LABEL]... | --no-filters] [--json]",
+    summary: "Changes what is named; patterns take the place of all that were there.",
+    details: patternDetails,
+    async run(args, { database, print }) {
+      const { id, change, asJson } = await readChange(args);
+      const changed = isGuardrailId(id)
+        ? await updateGuardrail(await database(), defaultWorkspaceId, id, change)
+        : undefined;
+      if (!changed) throw new CommandError("no such guardrail");
+      const { row, generation } = changed;
+      print(asJson ? JSON.stringify(described(row)) : `${id} changed (policy generation ${generation})`);
+    },
+  },
+  delete: {
+    usage: "ID",
+    summary: "Deletes a guardrail and takes it from every key that holds it.",
+    async run(args, { database, print }) {
+      const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
+      const { ID: id } = exactly(positionals, "ID");
+      const change = isGuardrailId(id) ? await deleteGuardrail(await database(), defaultWorkspaceId, id) : undefined;
+      if (!change) throw new CommandError("no such guardrail");
+      print(`${id} deleted (policy generation ${change.generation})`);
+    },
+  },
   assign: {
     usage: "ID HASH...",
     summary: "Gives keys this guardrail, in place of the one that they hold.",
@@ -84,31 +110,72 @@ export const guardrails: Commands = {
   },
 };
 
-function readNewGuardrail(args: string[]) {
-  const text = { type: "string" } as const;
-  const options = {
-    ...json,
-    name: text,
-    block: { ...text, multiple: true },
-    label: { ...text, multiple: true },
-  } as const;
-  const { values, positionals, tokens } = parseArgs({ args, allowPositionals: true, options, tokens: true });
+const text = { type: "string" } as const;
+const settingOptions = {
+  ...json,
+  name: text,
+  description: text,
+  block: { ...text, multiple: true },
+  label: { ...text, multiple: true },
+} as const;
+
+async function readNewGuardrail(args: string[]) {
+  const { values, positionals, tokens } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: settingOptions,
+    tokens: true,
+  });
   exactly(positionals);
-  const filters: { pattern: string; label?: string }[] = [];
-  for (const token of tokens) {
-    if (token.kind !== "option" || token.value === undefined) continue;
-    if (token.name === "block") filters.push({ pattern: token.value });
-    if (token.name === "label") addLabel(filters.at(-1), token.value);
-  }
-  const name = required("--name", values.name);
-  if (filters.length === 0) throw new UsageError("missing option: --block");
-  asUsage(() => checkGuardrail(name, filters satisfies BlockFilter[]));
-  return { name, filters, asJson: values.json === true };
+  const contentFilters = filtersIn(tokens);
+  const settings = { name: required("--name", values.name), description: values.description ?? null, contentFilters };
+  if (contentFilters.length === 0) throw new UsageError("missing option: --block");
+  await asUsage(() => checkGuardrailSettings(settings));
+  return { settings, asJson: values.json === true };
 }
 
-function addLabel(filter: { label?: string } | undefined, label: string): void {
+async function readChange(args: string[]): Promise<{ id: string; change: GuardrailSettings; asJson: boolean }> {
+  const flag = { type: "boolean" } as const;
+  const options = { ...settingOptions, "no-description": flag, "no-filters": flag };
+  const { values, positionals, tokens } = parseArgs({ args, allowPositionals: true, options, tokens: true });
+  const { ID: id } = exactly(positionals, "ID");
+  const filters = filtersIn(tokens);
+  if (values["no-filters"] === true && filters.length > 0)
+    throw new UsageError("--block and --no-filters exclude each other");
+  if (values["no-description"] === true && values.description !== undefined) {
+    throw new UsageError("--description and --no-description exclude each other");
+  }
+  const change = {
+    ...(values.name !== undefined && { name: values.name }),
+    ...(values.description !== undefined && { description: values.description }),
+    ...(values["no-description"] === true && { description: null }),
+    ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
+  };
+  if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
+  await asUsage(() => checkGuardrailSettings(change));
+  return { id, change, asJson: values.json === true };
+}
+
+interface Token {
+  readonly kind: string;
+  readonly name?: string;
+  readonly value?: string | undefined;
+}
+
+/** Patterns with their labels, in the order in which they were written. */
+function filtersIn(tokens: readonly Token[]): Filter[] {
+  const filters: { pattern: string; label: string | null; action: "block" }[] = [];
+  for (const { kind, name, value } of tokens) {
+    if (kind !== "option" || value === undefined) continue;
+    if (name === "block") filters.push({ pattern: value, label: null, action: "block" });
+    if (name === "label") addLabel(filters.at(-1), value);
+  }
+  return filters;
+}
+
+function addLabel(filter: { label: string | null } | undefined, label: string): void {
   if (!filter) throw new UsageError("--label: comes after the --block that it belongs to");
-  if (filter.label !== undefined) throw new UsageError("--label: at most one for each --block");
+  if (filter.label !== null) throw new UsageError("--label: at most one for each --block");
   filter.label = label;
 }
 
@@ -119,6 +186,7 @@ async function show(id: string, asJson: boolean, { database, print }: Terminal):
   if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: keyHashes }));
   print(`id       ${row.id}`);
   print(`name     ${printable(row.name)}`);
+  if (row.description !== null) print(`for      ${printable(row.description)}`);
   print(`created  ${time(row.created_at)}`);
   for (const { action, pattern, label } of row.content_filters) {
     print(`${action}    ${printable(pattern)}${label === null ? "" : `  (${printable(label)})`}`);
@@ -131,7 +199,7 @@ async function runBulk(args: string[], terminal: Terminal, done: string, work: t
   const [id, ...hashes] = positionals;
   if (id === undefined) throw new UsageError("missing argument: ID");
   if (hashes.length === 0) throw new UsageError("missing argument: HASH");
-  const keyHashes = asUsage(() => checkKeyHashes(hashes.map(checkHash)));
+  const keyHashes = await asUsage(() => checkKeyHashes(hashes.map(checkHash)));
   if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
   const result = await work(await terminal.database(), {
     workspaceId: defaultWorkspaceId,
@@ -145,6 +213,7 @@ async function runBulk(args: string[], terminal: Terminal, done: string, work: t
 const described = (row: GuardrailRow) => ({
   id: row.id,
   name: row.name,
+  description: row.description,
   content_filters: row.content_filters,
   created_at: row.created_at,
   updated_at: row.updated_at,

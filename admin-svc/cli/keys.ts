@@ -53,7 +53,7 @@ export const keys: Commands = {
       const name = required("--name", values.name);
       const expiresAt = expiry(values["expires-at"]);
       const externalUser = values["external-user"] ?? null;
-      asUsage(() => checkKeySettings({ name, expiresAt, externalUser }));
+      await asUsage(() => checkKeySettings({ name, expiresAt, externalUser }));
       const key = mint(kindOf(values.management));
       const made = await createKey(await database(), {
         workspaceId: defaultWorkspaceId,
@@ -104,7 +104,7 @@ export const keys: Commands = {
     summary: "Changes what is named; a disabled key is refused until it is enabled again.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, print }) {
-      const { hash, change, asJson } = readChange(args);
+      const { hash, change, asJson } = await readChange(args);
       const changed = await updateKey(await database(), defaultWorkspaceId, hash, change);
       if (!changed) throw new CommandError("no such key, or it is revoked");
       const { row, generation } = changed;
@@ -119,7 +119,7 @@ export const keys: Commands = {
       const hash = checkHash(exactly(positionals, "HASH").HASH);
       const change = await revokeKey(await database(), defaultWorkspaceId, hash);
       if (!change) throw new CommandError("no such key");
-      const done = change.keyHashes.length > 0 ? "revoked" : "was revoked before";
+      const done = change.keyHashes?.length !== 0 ? "revoked" : "was revoked before";
       print(`${hash} ${done} (policy generation ${change.generation})`);
     },
   },
@@ -136,7 +136,7 @@ export const keys: Commands = {
   },
 };
 
-function readChange(args: string[]): { hash: string; change: KeySettings; asJson: boolean } {
+async function readChange(args: string[]): Promise<{ hash: string; change: KeySettings; asJson: boolean }> {
   const flag = { type: "boolean" } as const;
   const options = {
     ...json,
@@ -170,7 +170,7 @@ function readChange(args: string[]): { hash: string; change: KeySettings; asJson
     ...(externalUser !== undefined && { externalUser }),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
-  asUsage(() => checkKeySettings(change));
+  await asUsage(() => checkKeySettings(change));
   return { hash, change, asJson: values.json === true };
 }
 

@@ -1,9 +1,12 @@
 /** Who asks for an administrative operation, and whether it may. */
+import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
+import { orRetryLater } from "./outage.ts";
+import type { Parts } from "./parts.ts";
 
 export interface Administrator {
   /** Everything that the operation sees and changes is in here. */
@@ -19,7 +22,7 @@ export async function requireKey(database: Kysely<Database>, headers: Headers, s
 }
 
 /** Asked on every call: an administrator who was revoked is refused at once. @throws Fault */
-export async function requireAdministrator(
+async function requireAdministrator(
   database: Kysely<Database>,
   headers: Headers,
   serviceToken: string,
@@ -30,6 +33,15 @@ export async function requireAdministrator(
   }
   return { workspaceId: key.workspace_id, keyHash: key.hash };
 }
+
+/** An operation of an administrator, with what an outage is answered with. */
+export const administering =
+  ({ reads, serviceToken }: Pick<Parts, "reads" | "serviceToken">) =>
+  <Result>(
+    { requestHeader }: Pick<HandlerContext, "requestHeader">,
+    work: (administrator: Administrator) => Promise<Result>,
+  ): Promise<Result> =>
+    orRetryLater(async () => work(await requireAdministrator(reads, requestHeader, serviceToken)));
 
 /** For requests that name a workspace: an administrator has one, and learns nothing about others. @throws Fault NOT_FOUND */
 export function requireOwn(workspaceId: string, administrator: Administrator): void {

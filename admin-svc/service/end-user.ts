@@ -10,15 +10,15 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import { updateEndUser } from "../store/end-users.ts";
-import { requireAdministrator } from "./caller.ts";
-import { orRetryLater } from "./outage.ts";
+import { administering } from "./caller.ts";
 import type { Parts } from "./parts.ts";
 
-export function endUserService({ reads, writes, serviceToken }: Parts): ServiceImpl<typeof EndUserService> {
+export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService> {
+  const { writes } = parts;
+  const administer = administering(parts);
   return {
-    updateEndUser: ({ user, isActive }, { requestHeader }) =>
-      orRetryLater(async () => {
-        const { workspaceId } = await requireAdministrator(reads, requestHeader, serviceToken);
+    updateEndUser: ({ user, isActive }, context) =>
+      administer(context, async ({ workspaceId }) => {
         checked((problems) => checkEndUser("user", user, problems));
         if (isActive === undefined) throw invalid("is_active", "required");
         const row = await updateEndUser(writes, workspaceId, user, isActive);

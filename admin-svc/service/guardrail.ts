@@ -1,52 +1,115 @@
-/** Bulk assignment and removal: the answer means that the change is in force. */
+/** Guardrails: made, shown, changed, deleted, given to keys. The answer to a change means that it is in force. */
 import { create } from "@bufbuild/protobuf";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { type ContentFilter, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
-  AssignKeysResponseSchema,
+  CreateGuardrailResponseSchema,
+  DeleteGuardrailResponseSchema,
+  GetGuardrailResponseSchema,
+  type GuardrailRecord,
+  GuardrailRecordSchema,
   type GuardrailService,
-  UnassignKeysResponseSchema,
+  ListGuardrailsResponseSchema,
+  UpdateGuardrailResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { isGuardrailId } from "../rules/guardrail.ts";
-import { checkKeyHashes } from "../rules/key-hashes.ts";
-import { type BulkResult, assignKeys, unassignKeys } from "../store/assignments.ts";
-import { requireAdministrator } from "./caller.ts";
-import { orRetryLater } from "./outage.ts";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
+import {
+  type GuardrailRow,
+  createGuardrail,
+  deleteGuardrail,
+  findGuardrail,
+  pageOfGuardrails,
+  updateGuardrail,
+} from "../store/guardrails.ts";
+import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
+import { administering, requireOwn } from "./caller.ts";
+import { masked } from "./mask.ts";
+import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
-interface BulkRequest {
-  readonly guardrailId: string;
-  readonly keyHashes: readonly string[];
-}
+/** Guardrails of a page when no limit is given. */
+const usualPage = 50;
 
 export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailService> {
+  const { reads, writes, policy } = parts;
+  const administer = administering(parts);
+
   return {
-    async assignKeys(request, context) {
-      const { count, generation } = await runBulk(parts, request, context, assignKeys);
-      return create(AssignKeysResponseSchema, { assignedCount: count, generation });
-    },
-    async unassignKeys(request, context) {
-      const { count, generation } = await runBulk(parts, request, context, unassignKeys);
-      return create(UnassignKeysResponseSchema, { unassignedCount: count, generation });
-    },
+    ...assignmentMethods(parts),
+    listGuardrails: ({ offset, limit, workspaceId }, context) =>
+      administer(context, async (administrator) => {
+        requireOwn(workspaceId, administrator);
+        const page = pageOf({ offset, limit }, usualPage);
+        const { rows, total } = await pageOfGuardrails(reads, administrator.workspaceId, page);
+        return create(ListGuardrailsResponseSchema, { guardrails: rows.map(recordOf), totalCount: BigInt(total) });
+      }),
+    createGuardrail: ({ name, description, contentFilters, workspaceId }, context) =>
+      administer(context, async (administrator) => {
+        requireOwn(workspaceId, administrator);
+        const settings = { name, description: description ?? null, contentFilters: filtersOf(contentFilters) };
+        await checkGuardrailSettings(settings);
+        const row = await createGuardrail(writes, { ...settings, workspaceId: administrator.workspaceId });
+        return create(CreateGuardrailResponseSchema, { guardrail: recordOf(row) });
+      }),
+    getGuardrail: ({ guardrailId }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
+        if (!row) throw guardrailNotFound();
+        return create(GetGuardrailResponseSchema, { guardrail: recordOf(row) });
+      }),
+    updateGuardrail: ({ guardrail, updateMask }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        const id = guardrail?.id ?? "";
+        if (!isGuardrailId(id)) throw guardrailNotFound();
+        const settings = settingsOf(guardrail, updateMask?.paths ?? []);
+        await checkGuardrailSettings(settings);
+        const changed = await updateGuardrail(writes, workspaceId, id, settings);
+        if (!changed) throw guardrailNotFound();
+        await policy.enforced(changed);
+        return create(UpdateGuardrailResponseSchema, {
+          guardrail: recordOf(changed.row),
+          generation: changed.generation,
+        });
+      }),
+    deleteGuardrail: ({ guardrailId }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        const change = isGuardrailId(guardrailId) ? await deleteGuardrail(writes, workspaceId, guardrailId) : undefined;
+        if (!change) throw guardrailNotFound();
+        await policy.enforced(change);
+        return create(DeleteGuardrailResponseSchema, { generation: change.generation });
+      }),
   };
 }
 
-function runBulk(
-  { reads, writes, policy, serviceToken }: Parts,
-  { guardrailId, keyHashes }: BulkRequest,
-  { requestHeader }: HandlerContext,
-  work: typeof assignKeys,
-): Promise<BulkResult> {
-  return orRetryLater(async () => {
-    const { workspaceId } = await requireAdministrator(reads, requestHeader, serviceToken);
-    const distinct = checkKeyHashes(keyHashes);
-    if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
-    const result = await work(writes, { workspaceId, guardrailId, keyHashes: distinct });
-    if (!result) throw guardrailNotFound();
-    await policy.enforced(result);
-    return result;
+/** What the mask names, an absent description as null. @throws Fault INVALID_REQUEST */
+const settingsOf = (guardrail: GuardrailRecord | undefined, mask: readonly string[]): GuardrailSettings =>
+  masked<GuardrailSettings>(mask, {
+    name: () => ({ name: guardrail?.name ?? "" }),
+    description: () => ({ description: guardrail?.description ?? null }),
+    content_filters: () => ({ contentFilters: filtersOf(guardrail?.contentFilters ?? []) }),
+  });
+
+/** @throws Fault INVALID_REQUEST */
+const filtersOf = (filters: readonly ContentFilter[]): Filter[] =>
+  filters.map(({ pattern, label, action }, index) => {
+    if (action !== FilterAction.BLOCK) throw invalid(`content_filters.${index}.action`, "must be block");
+    return { pattern, label: label === "" ? null : label, action: "block" };
+  });
+
+function recordOf(row: GuardrailRow): GuardrailRecord {
+  return create(GuardrailRecordSchema, {
+    id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    contentFilters: row.content_filters.map(({ pattern, label }) => ({
+      pattern,
+      label: label ?? "",
+      action: FilterAction.BLOCK,
+    })),
+    createdAt: timestampFromDate(row.created_at),
+    updatedAt: timestampFromDate(row.updated_at),
+    ...(row.description !== null && { description: row.description }),
   });
 }
-
-const guardrailNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Guardrail not found");

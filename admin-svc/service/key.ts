@@ -1,7 +1,7 @@
 /** Keys: made, shown, changed, revoked. The answer to a change means that it is in force. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampDate, timestampFromDate } from "@bufbuild/protobuf/wkt";
-import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import type { ServiceImpl } from "@connectrpc/connect";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
   CreateKeyResponseSchema,
@@ -16,10 +16,10 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { mintKey } from "@sluice/proto/runtime/key.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { type KeySettings, checkKeySettings, isKeyHash } from "../rules/key.ts";
 import { type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
-import { type Administrator, requireAdministrator, requireKey, requireOwn } from "./caller.ts";
+import { administering, requireKey, requireOwn } from "./caller.ts";
+import { masked } from "./mask.ts";
 import { orRetryLater } from "./outage.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
@@ -27,11 +27,9 @@ import type { Parts } from "./parts.ts";
 /** Keys of a page when no limit is given. */
 const usualPage = 100;
 
-export function keyService({ reads, writes, policy, serviceToken }: Parts): ServiceImpl<typeof KeyService> {
-  const administer = <Result>(
-    { requestHeader }: HandlerContext,
-    work: (administrator: Administrator) => Promise<Result>,
-  ): Promise<Result> => orRetryLater(async () => work(await requireAdministrator(reads, requestHeader, serviceToken)));
+export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
+  const { reads, writes, policy, serviceToken } = parts;
+  const administer = administering(parts);
 
   /** Management keys are administered on the command line only: a program that keeps a list of keys must not lock itself out. */
   const find = async (workspaceId: string, hash: string): Promise<KeyRow> => {
@@ -96,19 +94,13 @@ const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found
 const dateOf = (time: Timestamp | undefined): Date | null => (time ? timestampDate(time) : null);
 
 /** What the mask names, absent fields as null. @throws Fault INVALID_REQUEST */
-function settingsOf(key: Key | undefined, mask: readonly string[]): KeySettings {
-  const values = {
+const settingsOf = (key: Key | undefined, mask: readonly string[]): KeySettings =>
+  masked<KeySettings>(mask, {
     name: () => ({ name: key?.name ?? "" }),
     disabled: () => ({ disabled: key?.disabled ?? false }),
     expires_at: () => ({ expiresAt: dateOf(key?.expiresAt) }),
     external_user: () => ({ externalUser: key?.externalUser ?? null }),
-  };
-  const named = mask.map((path) => {
-    if (!Object.hasOwn(values, path)) throw invalid("update_mask", `unknown field ${path.slice(0, 64)}`);
-    return values[path as keyof typeof values]();
   });
-  return Object.assign({}, ...named) as KeySettings;
-}
 
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
 

@@ -75,7 +75,7 @@ export class PolicyFeed {
 
   /** Settles when every watcher enforces the change, or at the limit. Call it once the change is committed. */
   async enforced({ generation, keyHashes }: PolicyChange): Promise<void> {
-    if (keyHashes.length > 0) this.#receive(generation, keyHashes);
+    if (keyHashes === null || keyHashes.length > 0) this.#receive(generation, keyHashes);
     if (generation > this.#generation) this.#options.read();
     const late = await this.#acknowledged(generation);
     for (const { process, applied } of late) {

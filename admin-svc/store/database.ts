@@ -43,9 +43,10 @@ export interface GuardrailsTable {
   id: Generated<string>;
   workspace_id: string;
   name: string;
+  description: string | null;
   content_filters: JSONColumnType<StoredFilter[]>;
   created_at: Stamp;
-  updated_at: Stamp;
+  updated_at: ColumnType<Date, never, Date>;
 }
 
 export interface GuardrailKeyAssignmentsTable {

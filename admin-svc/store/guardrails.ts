@@ -1,14 +1,27 @@
 /** Guardrails: what a key that holds one may not say. */
-import type { Kysely, Selectable } from "kysely";
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { Database, GuardrailsTable, StoredFilter } from "./database.ts";
+import { type Page, type Paged, readTogether } from "./page.ts";
+import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
+import { transact } from "./transaction.ts";
 
 export type GuardrailRow = Selectable<GuardrailsTable>;
 
 export interface NewGuardrail {
   readonly workspaceId: string;
   readonly name: string;
+  readonly description?: string | null;
   readonly contentFilters: readonly StoredFilter[];
 }
+
+/** What of a guardrail can be changed; what is absent stays as it is. */
+export interface GuardrailChange {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly contentFilters?: readonly StoredFilter[];
+}
+
+export type ChangedGuardrail = PolicyChange & { readonly row: GuardrailRow };
 
 /** No key holds a new guardrail, so the policy stays as it is. */
 export function createGuardrail(database: Kysely<Database>, guardrail: NewGuardrail): Promise<GuardrailRow> {
@@ -17,6 +30,7 @@ export function createGuardrail(database: Kysely<Database>, guardrail: NewGuardr
     .values({
       workspace_id: guardrail.workspaceId,
       name: guardrail.name,
+      description: guardrail.description ?? null,
       content_filters: JSON.stringify(guardrail.contentFilters),
     })
     .returningAll()
@@ -39,6 +53,28 @@ export function listGuardrails(database: Kysely<Database>, workspaceId: string):
     .execute();
 }
 
+/** Oldest first. */
+export function pageOfGuardrails(
+  database: Kysely<Database>,
+  workspaceId: string,
+  page: Page,
+): Promise<Paged<GuardrailRow>> {
+  return readTogether(database, async (snapshot) => {
+    const guardrails = snapshot.selectFrom("guardrails").where("workspace_id", "=", workspaceId);
+    const { total } = await guardrails
+      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
+      .executeTakeFirstOrThrow();
+    const rows = await guardrails
+      .selectAll()
+      .orderBy("created_at")
+      .orderBy("id")
+      .offset(page.offset)
+      .limit(page.limit)
+      .execute();
+    return { rows, total };
+  });
+}
+
 export function findGuardrail(
   database: Kysely<Database>,
   workspaceId: string,
@@ -58,6 +94,91 @@ export async function keysOfGuardrail(database: Kysely<Database>, id: string): P
     .select("key_hash")
     .where("guardrail_id", "=", id)
     .orderBy("key_hash")
+    .execute();
+  return rows.map((row) => row.key_hash);
+}
+
+/** Undefined when the workspace has no such guardrail. */
+export function updateGuardrail(
+  database: Kysely<Database>,
+  workspaceId: string,
+  id: string,
+  { name, description, contentFilters }: GuardrailChange,
+): Promise<ChangedGuardrail | undefined> {
+  return transact(database, async (transaction) => {
+    const before = await lockGuardrail(transaction, workspaceId, id);
+    if (!before) return undefined;
+    const row = await transaction
+      .updateTable("guardrails")
+      .set({
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+        ...(contentFilters !== undefined && { content_filters: JSON.stringify(contentFilters) }),
+        updated_at: sql<Date>`clock_timestamp()`,
+      })
+      .where("id", "=", id)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    const holders = isOtherPolicy(before, row) ? await holdersOf(transaction, id) : [];
+    return { row, ...(await recordChange(transaction, holders)) };
+  });
+}
+
+/** Takes it from every key that holds it, too. Undefined when the workspace has no such guardrail. */
+export function deleteGuardrail(
+  database: Kysely<Database>,
+  workspaceId: string,
+  id: string,
+): Promise<PolicyChange | undefined> {
+  return transact(database, async (transaction) => {
+    if (!(await lockGuardrail(transaction, workspaceId, id))) return undefined;
+    // In the order in which a bulk assignment writes: one that moves some of these keys elsewhere would deadlock otherwise.
+    await transaction
+      .selectFrom("guardrail_key_assignments")
+      .select("key_hash")
+      .where("guardrail_id", "=", id)
+      .orderBy("key_hash")
+      .forUpdate()
+      .execute();
+    const released = await transaction
+      .deleteFrom("guardrail_key_assignments")
+      .where("guardrail_id", "=", id)
+      .returning("key_hash")
+      .execute();
+    await transaction.deleteFrom("guardrails").where("id", "=", id).execute();
+    return recordChange(
+      transaction,
+      released.map((row) => row.key_hash),
+    );
+  });
+}
+
+/** Assignments of this guardrail wait until the commit: none may slip in between what is written and which keys are told. */
+function lockGuardrail(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  id: string,
+): Promise<GuardrailRow | undefined> {
+  return transaction
+    .selectFrom("guardrails")
+    .selectAll()
+    .where("id", "=", id)
+    .where("workspace_id", "=", workspaceId)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** The name is part of the receipt of a turn. A description decides nothing. */
+const isOtherPolicy = (before: GuardrailRow, after: GuardrailRow): boolean =>
+  before.name !== after.name || JSON.stringify(before.content_filters) !== JSON.stringify(after.content_filters);
+
+/** One more than can be named, when there are so many. */
+async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom("guardrail_key_assignments")
+    .select("key_hash")
+    .where("guardrail_id", "=", id)
+    .limit(maxNamedKeys + 1)
     .execute();
   return rows.map((row) => row.key_hash);
 }

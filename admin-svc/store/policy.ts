@@ -13,16 +13,20 @@ export const policyChannel = "sluice_policy";
 export interface PolicyChange {
   /** From this generation on the write is in force. */
   readonly generation: bigint;
-  /** Keys whose policy changed; empty when the write changed nothing. */
-  readonly keyHashes: readonly string[];
+  /** Keys whose policy changed; empty when the write changed nothing, null for every key. */
+  readonly keyHashes: readonly string[] | null;
 }
+
+/** A change of more keys is told as one of every key: it costs less to forget everything than to name them. */
+export const maxNamedKeys = 10_000;
 
 /** Bumps the generation and tells every listener at commit. Call it last. */
 export async function recordChange(
   transaction: Transaction<Database>,
-  keyHashes: readonly string[],
+  changed: readonly string[],
 ): Promise<PolicyChange> {
-  if (keyHashes.length === 0) return { generation: await currentGeneration(transaction), keyHashes };
+  if (changed.length === 0) return { generation: await currentGeneration(transaction), keyHashes: changed };
+  const keyHashes = changed.length > maxNamedKeys ? null : changed;
   const { rows } = await sql<{ generation: string }>`
     with bumped as (update policy_generation set generation = generation + 1 returning generation),
          logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped)

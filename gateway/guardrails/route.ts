@@ -1,46 +1,86 @@
-/** POST /guardrails/{id}/assignments/keys and …/remove: which keys a guardrail holds for. */
+/** /guardrails: what keys that hold one may not send. */
 import { create } from "@bufbuild/protobuf";
-import type { IncomingMessage } from "node:http";
-import { keyHashes } from "@sluice/proto/contract/administration.js";
-import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { guardrailChange, guardrailQuery, newGuardrail } from "@sluice/proto/contract/guardrails.js";
+import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { GuardrailRecordSchema, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { administration, notFound, readObject } from "../http/administration.ts";
-import { decodeSegment, rawPath } from "../http/path.ts";
+import { administration, readObject } from "../http/administration.ts";
+import { readQuery } from "../http/query.ts";
+import { guardrailOf } from "./id.ts";
+import { guardrailJson } from "./record.ts";
 
-/** 500 hashes of 64 digits are 34 KB. */
-const bodyLimitBytes = 262_144;
-/** A bulk operation answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
+const { method } = GuardrailService;
+
+/** Two patterns at their longest fit, however their characters are written; a hundred of 10,000 letters do as well. */
+const bodyLimitBytes = 1_048_576;
+/** A change answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
 const timeoutMs = 10_000;
 
-export const assignKeys = administration(async ({ admin, token, access }, caller, request) => {
-  const method = GuardrailService.method.assignKeys;
-  const input = create(method.input, await listed(request));
-  const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
-  access.note(answer.generation);
-  return { assigned_count: answer.assignedCount };
-});
-
-export const unassignKeys = administration(async ({ admin, token, access }, caller, request) => {
-  const method = GuardrailService.method.unassignKeys;
-  const input = create(method.input, await listed(request));
-  const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
-  access.note(answer.generation);
-  return { unassigned_count: answer.unassignedCount };
-});
-
-async function listed(request: IncomingMessage): Promise<{ guardrailId: string; keyHashes: string[] }> {
-  const guardrailId = guardrailOf(rawPath(request));
-  const { key_hashes } = (await readObject(request, bodyLimitBytes, keyHashes)) as { key_hashes: string[] };
-  return { guardrailId, keyHashes: key_hashes };
+interface GuardrailQuery {
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly workspace_id?: string;
 }
 
-const path = /^\/api\/v1\/guardrails\/([^/]+)\/assignments\/keys(?:\/remove)?$/;
-/** As they are issued: another spelling of an id names nothing. */
-const guardrailId = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-function guardrailOf(raw: string): string {
-  const segment = path.exec(raw)?.[1];
-  const id = segment === undefined ? "" : decodeSegment(segment, "id");
-  if (!guardrailId.test(id)) throw notFound("Guardrail not found");
-  return id;
+interface GuardrailBody {
+  readonly name?: string;
+  readonly description?: string | null;
+  readonly content_filters?: readonly { readonly pattern: string; readonly label?: string | null }[] | null;
+  readonly workspace_id?: string;
 }
+
+export const listGuardrails = administration(async ({ admin, token }, caller, request) => {
+  const query = readQuery(request, guardrailQuery) as GuardrailQuery;
+  const input = create(method.listGuardrails.input, {
+    offset: query.offset ?? 0,
+    limit: query.limit ?? 0,
+    workspaceId: query.workspace_id ?? "",
+  });
+  const answer = await call(admin, method.listGuardrails, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: answer.guardrails.map(guardrailJson), total_count: Number(answer.totalCount) };
+});
+
+export const createGuardrail = administration(async ({ admin, token }, caller, request) => {
+  const body = (await readObject(request, bodyLimitBytes, newGuardrail)) as GuardrailBody;
+  const input = create(method.createGuardrail.input, { ...valuesOf(body), workspaceId: body.workspace_id ?? "" });
+  const answer = await call(admin, method.createGuardrail, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: guardrailJson(answer.guardrail) };
+});
+
+export const getGuardrail = administration(async ({ admin, token }, caller, request) => {
+  const input = create(method.getGuardrail.input, { guardrailId: guardrailOf(request) });
+  const answer = await call(admin, method.getGuardrail, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: guardrailJson(answer.guardrail) };
+});
+
+export const updateGuardrail = administration(async ({ admin, token, access }, caller, request) => {
+  const id = guardrailOf(request);
+  const body = (await readObject(request, bodyLimitBytes, guardrailChange)) as GuardrailBody;
+  const { name, description, content_filters } = body;
+  const paths = Object.entries({ name, description, content_filters }).flatMap(([path, value]) =>
+    value === undefined ? [] : [path],
+  );
+  const guardrail = create(GuardrailRecordSchema, { id, ...valuesOf(body) });
+  const input = create(method.updateGuardrail.input, { guardrail, updateMask: create(FieldMaskSchema, { paths }) });
+  const answer = await call(admin, method.updateGuardrail, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { data: guardrailJson(answer.guardrail) };
+});
+
+export const deleteGuardrail = administration(async ({ admin, token, access }, caller, request) => {
+  const input = create(method.deleteGuardrail.input, { guardrailId: guardrailOf(request) });
+  const answer = await call(admin, method.deleteGuardrail, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
+  return { deleted: true };
+});
+
+const valuesOf = ({ name, description, content_filters: filters }: GuardrailBody) => ({
+  name: name ?? "",
+  ...(typeof description === "string" && { description }),
+  contentFilters: (filters ?? []).map(({ pattern, label }) => ({
+    pattern,
+    label: label ?? "",
+    action: FilterAction.BLOCK,
+  })),
+});

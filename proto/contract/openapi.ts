@@ -118,7 +118,7 @@ export function openApi(): OpenApiDocument {
     tags: [
       { name: "Responses", description: "Answers of models." },
       { name: "Catalogue", description: "What can be asked for." },
-      { name: "Administration", description: "Which guardrail holds for a key, and who is registered." },
+      { name: "Administration", description: "Keys, guardrails, which key holds which, and who is registered." },
     ],
     paths,
     components: {

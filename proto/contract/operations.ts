@@ -1,18 +1,12 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
 import type { Components, JsonSchema, ObjectShape } from "../runtime/validation/shape.ts";
-import { assigned, endUserAnswer, endUserChange, endUserName, keyHashes, unassigned } from "./administration.ts";
+import { endUserAnswer, endUserChange, endUserName } from "./administration.ts";
 import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
 import { dryRun } from "./dry-run.ts";
 import { streamEvent } from "./events.ts";
-import {
-  dryRunExample,
-  endUserExample,
-  eventExample,
-  keyHashesExample,
-  requestExamples,
-  responseExample,
-} from "./examples.ts";
+import { dryRunExample, endUserExample, eventExample, requestExamples, responseExample } from "./examples.ts";
+import { guardrailOperations } from "./guardrail-operations.ts";
 import { keyOperations } from "./key-operations.ts";
 import {
   type Content,
@@ -20,7 +14,6 @@ import {
   type PublishedParameter,
   administrationStatuses,
   example,
-  guardrailId,
   json,
 } from "./operation.ts";
 import { requestShape } from "./request.ts";
@@ -118,29 +111,6 @@ const rehearseResponse: Operation = {
   statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
 };
 
-const assignKeys: Operation = {
-  path: "/guardrails/{id}/assignments/keys",
-  method: "post",
-  id: "assignKeys",
-  tag: "Administration",
-  summary: "Give keys a guardrail",
-  description:
-    "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
-  parameters: [guardrailId],
-  body: json(keyHashes, example(keyHashesExample)),
-  answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
-  statuses: administrationStatuses,
-};
-
-const removeKeys: Operation = {
-  ...assignKeys,
-  path: "/guardrails/{id}/assignments/keys/remove",
-  id: "unassignKeys",
-  summary: "Take a guardrail from keys",
-  description: "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
-  answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
-};
-
 const updateEndUser: Operation = {
   path: "/end-users/{user}",
   method: "patch",
@@ -159,8 +129,7 @@ export const operations: readonly Operation[] = [
   rehearseResponse,
   ...catalogueOperations,
   ...keyOperations,
-  assignKeys,
-  removeKeys,
+  ...guardrailOperations,
   updateEndUser,
 ];
 

@@ -11,6 +11,7 @@ import {
   ResolveKeyRequestSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
@@ -51,8 +52,23 @@ const update = (metadata: Metadata) =>
   );
 
 const keys = KeyService.method;
+const guardrails = GuardrailService.method;
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
+  ["ListGuardrails", (metadata) => administrate(house, guardrails.listGuardrails, {}, metadata)],
+  ["CreateGuardrail", (metadata) => administrate(house, guardrails.createGuardrail, { name: "x" }, metadata)],
+  ["GetGuardrail", (metadata) => administrate(house, guardrails.getGuardrail, { guardrailId }, metadata)],
+  [
+    "UpdateGuardrail",
+    (metadata) => administrate(house, guardrails.updateGuardrail, { guardrail: { id: guardrailId } }, metadata),
+  ],
+  [
+    "DeleteGuardrail",
+    async (metadata) => {
+      const doomed = await addGuardrail(house.database);
+      return administrate(house, guardrails.deleteGuardrail, { guardrailId: doomed }, metadata);
+    },
+  ],
   ["ListKeys", (metadata) => administrate(house, keys.listKeys, {}, metadata)],
   ["CreateKey", (metadata) => administrate(house, keys.createKey, { name: "x" }, metadata)],
   ["GetKey", (metadata) => administrate(house, keys.getKey, { keyHash: known }, metadata)],

@@ -49,6 +49,7 @@ interface KeyJson {
 interface GuardrailJson {
   id: string;
   name: string;
+  description: string | null;
   content_filters: { pattern: string; label: string | null; action: string }[];
   key_hashes: string[];
   keys: number;
@@ -159,6 +160,27 @@ describe("guardrails", () => {
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
 
+  test("update and delete", async () => {
+    const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x", "--description", "d");
+    expect(made).toMatchObject({ description: "d" });
+    const renamed = await json<GuardrailJson>("guardrails", "update", made.id, "--name", "h", "--no-description");
+    expect(renamed).toMatchObject({ name: "h", description: null, content_filters: made.content_filters });
+    const filters = ["--block", "y", "--label", "Y", "--block", "z"];
+    expect((await run("guardrails", "update", made.id, ...filters)).stdout).toMatch(
+      /changed \(policy generation \d+\)/,
+    );
+    expect((await json<GuardrailJson>("guardrails", "show", made.id)).content_filters).toEqual([
+      { pattern: "y", label: "Y", action: "block" },
+      { pattern: "z", label: null, action: "block" },
+    ]);
+    const { hash } = await json<KeyJson>("keys", "create", "--name", "a");
+    await run("guardrails", "assign", made.id, hash);
+    expect((await run("guardrails", "delete", made.id)).stdout).toMatch(/deleted \(policy generation \d+\)/);
+    expect((await listed(hash))?.guardrail_id).toBeNull();
+    expect(await run("guardrails", "delete", made.id)).toMatchObject({ code: 1, stderr: "no such guardrail\n" });
+    expect(await run("guardrails", "update", made.id, "--no-filters")).toMatchObject({ code: 1 });
+  });
+
   test.each([
     ["(?=x)x", "look-around is not supported"],
     ["(?!x)y", "look-around is not supported"],
@@ -240,6 +262,11 @@ describe("wrong input", () => {
       ["guardrails", "create", "--name", "x", "--block", "x", "--label", "l".repeat(101)],
       "label: at most 100 characters",
     ],
+    [["guardrails", "update", id], "missing option: what shall be changed"],
+    [["guardrails", "update", id, "--block", "x", "--no-filters"], "--block and --no-filters exclude each other"],
+    [["guardrails", "update", id, "--description", "x", "--no-description"], "--description and --no-description"],
+    [["guardrails", "update", id, "--description", "x".repeat(1_001)], "description: at most 1000 characters"],
+    [["guardrails", "delete"], "missing argument: ID"],
     [["guardrails", "assign", id], "missing argument: HASH"],
     [["guardrails", "assign", id, ...Array<string>(501).fill(hash)], "key_hashes: at most 500 elements"],
     [["end-users", "create"], "missing argument: USER"],

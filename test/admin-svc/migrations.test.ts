@@ -6,6 +6,7 @@ import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { resolveKey } from "@sluice/admin-svc/store/access.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
+import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
@@ -91,6 +92,11 @@ test("an upgrade from the first schema keeps what is there, and the build before
       ...(hash === before && { created_at: createdAt }),
     });
   }
+  expect(await findGuardrail(database, defaultWorkspaceId, id)).toMatchObject({
+    name: "old",
+    description: null,
+    content_filters: [{ pattern: "x", label: null, action: "block" }],
+  });
   expect(await listEndUsers(database, defaultWorkspaceId)).toMatchObject([{ user: "old", is_active: true }]);
 });
 

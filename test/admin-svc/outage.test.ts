@@ -5,6 +5,7 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
@@ -58,6 +59,9 @@ const assignAll = () => assign(house.client, guardrailId, keyHashes, bearer(hous
 
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
+  () => administrate(house, GuardrailService.method.listGuardrails, {}),
+  () => administrate(house, GuardrailService.method.createGuardrail, { name: "x" }),
+  () => administrate(house, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
   () => administrate(house, KeyService.method.listKeys, {}),
   () => administrate(house, KeyService.method.createKey, { name: "x" }),
   () => administrate(house, KeyService.method.updateKey, { key: { hash: keyHashes[4] ?? "" } }),

@@ -216,6 +216,22 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       expect(validate("EndUserAnswer", updated)).toEqual([]);
     });
 
+    test("makes, lists, shows, changes and deletes a guardrail", async () => {
+      const content_filters = [{ pattern: "x", action: "block" }];
+      const answer = await manage("POST", "/guardrails", { name: "g", description: "d", content_filters });
+      const created = (await answer.json()) as { data: { id: string } };
+      expect([answer.status, validate("GuardrailAnswer", created)]).toEqual([201, []]);
+      const one = `/guardrails/${created.data.id}`;
+      expect(validate("GuardrailList", await (await manage("GET", "/guardrails")).json())).toEqual([]);
+      expect(validate("GuardrailAnswer", await (await manage("GET", one)).json())).toEqual([]);
+      const changed: unknown = await (await manage("PATCH", one, { content_filters: null })).json();
+      expect(validate("GuardrailAnswer", changed)).toEqual([]);
+      await expectFailure(await manage("PATCH", one, { limit_usd: 5 }), 400);
+      expect(validate("DeletedGuardrail", await (await manage("DELETE", one)).json())).toEqual([]);
+      await expectFailure(await manage("DELETE", one), 404);
+      await expectFailure(await send("GET", "/guardrails"), 403);
+    });
+
     test("makes, lists, shows, changes and deletes a key", async () => {
       const answer = await manage("POST", "/keys", { name: "k", external: { user: "u" } });
       const created = (await answer.json()) as { data: { hash: string }; key: string };

@@ -35,6 +35,11 @@ describe("the published document", () => {
       "post /guardrails/{id}/assignments/keys": administration,
       "post /guardrails/{id}/assignments/keys/remove": administration,
       "patch /end-users/{user}": administration,
+      "get /guardrails": administration,
+      "post /guardrails": administration.replace("200", "201"),
+      "get /guardrails/{id}": administration,
+      "patch /guardrails/{id}": administration,
+      "delete /guardrails/{id}": administration,
       "get /key": "200 400 401 500",
       "get /keys": administration,
       "post /keys": administration.replace("200", "201"),
@@ -75,7 +80,17 @@ describe("the published document", () => {
 
   test("describes every field of the request and of the answer", () => {
     const inference = ["ResponseRequest", "Response", "DryRun", "ServiceMetadata"];
-    const administration = ["KeyHashes", "EndUserChange", "NewKey", "KeyChange", "Key", "CurrentKey"];
+    const administration = [
+      "KeyHashes",
+      "EndUserChange",
+      "NewKey",
+      "KeyChange",
+      "Key",
+      "CurrentKey",
+      "NewGuardrail",
+      "GuardrailChange",
+      "Guardrail",
+    ];
     const undescribed = [...inference, ...administration].flatMap((name) => {
       const fields = Object.entries(document.components.schemas[name]?.["properties"] ?? {});
       expect([name, fields.length]).not.toEqual([name, 0]);

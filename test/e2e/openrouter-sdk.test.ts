@@ -298,6 +298,27 @@ compat: {tool_type_aliases: ["openrouter:"]}
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });
 
+  test("guardrails are made, listed, shown, changed and deleted", async () => {
+    const { guardrails } = clientOf(house.managementKey);
+    const contentFilters = [{ pattern: "forbidden", action: "block" as const, label: null }];
+    const made = await guardrails.create({ createGuardrailRequest: { name: "sdk", description: "d", contentFilters } });
+    const { id } = made.data;
+    expect(made.data).toMatchObject({ name: "sdk", description: "d", contentFilters, includeByokInBudgets: false });
+    const listed: unknown[] = [];
+    for await (const page of await guardrails.list({ limit: 1 })) listed.push(...page.result.data);
+    expect(listed).toContainEqual(made.data);
+    expect(await guardrails.get({ id })).toEqual({ data: made.data });
+    const changed = await guardrails.update({ id, updateGuardrailRequest: { name: "renamed", contentFilters: null } });
+    expect(changed.data).toMatchObject({ name: "renamed", description: "d", contentFilters: null });
+    expect([...unknowns(made), ...unknowns(listed), ...unknowns(changed)]).toEqual([]);
+    expect(await guardrails.delete({ id })).toEqual({ deleted: true });
+    await expect(guardrails.get({ id })).rejects.toBeInstanceOf(errors.NotFoundResponseError);
+    const budget = guardrails.create({ createGuardrailRequest: { name: "sdk", limitUsd: 5, resetInterval: "daily" } });
+    await expect(budget).rejects.toBeInstanceOf(errors.BadRequestResponseError);
+    const notAllowed = client.guardrails.list();
+    await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
+  });
+
   test("a guardrail is given to a key, blocks, and is taken away", async () => {
     const created = await house.admin("guardrails", "create", "--name", "g", "--block", "forbidden", "--json");
     const { id } = JSON.parse(created.stdout) as { id: string };

@@ -8,7 +8,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { Client } from "@grpc/grpc-js";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { updateEndUser } from "@sluice/gateway/end-users/route.js";
-import { assignKeys, unassignKeys } from "@sluice/gateway/guardrails/route.js";
+import { assignKeys, unassignKeys } from "@sluice/gateway/guardrails/assignments.js";
 import type { AdministrationOperation } from "@sluice/gateway/http/administration.js";
 import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
 import { writeFault, writeJson } from "@sluice/gateway/http/errors.js";

@@ -1,0 +1,271 @@
+/** The records of GuardrailService through real gRPC: what a guardrail may be made of, and whom a change reaches. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { currentGeneration, maxNamedKeys } from "@sluice/admin-svc/store/policy.js";
+import { FilterAction, KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type GuardrailRecord, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { sql } from "kysely";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  addKeys,
+  addWorkspace,
+  administrate,
+  assign,
+  bearer,
+  openHouse,
+  patiently,
+  resolveKey,
+} from "./house.ts";
+import { Watching } from "./watching.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const { listGuardrails, createGuardrail, getGuardrail, updateGuardrail, deleteGuardrail } = GuardrailService.method;
+
+interface Settings {
+  name?: string;
+  description?: string;
+  contentFilters?: { pattern: string; label?: string; action?: FilterAction }[];
+  workspaceId?: string;
+}
+
+const block = (pattern: string, label = "") => ({ pattern, label, action: FilterAction.BLOCK });
+
+async function make(settings: Settings = {}): Promise<GuardrailRecord> {
+  const { guardrail } = await administrate(house, createGuardrail, { name: "made", ...settings });
+  if (!guardrail) throw new Error("no guardrail in the answer");
+  return guardrail;
+}
+const get = async (guardrailId: string) => (await administrate(house, getGuardrail, { guardrailId })).guardrail;
+const change = (id: string, settings: Settings, paths: string[]) =>
+  administrate(house, updateGuardrail, { guardrail: { id, ...settings }, updateMask: { paths } });
+const remove = (guardrailId: string) => administrate(house, deleteGuardrail, { guardrailId });
+const give = (id: string, hashes: string[]) => assign(house.client, id, hashes, bearer(house.managementKey));
+
+const notFound = { reason: FaultReason.NOT_FOUND, status: 404, message: "Guardrail not found" };
+const refused = (message: string) => ({ reason: FaultReason.INVALID_REQUEST, status: 400, message });
+
+const logged = async (generation: bigint) => {
+  const row = house.database.selectFrom("policy_log").select("key_hashes").where("generation", "=", String(generation));
+  return (await row.executeTakeFirstOrThrow()).key_hashes;
+};
+
+describe("a guardrail", () => {
+  test("is what it was made of, and holds for nobody yet", async () => {
+    const before = await currentGeneration(house.database);
+    const contentFilters = [block("secret-\\d+", "Secret"), block("(?i)code red")];
+    const made = await make({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
+    expect(made).toMatchObject({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
+    expect(await get(made.id)).toEqual(made);
+    expect(await currentGeneration(house.database)).toBe(before);
+    expect(await make()).toMatchObject({ contentFilters: [] });
+  });
+
+  test.each<[string, Settings]>([
+    ["a name of 200 code points", { name: "\u{1d4b3}".repeat(200) }],
+    ["a description of 1,000", { description: "\u{1d4b3}".repeat(1_000) }],
+    ["a pattern of 100,000 characters", { contentFilters: [block("x".repeat(100_000))] }],
+    ["a label of 100", { contentFilters: [block("x", "\u{1d4b3}".repeat(100))] }],
+    ["100 filters", { contentFilters: Array.from({ length: 100 }, (_, i) => block(`x${i}`)) }],
+  ])("may have %s", async (_, settings) => {
+    expect(await make(settings)).toMatchObject(settings);
+  });
+
+  const wrong: [Settings, string][] = [
+    [{ name: "" }, "name: at least 1 character"],
+    [{ name: "\u{1d4b3}".repeat(201) }, "name: at most 200 characters"],
+    [{ description: "x".repeat(1_001) }, "description: at most 1000 characters"],
+    [{ description: "a\0b" }, "description: must not contain NUL"],
+    [{ contentFilters: [block("")] }, "content_filters.0.pattern: at least 1 character"],
+    [{ contentFilters: [block("x".repeat(100_001))] }, "content_filters.0.pattern: at most 100000 characters"],
+    [{ contentFilters: [block("x", "l".repeat(101))] }, "content_filters.0.label: at most 100 characters"],
+    [{ contentFilters: Array.from({ length: 101 }, () => block("x")) }, "content_filters: at most 100 elements"],
+    [
+      { contentFilters: [block("x"), block("(?=x)x")] },
+      "content_filters.1.pattern: look-around is not supported: patterns must match in linear time",
+    ],
+    [{ contentFilters: [block("x*")] }, "content_filters.0.pattern: must not match the empty string"],
+    [{ contentFilters: [{ pattern: "x" }] }, "content_filters.0.action: must be block"],
+    [{ contentFilters: [{ pattern: "x", action: 7 as never }] }, "content_filters.0.action: must be block"],
+  ];
+  test.each(wrong)("%# is refused when it is made, and when it is changed", async (settings, message) => {
+    await expect(make(settings)).rejects.toMatchObject(refused(message));
+    const made = await make({ contentFilters: [block("kept")] });
+    const paths = Object.keys(settings).map((name) => (name === "contentFilters" ? "content_filters" : name));
+    await expect(change(made.id, settings, paths)).rejects.toMatchObject(refused(message));
+    expect(await get(made.id)).toEqual(made);
+  });
+});
+
+test("patterns that take too long are refused, and hold up nobody who resolves a key", async () => {
+  const [hash] = (await addKeys(house.database, 1)) as [string];
+  const contentFilters = Array.from({ length: 100 }, (_, index) => block("\\p{L}x".repeat(16_000) + index));
+  let settled = false;
+  const making = make({ contentFilters }).finally(() => (settled = true));
+  const resolving = async () => {
+    let resolved = 0;
+    for (let round = 0; round < 10; round++) {
+      await resolveKey(house.client, hash);
+      if (!settled) resolved++;
+    }
+    return resolved;
+  };
+  const [refusal, resolved] = await Promise.allSettled([making, resolving()]);
+  expect(refusal).toMatchObject({
+    status: "rejected",
+    reason: refused("content_filters: too complex: compiling the patterns takes too long"),
+  });
+  expect(resolved).toEqual({ status: "fulfilled", value: 10 });
+  expect(await make({ contentFilters: [block("x")] })).toBeDefined();
+}, 60_000);
+
+describe("a change", () => {
+  test("is of what the mask names, and of nothing else", async () => {
+    const made = await make({ name: "before", description: "kept", contentFilters: [block("a"), block("b")] });
+    const renamed = (await change(made.id, { name: "after", contentFilters: [] }, ["name"])).guardrail;
+    expect(renamed).toMatchObject({ name: "after", description: "kept", contentFilters: made.contentFilters });
+    expect(renamed?.createdAt).toEqual(made.createdAt);
+    const cleared = (await change(made.id, {}, ["description", "content_filters"])).guardrail;
+    expect([cleared?.description, cleared?.contentFilters, cleared?.name]).toEqual([undefined, [], "after"]);
+    await expect(change(made.id, {}, ["limit_usd"])).rejects.toMatchObject(
+      refused("update_mask: unknown field limit_usd"),
+    );
+  });
+
+  test("is told of exactly the keys that hold it, and is in force at once", async () => {
+    const made = await make({ contentFilters: [block("before")] });
+    const [first, second, other] = (await addKeys(house.database, 3)) as [string, string, string];
+    await give(made.id, [first, second]);
+    const { generation: before } = await give(await addGuardrail(house.database), [other]);
+    const { generation } = await change(made.id, { contentFilters: [block("after")] }, ["content_filters"]);
+    expect(generation).toBe(before + 1n);
+    expect((await logged(generation))?.toSorted()).toEqual([first, second].toSorted());
+    const resolved = await resolveKey(house.client, first);
+    expect(resolved.caller?.guardrail?.contentFilters).toMatchObject([{ pattern: "after" }]);
+    // Nothing that decides: no new generation.
+    expect((await change(made.id, { description: "new" }, ["description"])).generation).toBe(generation);
+    expect((await change(made.id, { contentFilters: [block("after")] }, ["content_filters"])).generation).toBe(
+      generation,
+    );
+    expect((await change(made.id, { name: "shown in receipts" }, ["name"])).generation).toBe(generation + 1n);
+  });
+
+  test("of a guardrail that very many keys hold is told of all keys", async () => {
+    const made = await make({ contentFilters: [block("before")] });
+    const keyHashes = await addKeys(house.database, maxNamedKeys);
+    const fill = (hashes: string[]) =>
+      sql`insert into guardrail_key_assignments (key_hash, guardrail_id)
+          select hash, ${made.id} from unnest(${hashes}::text[]) as hash`.execute(house.database);
+    await fill(keyHashes);
+    const named = await change(made.id, { name: "a" }, ["name"]);
+    expect(await logged(named.generation)).toHaveLength(maxNamedKeys);
+    await fill(await addKeys(house.database, 1));
+    const watching = new Watching(house.port);
+    await watching.hear((message) => message.all);
+    const { generation } = await change(made.id, { name: "b" }, ["name"]);
+    expect(await logged(generation)).toBeNull();
+    const told = await watching.hear((message) => message.generation === generation);
+    expect([told.all, told.keyHashes]).toEqual([true, []]);
+    watching.leave();
+    const gone = await remove(made.id);
+    expect(await logged(gone.generation)).toBeNull();
+  });
+
+  test("while keys are given to it: whoever holds it afterwards was told of what it is", async () => {
+    const made = await make({ contentFilters: [block("v0")] });
+    for (let round = 1; round <= 20; round++) {
+      const [hash] = (await addKeys(house.database, 1)) as [string];
+      const [given, changed] = await Promise.all([
+        patiently(() => give(made.id, [hash])),
+        patiently(() => change(made.id, { contentFilters: [block(`v${round}`)] }, ["content_filters"])),
+      ]);
+      // Either the change came later and named the key, or the assignment came later, which names it anyway.
+      if (given.generation < changed.generation) expect(await logged(changed.generation)).toContain(hash);
+      else expect(await logged(given.generation)).toEqual([hash]);
+    }
+  });
+});
+
+describe("a deletion", () => {
+  test("takes the guardrail from its keys in the same generation", async () => {
+    const made = await make({ contentFilters: [block("x")] });
+    const hashes = await addKeys(house.database, 3);
+    const { generation: before } = await give(made.id, hashes);
+    const { generation } = await remove(made.id);
+    expect(generation).toBe(before + 1n);
+    expect((await logged(generation))?.toSorted()).toEqual(hashes.toSorted());
+    expect((await resolveKey(house.client, hashes[0] ?? "")).caller?.guardrail).toBeUndefined();
+    await expect(get(made.id)).rejects.toMatchObject(notFound);
+    await expect(remove(made.id)).rejects.toMatchObject(notFound);
+    await expect(change(made.id, { name: "x" }, ["name"])).rejects.toMatchObject(notFound);
+    await expect(give(made.id, hashes)).rejects.toMatchObject(notFound);
+    const unused = await make();
+    expect((await remove(unused.id)).generation).toBe(generation);
+  });
+
+  test("against assignments that give and take its keys: no key is left with what is gone, and nobody fails", async () => {
+    const keyHashes = await addKeys(house.database, 60);
+    const other = await addGuardrail(house.database);
+    const backwards = keyHashes.toReversed();
+    for (let round = 0; round < 10; round++) {
+      const made = await make({ contentFilters: [block("x")] });
+      await give(made.id, keyHashes);
+      const [moved, again] = await Promise.allSettled([
+        patiently(() => give(other, backwards.slice(0, 40))),
+        patiently(() => give(made.id, keyHashes.slice(20))),
+        patiently(() => remove(made.id)),
+        patiently(() => give(other, keyHashes.slice(0, 40))),
+      ]);
+      expect(moved).toMatchObject({ status: "fulfilled", value: { assignedCount: 40 } });
+      // Before the deletion, or after it.
+      if (again.status === "rejected") expect(again.reason).toMatchObject(notFound);
+      const left = house.database
+        .selectFrom("guardrail_key_assignments")
+        .selectAll()
+        .where("guardrail_id", "=", made.id);
+      expect(await left.execute()).toEqual([]);
+    }
+    const { rows } = await sql<{ deadlocks: number }>`
+      select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
+    expect(rows).toEqual([{ deadlocks: 0 }]);
+  }, 120_000);
+});
+
+test("what another workspace has, and what is no id, is not found, and stays as it is", async () => {
+  const workspaceId = await addWorkspace(house.database);
+  const foreign = await addGuardrail(house.database, workspaceId);
+  const nothing = ["00000000-0000-4000-8000-0000000000ff", "", "../keys", "x".repeat(10_000), "a\0b"];
+  const own = await make();
+  for (const id of [foreign, own.id.toUpperCase(), ...nothing]) {
+    await expect(get(id)).rejects.toMatchObject(notFound);
+    await expect(change(id, { name: "taken" }, ["name"])).rejects.toMatchObject(notFound);
+    await expect(remove(id)).rejects.toMatchObject(notFound);
+  }
+  const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const { guardrail } = await administrate(house, getGuardrail, { guardrailId: foreign }, manager);
+  expect(guardrail).toMatchObject({ id: foreign, name: "test", workspaceId });
+  const missing = { status: 404, message: "Workspace not found" };
+  await expect(make({ workspaceId })).rejects.toMatchObject(missing);
+  await expect(administrate(house, listGuardrails, { workspaceId })).rejects.toMatchObject(missing);
+});
+
+test("the list has the guardrails of the caller's workspace in pages, oldest first, with their number", async () => {
+  const workspaceId = await addWorkspace(house.database);
+  const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+  const list = (request: { offset?: number; limit?: number }) => administrate(house, listGuardrails, request, manager);
+  expect(await list({})).toMatchObject({ guardrails: [], totalCount: 0n });
+  const made: string[] = [];
+  for (let index = 0; index < 51; index++) made.push(await addGuardrail(house.database, workspaceId));
+  const ids = ({ guardrails }: { guardrails: GuardrailRecord[] }) => guardrails.map(({ id }) => id);
+  const first = await list({});
+  expect([ids(first), first.totalCount]).toEqual([made.slice(0, 50), 51n]);
+  expect(ids(await list({ offset: 50, limit: 100 }))).toEqual(made.slice(50));
+  expect((await list({ offset: 51 })).totalCount).toBe(51n);
+  await expect(list({ limit: 101 })).rejects.toMatchObject(refused("limit: must be between 1 and 100"));
+});

@@ -42,7 +42,7 @@ const house = new LiveFile({
   registry,
 });
 const { leftOut } = house.current;
-if (leftOut.length > 0) log.info({ providers: leftOut }, "left out: their variables are not set");
+if (leftOut.length > 0) log.info({ left_out: leftOut }, "left out: their variables are not set");
 
 const instance = `${hostname()}-${process.pid}`;
 const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string);

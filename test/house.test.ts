@@ -23,7 +23,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
-    ["lists"],
+    ["lists", "operator"],
     ["service"],
     ["main"],
   ],

@@ -1,4 +1,7 @@
-/** `npm run admin -- NOUN VERB ...`: the CLI of admin-svc, on the database of the house that runs here or the one in DATABASE_URL. */
+/**
+ * `npm run admin -- NOUN VERB ...`: the CLI of admin-svc, on the database of the house that runs here or the one in DATABASE_URL; and the
+ * operator's checks of inference-svc, which need none.
+ */
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,12 +22,22 @@ function databaseUrl() {
 
 const argv = process.argv.slice(2);
 const url = databaseUrl();
-const offline =
-  argv.length === 0 || argv.some((argument) => argument === "--help" || argument === "-h") || argv[1] === "mint";
+const isHelp = argv.length === 0 || argv[0] === "--help" || argv[0] === "-h";
+const check = argv[0] === "check-config" || argv[0] === "test-provider";
+const offline = check || isHelp || argv.includes("--help") || argv.includes("-h") || argv[1] === "mint";
 if (url === undefined && !offline) {
   process.stderr.write("No house runs here: start the house first (npm start) or set DATABASE_URL.\n");
   process.exit(1);
 }
 await prepareOrExit();
-const { runCli } = await import("@sluice/admin-svc/cli.js");
-process.exitCode = await runCli(argv, { databaseUrl: url, stdout: process.stdout, stderr: process.stderr });
+const { stdout, stderr } = process;
+const { operatorHelp, runOperator } = await import("@sluice/inference-svc/operator.js");
+if (check) {
+  const { configPath } = await import("@sluice/local/settings.js");
+  const config = configPath(process.env.SLUICE_CONFIG || undefined);
+  process.exitCode = await runOperator(argv, { environment: process.env, config, stdout, stderr });
+} else {
+  const { runCli } = await import("@sluice/admin-svc/cli.js");
+  process.exitCode = await runCli(argv, { databaseUrl: url, stdout, stderr });
+  if (isHelp) (argv.length === 0 ? stderr : stdout).write(`${operatorHelp().join("\n")}\n`);
+}

@@ -35,7 +35,7 @@ async function start(): Promise<void> {
       baseUrl: baseUrlOf(ports),
       keys,
       model: model?.id ?? "sluice/echo",
-      leftOut,
+      leftOut: leftOut.map(({ provider }) => provider),
       logsDir: supervisor.logsDir,
       startedInMs: performance.now(),
     }),

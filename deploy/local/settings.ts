@@ -50,7 +50,8 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   };
 }
 
-function configPath(given: string | undefined): string {
+/** The house file: the one that is named, else sluice.yaml of the checkout, else the one that ships with it. */
+export function configPath(given: string | undefined): string {
   if (given !== undefined) return resolve(given);
   const own = join(root, "sluice.yaml");
   return existsSync(own) ? own : join(root, "deploy/local/sluice.yaml");

@@ -11,7 +11,8 @@ export class ConfigError extends Error {
   }
 }
 
-const problemsOf = (error: z.ZodError): string[] =>
+/** Each with its path. */
+export const problemsOf = (error: z.ZodError): string[] =>
   error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`);
 
 /** Reads what the schema names. An empty variable counts as unset. */

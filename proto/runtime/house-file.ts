@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { z } from "zod";
-import { ConfigError, readSettings } from "./config.ts";
+import { ConfigError, problemsOf, readSettings } from "./config.ts";
 import { compat, cors } from "./house/edge.ts";
 import { limits } from "./house/limits.ts";
 import { model } from "./house/model.ts";
@@ -37,10 +37,16 @@ export type EdgeSettings = z.infer<typeof edgeSchema>;
 
 export interface LoadedHouse {
   readonly file: HouseFile;
-  /** Ids of providers that were left out because every variable they name is unset. */
-  readonly leftOut: readonly string[];
+  /** Providers that were left out because every variable they name is unset. */
+  readonly leftOut: readonly LeftOut[];
   /** Those that it reads: their change changes what was loaded. */
   readonly files: readonly string[];
+}
+
+export interface LeftOut {
+  /** Id of the provider. */
+  readonly provider: string;
+  readonly unset: readonly string[];
 }
 
 /**
@@ -51,24 +57,35 @@ export interface LoadedHouse {
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
   const raw = parse(path);
-  const leftOut = new Set<string>();
-  const expanded: Record<string, unknown> = { ...raw };
+  const { present, leftOut } = withoutUnset(raw, environment);
+  const problems: string[] = [];
+  const complete = seeded(expand(present, environment, "", problems) as Record<string, unknown>, seed, problems);
+  const result = houseSchema.safeParse(complete);
+  // What a variable that is not set makes of a value is no second problem.
+  const told = new Set(problems.map((problem) => problem.split(": ", 1)[0]));
+  const others = result.success ? dangling(result.data) : problemsOf(result.error);
+  problems.push(...others.filter((problem) => !told.has(problem.split(": ", 1)[0])));
+  if (problems.length > 0 || !result.success) throw new ConfigError(path, problems);
+  return { file: result.data, leftOut, files: filesOf(present) };
+}
+
+function withoutUnset(
+  raw: Record<string, unknown>,
+  environment: NodeJS.ProcessEnv,
+): { present: Record<string, unknown>; leftOut: readonly LeftOut[] } {
+  const leftOut: LeftOut[] = [];
+  const present = { ...raw };
   if (Array.isArray(raw.providers)) {
-    expanded.providers = raw.providers.filter((entry: unknown) => {
+    present.providers = raw.providers.filter((entry: unknown) => {
       const { unset, set } = variablesOf(entry, environment);
       const unusable = unset.length > 0 && set.length === 0;
-      if (unusable) leftOut.add(String((entry as { id?: unknown }).id));
+      if (unusable) leftOut.push({ provider: String((entry as { id?: unknown }).id), unset: [...new Set(unset)] });
       return !unusable;
     });
   }
-  if (Array.isArray(raw.models)) expanded.models = prune(raw.models, leftOut);
-  const problems: string[] = [];
-  const complete = seeded(expand(expanded, environment, "", problems) as Record<string, unknown>, seed, problems);
-  if (problems.length > 0) throw new ConfigError(path, problems);
-  const file = readSettings(houseSchema, complete, path);
-  problems.push(...dangling(file));
-  if (problems.length > 0) throw new ConfigError(path, problems);
-  return { file, leftOut: [...leftOut], files: filesOf(expanded) };
+  const gone = new Set(leftOut.map(({ provider }) => provider));
+  if (Array.isArray(raw.models)) present.models = prune(raw.models, gone);
+  return { present, leftOut };
 }
 
 /** What a process without providers reads of the file. Other sections are checked by the process that uses them. */

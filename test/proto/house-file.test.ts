@@ -33,7 +33,7 @@ models:
 
   test("leaves out a provider whose variables are all unset, with what only it serves", () => {
     const { file, leftOut } = load(twoProviders);
-    expect(leftOut).toEqual(["far"]);
+    expect(leftOut).toEqual([{ provider: "far", unset: ["FAR_URL", "FAR_KEY", "FAR_KEY_2"] }]);
     expect(file.providers.map(({ id }) => id)).toEqual(["built-in"]);
     expect(file.models.map(({ id, endpoints }) => [id, endpoints.map(({ provider }) => provider)])).toEqual([
       ["a/both", ["built-in"]],
@@ -59,7 +59,7 @@ providers:
 `;
 
   test("credentials of Amazon: the token is the only variable that may be unset alone", () => {
-    expect(load(bedrock).leftOut).toEqual(["bedrock"]);
+    expect(load(bedrock).leftOut).toEqual([{ provider: "bedrock", unset: ["KEY_ID", "KEY", "TOKEN"] }]);
     const keys = { KEY_ID: "id", KEY: "key" };
     const credentials = { region: "us-east-1", access_key_id: "id", secret_access_key: "key" };
     expect(load(bedrock, keys).file.providers[0]?.aws).toEqual(credentials);
@@ -89,6 +89,15 @@ limits: {body_bytes: 99999999999, typo: 1}
       /providers\.0\.dialect[^]*models\.0\.id[^]*context_length[^]*endpoints[^]*body_bytes/,
     );
     expect(() => load(wrong)).toThrow(/typo/);
+  });
+
+  test("names unset variables and other problems together, each value once", () => {
+    const text = twoProviders.concat("limits: {turn_ms: 0}");
+    const wrong = () => load(text, { FAR_KEY: "k1" });
+    expect(wrong).toThrow(
+      /providers\.1\.base_url: variable FAR_URL is not set[^]*models\.1\.id: variable FAR_MODEL is not set[^]*limits\.turn_ms: /,
+    );
+    expect(wrong).not.toThrow(/base_url: .*[^]*base_url: /);
   });
 
   test.each([

@@ -1,0 +1,78 @@
+/** Why a provider could not be asked, in words that say what to do. Never a key. */
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+
+export interface Cause {
+  readonly kind: "dns" | "connection" | "tls" | "timeout" | "refused" | "answer";
+  /** HTTP status that the provider answered with; absent when it did not. */
+  readonly status?: number;
+  readonly message: string;
+}
+
+/** @param host that is asked @param model by the provider's name of it */
+export function causeOf(fault: Fault, host: string, model: string): Cause {
+  const code = codeOf(fault);
+  const network = networkCause(code, host);
+  if (network) return network;
+  const { cause } = fault;
+  const detail = cause instanceof Error ? cause.message : "";
+  if (!detail.startsWith("provider answered")) {
+    if (/in time/.test(detail)) return { kind: "timeout", message: `${host}: ${detail}` };
+    return { kind: "answer", message: `${host} answered what cannot be read: ${detail || fault.message}` };
+  }
+  const status = fault.attemptStatus;
+  const words = explained.has(status) ? `${detail}: ${fault.message}` : detail;
+  const hint = hints[status]?.(model);
+  return { kind: "refused", status, message: hint === undefined ? words : `${words}; ${hint}` };
+}
+
+/** The fault has the provider's own words then. */
+const explained: ReadonlySet<number> = new Set([400, 413, 422]);
+
+const hints: Readonly<Record<number, (model: string) => string>> = {
+  400: () => "the provider takes no such request: is `dialect` the right one?",
+  401: () => "the key is not valid there: check `api_keys` and the variables that they name",
+  402: () => "the account has no credit",
+  403: (model) => `the key may not use ${model}, or the account may not`,
+  404: (model) => `it knows no model ${model}, or \`base_url\` is not right`,
+  429: () => "the rate limit or the quota of the account is used up",
+};
+
+/** The last code in the chain of causes: those before it passed it on. */
+function codeOf(error: unknown): string {
+  let code = "";
+  for (let at = error; typeof at === "object" && at !== null; at = nextOf(at)) {
+    if ("code" in at && typeof at.code === "string" && at.code !== "") code = at.code;
+  }
+  return code;
+}
+
+/** An error with one for each address that was tried has no cause. */
+const nextOf = (error: object): unknown => {
+  if ("errors" in error && Array.isArray(error.errors)) return error.errors[0];
+  return "cause" in error ? error.cause : undefined;
+};
+
+const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH$)/;
+
+function networkCause(code: string, host: string): Cause | undefined {
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+    return {
+      kind: "dns",
+      message: `${host} has no address (${code}): check \`base_url\`, and the DNS of this machine`,
+    };
+  }
+  if (tls.test(code)) {
+    const advice = "is it the right host and port? NODE_EXTRA_CA_CERTS names further certificates to trust";
+    return { kind: "tls", message: `${host}: TLS failed (${code}): ${advice}` };
+  }
+  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
+    return {
+      kind: "timeout",
+      message: `${host} did not accept the connection in time: is there a firewall or a proxy?`,
+    };
+  }
+  if (/^E(CONN|HOST|NET|PIPE)|^UND_ERR_SOCKET$/.test(code)) {
+    return { kind: "connection", message: `${host}: ${code}: does anybody listen there?` };
+  }
+  return undefined;
+}

@@ -1,0 +1,136 @@
+/** `check-config [FILE]`: every problem of a house file, or what it would serve in this environment. */
+import { parseArgs } from "node:util";
+import { ConfigError } from "@sluice/proto/runtime/config.js";
+import type { HouseFile, LoadedHouse, ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import { type Command, type Terminal, UsageError, load, seedDate, table, unsetWords } from "./command.ts";
+
+export const checkConfig: Command = {
+  usage: "[FILE] [--json]",
+  summary: "Shows every problem of a house file, or what it would serve in this environment.",
+  run(args, terminal) {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { json: { type: "boolean" } } });
+    const [file = terminal.config, extra] = positionals;
+    if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`);
+    const checked = check(file, terminal);
+    if (values.json === true) terminal.print(JSON.stringify(checked, null, 2));
+    else linesOf(checked).forEach(terminal.print);
+    return checked.ok ? 0 : 1;
+  },
+};
+
+interface Checked {
+  readonly ok: boolean;
+  readonly file: string;
+  /** Each begins with the path of what is wrong. */
+  readonly problems: readonly string[];
+  readonly providers: readonly ProviderRow[];
+  readonly models: readonly ModelRow[];
+  /** Day of the prices that are known without being stated. */
+  readonly catalogue_date: string;
+}
+
+interface ProviderRow {
+  readonly id: string;
+  /** Variables that would have to be set; then it serves nothing. */
+  readonly left_out?: readonly string[];
+  readonly name?: string;
+  readonly dialect?: string;
+  readonly region?: string;
+  readonly models?: number;
+}
+
+interface ModelRow {
+  readonly id: string;
+  readonly context_length: number;
+  readonly endpoints: readonly EndpointRow[];
+}
+
+interface EndpointRow {
+  readonly provider: string;
+  readonly upstream_model: string;
+  readonly tier: string;
+  /** USD per million tokens; null when none is stated or known. */
+  readonly pricing: { readonly prompt: string; readonly completion: string } | null;
+}
+
+function check(file: string, terminal: Terminal): Checked {
+  const nothing = { ok: false, file, problems: [], providers: [], models: [], catalogue_date: seedDate() };
+  try {
+    return { ...nothing, ok: true, ...served(load(file, terminal)) };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return { ...nothing, problems: error.problems };
+  }
+}
+
+const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "models"> => ({
+  providers: [
+    ...file.providers.map(({ id, name = id, dialect, region }) => ({
+      id,
+      name,
+      dialect,
+      region,
+      models: modelsAt(id, file),
+    })),
+    ...leftOut.map(({ provider: id, unset }) => ({ id, left_out: unset })),
+  ],
+  models: file.models.map(modelRow),
+});
+
+const modelsAt = (id: string, { models }: HouseFile): number =>
+  models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === id)).length;
+
+const modelRow = ({ id, context_length, endpoints }: ModelSettings): ModelRow => ({
+  id,
+  context_length,
+  endpoints: endpoints.map(({ provider, upstream_model = id, tier, pricing }) => ({
+    provider,
+    upstream_model,
+    tier,
+    pricing: pricing ? { prompt: pricing.prompt, completion: pricing.completion } : null,
+  })),
+});
+
+function linesOf({ ok, file, problems, providers, models, catalogue_date: date }: Checked): string[] {
+  if (!ok) {
+    return [
+      `${file}: ${problems.length === 1 ? "a problem" : `${problems.length} problems`}`,
+      ...problems.map(indented),
+    ];
+  }
+  const endpoints = models.flatMap((model) => model.endpoints.map((endpoint) => endpointCells(model, endpoint)));
+  const unpriced = models.flatMap((model) => model.endpoints).filter(({ pricing }) => pricing === null).length;
+  return [
+    `${file}: good`,
+    "",
+    ...table(["PROVIDER", "NAME", "DIALECT", "REGION", "MODELS"], providers.filter(isServed).map(providerCells)),
+    ...providers.flatMap(({ id, left_out: unset }) => (unset ? [`Left out: ${id}, as ${unsetWords(unset)}.`] : [])),
+    "",
+    ...table(["MODEL", "PROVIDER", "ITS NAME THERE", "TIER", "WINDOW", "INPUT", "OUTPUT"], endpoints),
+    "",
+    `Prices are USD per million tokens; those that the file does not state are of ${date}.`,
+    ...(unpriced > 0 ? [`Endpoints without a price: ${unpriced}. No cost is known of their turns.`] : []),
+  ];
+}
+
+const isServed = ({ left_out: unset }: ProviderRow): boolean => unset === undefined;
+
+const indented = (line: string): string => `  ${line}`;
+
+const providerCells = ({ id, name = "", dialect = "", region = "", models = 0 }: ProviderRow): string[] => [
+  id,
+  name,
+  dialect,
+  region,
+  String(models),
+];
+
+const endpointCells = (model: ModelRow, { provider, upstream_model, tier, pricing }: EndpointRow): string[] => [
+  model.id,
+  provider,
+  upstream_model,
+  tier,
+  String(model.context_length),
+  pricing?.prompt ?? "-",
+  pricing?.completion ?? "-",
+];

@@ -1,0 +1,231 @@
+/** The operator's checks: what a house file would serve, and whether a provider answers. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runOperator } from "@sluice/inference-svc/operator.js";
+import { type Finished, bareEnvironment, root, run } from "../support/processes.ts";
+import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/upstream.ts";
+
+// Of no form by which anybody would know it.
+const key = "very-secret-word";
+
+describe("the operator's checks", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-operator-"));
+  const config = join(folder, "sluice.yaml");
+  const seen: Finished[] = [];
+  let upstream: Upstream;
+
+  beforeAll(async () => {
+    upstream = await startUpstream();
+  });
+  afterEach(() => {
+    // Whatever was said, it was no key.
+    for (const { stdout, stderr } of seen.splice(0)) expect(stdout + stderr).not.toContain("very-secret");
+  });
+  afterAll(async () => {
+    await upstream?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function operator(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<Finished> {
+    const finished = { code: 0, stdout: "", stderr: "" };
+    finished.code = await runOperator(args, {
+      environment: { ACME_KEY: key, ...environment },
+      config,
+      stdout: { write: (text: string) => (finished.stdout += text) },
+      stderr: { write: (text: string) => (finished.stderr += text) },
+    });
+    seen.push(finished);
+    return finished;
+  }
+
+  const configured = (provider = "", models = "") =>
+    writeFileSync(
+      config,
+      `
+providers:
+  - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${ACME_KEY}"], timeouts: {headers_ms: 300}${provider}}
+  - {id: openai, dialect: responses, base_url: "https://api.openai.com/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}
+  - {id: built-in, dialect: echo}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, upstream_model: large-2, pricing: {prompt: "2", completion: "8"}}]}
+  - {id: acme/small, endpoints: [{provider: acme, upstream_model: small-2, pricing: {prompt: "0.1", completion: "0.4"}}]}
+${models}
+`,
+    );
+
+  describe("check-config", () => {
+    test("shows what would be served, and what is left out", async () => {
+      configured("", "  - {id: acme/free, context_length: 4096, endpoints: [{provider: built-in}]}");
+      const { code, stdout, stderr } = await operator(["check-config"]);
+      expect([code, stderr]).toEqual([0, ""]);
+      expect(stdout.split("\n")[0]).toBe(`${config}: good`);
+      expect(stdout).toMatch(/^acme +Acme +chat +global +2$/m);
+      expect(stdout).toMatch(/^Left out: openai, as OPENAI_API_KEY is not set\.$/m);
+      expect(stdout).toMatch(/^acme\/small +acme +small-2 +default +128000 +0\.1 +0\.4$/m);
+      expect(stdout).toMatch(/^acme\/free +built-in +acme\/free +default +4096 +- +-$/m);
+      expect(stdout).toMatch(/^Endpoints without a price: 1\./m);
+    });
+
+    test("says the same to scripts, models that are known without being listed among it", async () => {
+      configured();
+      const { code, stdout } = await operator(["check-config", config, "--json"], { OPENAI_API_KEY: key });
+      const checked = JSON.parse(stdout) as { providers: { id: string; models: number }[]; models: { id: string }[] };
+      expect([code, checked]).toMatchObject([0, { ok: true, file: config, problems: [] }]);
+      expect(checked.providers.map(({ id }) => id)).toEqual(["acme", "openai", "built-in"]);
+      expect(checked.providers[1]?.models).toBeGreaterThan(10);
+      expect(checked.models).toContainEqual({
+        id: "openai/gpt-5-mini",
+        context_length: 400_000,
+        endpoints: [
+          {
+            provider: "openai",
+            upstream_model: "gpt-5-mini",
+            tier: "default",
+            pricing: { prompt: "0.25", completion: "2" },
+          },
+        ],
+      });
+    });
+
+    test("shows every problem with its path", async () => {
+      writeFileSync(config, `providers: [{id: x, dialect: telnet}]\nmodels: [{id: "a b", endpoints: []}]\ntypo: 1`);
+      const { code, stdout } = await operator(["check-config"]);
+      expect(code).toBe(1);
+      expect(stdout.split("\n")[0]).toBe(`${config}: 4 problems`);
+      for (const problem of [
+        /^ {2}providers\.0\.dialect: /m,
+        /^ {2}models\.0\.id: /m,
+        /^ {2}models\.0\.endpoints: /m,
+      ]) {
+        expect(stdout).toMatch(problem);
+      }
+      expect(stdout).toContain("typo");
+      const scripted = await operator(["check-config", "--json"]);
+      const { ok, problems } = JSON.parse(scripted.stdout) as { ok: boolean; problems: string[] };
+      expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
+    });
+
+    test("knows a file that is not there, and too many of them", async () => {
+      const { code, stdout } = await operator(["check-config", "/nowhere/sluice.yaml"]);
+      expect([code, stdout]).toEqual([1, "/nowhere/sluice.yaml: a problem\n  cannot be read: ENOENT\n"]);
+      expect(await operator(["check-config", "a", "b"])).toMatchObject({
+        code: 2,
+        stderr: "unexpected argument: b\nusage: check-config [FILE] [--json]\n",
+      });
+    });
+  });
+
+  describe("test-provider", () => {
+    async function tried(
+      args: readonly string[] = ["acme"],
+    ): Promise<{ code: unknown; answer: Record<string, unknown> }> {
+      const { code, stdout, stderr } = await operator(["test-provider", ...args, "--json"]);
+      expect(stderr).toBe("");
+      return { code, answer: JSON.parse(stdout) as Record<string, unknown> };
+    }
+
+    test("asks the cheapest model, once and shortly, and says how that went", async () => {
+      configured();
+      upstream.script([chatAnswer({ role: "assistant", content: "Yes." })]);
+      const before = upstream.requests.length;
+      const { code, stdout } = await operator(["test-provider", "acme"]);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^provider {2}acme$/m);
+      expect(stdout).toMatch(/^model {5}acme\/small \(there: small-2\)$/m);
+      expect(stdout).toMatch(/^latency {3}\d+ ms$/m);
+      expect(stdout).toMatch(/^usage {5}\d+ tokens in, \d+ out$/m);
+      expect(stdout).toMatch(/^status {4}completed$/m);
+      expect(upstream.requests.length).toBe(before + 1);
+      const sent = upstream.requests.at(-1);
+      expect(sent?.headers.authorization).toBe(`Bearer ${key}`);
+      expect(sent?.json).toMatchObject({ model: "small-2", max_tokens: 16 });
+    });
+
+    test.each([
+      ["acme/large", { model: "acme/large", upstream_model: "large-2" }],
+      ["large-2", { model: "acme/large", upstream_model: "large-2" }],
+      ["unlisted-3", { model: "unlisted-3", upstream_model: "unlisted-3" }],
+    ])("asks the model %s", async (model, expected) => {
+      configured();
+      upstream.script([chatAnswer({ role: "assistant", content: "Ye" }, "length")]);
+      const { code, answer } = await tried(["acme", "--model", model]);
+      expect([code, answer]).toMatchObject([
+        0,
+        { ok: true, provider: "acme", outcome: "incomplete: max_output_tokens", ...expected },
+      ]);
+      expect(upstream.requests.at(-1)?.json["model"]).toBe(expected.upstream_model);
+    });
+
+    const failing = (status: number): Reply => ({
+      status,
+      chunks: [{ json: { error: { message: `Incorrect API key provided: ${key}`, code: "some_code" } } }],
+    });
+    test.each<[string, Reply, object]>([
+      [
+        "a wrong request",
+        failing(400),
+        { status: 400, message: /provided: \*\*\*; the provider takes no such request/ },
+      ],
+      ["a wrong key", failing(401), { kind: "refused", status: 401, message: /some_code; the key is not valid there/ }],
+      ["no credit", failing(402), { kind: "refused", status: 402, message: /no credit/ }],
+      ["a forbidden model", failing(403), { kind: "refused", status: 403, message: /may not use small-2/ }],
+      ["an unknown model", failing(404), { kind: "refused", status: 404, message: /no model small-2/ }],
+      ["a spent quota", failing(429), { kind: "refused", status: 429, message: /quota of the account/ }],
+      ["a failure", failing(500), { kind: "refused", status: 500, message: /^provider answered 500/ }],
+      ["silence", { hang: true }, { kind: "timeout", message: /^127\.0\.0\.1:\d+: no .* in time$/ }],
+      ["a page", { chunks: [{ bytes: "<html></html>" }] }, { kind: "answer", message: /cannot be read/ }],
+    ])("says what is wrong: %s", async (_, reply, cause) => {
+      configured();
+      upstream.script([reply]);
+      const { code, answer } = await tried();
+      const expected = Object.entries(cause).map(([name, value]: [string, unknown]) => [
+        name,
+        value instanceof RegExp ? expect.stringMatching(value) : value,
+      ]);
+      expect([code, answer]).toMatchObject([1, { ok: false, cause: Object.fromEntries(expected) }]);
+    });
+
+    test.each([
+      ["nobody listens", "http://127.0.0.1:9/v1", "connection", /ECONNREFUSED/],
+      ["a host without address", "http://no-such-host.invalid/v1", "dns", /no-such-host\.invalid has no address/],
+      ["no TLS there", "TLS", "tls", /TLS failed/],
+    ])("says what is wrong: %s", async (_, url, kind, message) => {
+      const address = url === "TLS" ? upstream.url.replace("http:", "https:") : url;
+      writeFileSync(config, `providers: [{id: acme, dialect: chat, base_url: "${address}", api_keys: [${key}]}]`);
+      const { code, answer } = await tried(["acme", "--model", "m"]);
+      expect([code, answer]).toMatchObject([1, { cause: { kind, message: expect.stringMatching(message) } }]);
+    });
+
+    test.each([
+      [["openai"], 1, "openai is left out: OPENAI_API_KEY is not set\n"],
+      [["built-in"], 1, "built-in serves no model here; name one of its own with --model\n"],
+      [["acne"], 1, "no provider is called acne; one of acme, built-in\n"],
+      [[], 2, "missing argument: ID\nusage: test-provider ID [--model MODEL] [--json]\n"],
+    ])("%j cannot be tried", async (args, code, stderr) => {
+      configured();
+      expect(await operator(["test-provider", ...args])).toMatchObject({ code, stderr, stdout: "" });
+    });
+  });
+
+  test("run by themselves, as images have them", async () => {
+    configured();
+    const finished = await run(process.execPath, [join(root, "inference-svc/dist/operator.js"), "check-config"], {
+      environment: { ...bareEnvironment(), SLUICE_CONFIG: config, ACME_KEY: key },
+    });
+    expect(finished).toMatchObject({ code: 0, stdout: expect.stringContaining(": good\n"), stderr: "" });
+  });
+
+  test("are commands of the one command line, which needs no house for them", async () => {
+    configured();
+    const admin = (...args: string[]) =>
+      run(process.execPath, [join(root, "deploy/local/admin.mjs"), ...args], {
+        environment: { ...bareEnvironment(), SLUICE_CONFIG: config, SLUICE_DATA_DIR: folder, ACME_KEY: key },
+      });
+    expect(await admin("check-config")).toMatchObject({ code: 0, stdout: expect.stringContaining(": good\n") });
+    const help = await admin("--help");
+    expect(help.stdout).toMatch(/^ {2}check-config \[FILE\]/m);
+    expect(help.stdout).toMatch(/^ {2}guardrails /m);
+  });
+});

@@ -3,6 +3,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./migrations/migrate.ts";
+import { dropExpiredReservations } from "./store/budgets.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
 import { createKey } from "./store/keys.ts";
@@ -43,6 +44,7 @@ export async function keepLogShort(database: Kysely<Database>, log: Logger): Pro
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
+    dropExpiredReservations(database).catch((error: unknown) => log.warn({ err: error }, "reservations not dropped"));
   };
   return setInterval(trim, 3_600_000).unref();
 }

@@ -17,6 +17,7 @@ import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { Requester } from "./admission.ts";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
+import { Budgets } from "./ledger/budget.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { Rehearsals } from "./rehearsal.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -62,8 +63,12 @@ const ledger = new Ledger({
   log,
   registry,
 });
+const budgets = new Budgets(admin, settings.SLUICE_SERVICE_TOKEN);
 const records = new EndpointRecords();
-const serving = new Serving({ version, records, ledger, secret: settings.SLUICE_SECRET, log }, house.current.file);
+const serving = new Serving(
+  { version, records, ledger, budgets, secret: settings.SLUICE_SECRET, log },
+  house.current.file,
+);
 const identities = new Identities(settings.SLUICE_SECRET);
 const shared = {
   access,

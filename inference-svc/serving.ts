@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { Budgets } from "./ledger/budget.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -17,6 +18,7 @@ export interface ServingParts {
   readonly version: string;
   readonly records: EndpointRecords;
   readonly ledger: Pick<Ledger, "open">;
+  readonly budgets: Pick<Budgets, "reserve">;
   /** Shared by all replicas. */
   readonly secret: string;
   readonly log: Pick<Logger, "warn" | "error">;
@@ -70,8 +72,8 @@ export class Serving {
   }
 
   #build(): Stack {
-    const { records, ledger, secret, log } = this.#parts;
-    return buildStack({ catalog: this.#catalog, upstreams: this.#upstreams, records, ledger, secret, log });
+    const { records, ledger, budgets, secret, log } = this.#parts;
+    return buildStack({ catalog: this.#catalog, upstreams: this.#upstreams, records, ledger, budgets, secret, log });
   }
 }
 

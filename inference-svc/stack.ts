@@ -2,17 +2,18 @@
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
+import { type Budgets, budgeted } from "./ledger/budget.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
-import type { Catalog } from "./routing/catalog.ts";
+import type { Catalog, Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Answered, billed } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
-import { type PlannedAttempt, planOf } from "./routing/plan.ts";
+import { type PlannedAttempt, mostOf, planOf } from "./routing/plan.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Scope } from "./turn/scope.ts";
-import { type Batch, type Layer, type Turn, compose } from "./turn/turn.ts";
+import { type Batch, type Layer, type Turn, compose, type Patience } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 
 export interface Parts {
@@ -21,6 +22,7 @@ export interface Parts {
   /** What was seen of the endpoints; this process's own. */
   readonly records: EndpointRecords;
   readonly ledger: Pick<Ledger, "open">;
+  readonly budgets: Pick<Budgets, "reserve">;
   /** Shared by all replicas. */
   readonly secret: string;
   /** Failed attempts are logged: their causes are shown to nobody. */
@@ -44,7 +46,7 @@ export interface Stack {
   readonly rehearse: Rehearse;
 }
 
-export const buildStack = ({ catalog, upstreams, records, ledger, secret, log }: Parts): Stack => {
+export const buildStack = ({ catalog, upstreams, records, ledger, budgets, secret, log }: Parts): Stack => {
   const router = new Router({ catalog, telling: upstreams, secret, records });
   const layers = [
     // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
@@ -53,21 +55,17 @@ export const buildStack = ({ catalog, upstreams, records, ledger, secret, log }:
     inputGuardrail,
   ];
   const answered: Answered = (endpoint, scope, usage) => router.answered(endpoint, scope, usage.cachedTokens);
+  const attempt = (endpoint: Endpoint, patience: Patience): Turn =>
+    // Only what fits into the budget is begun.
+    budgeted(
+      budgets,
+      (request) => mostOf(endpoint, request),
+      // Written down, with its bill, before anything else hears of it.
+      recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint, patience), answered)),
+    );
   return {
     // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-    turn: compose(
-      layers,
-      fallback(
-        router,
-        {
-          // Written down, with its bill, before anything else hears of it.
-          turn: (endpoint, patience) =>
-            recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint, patience), answered)),
-          rest: (endpoint) => upstreams.rest(endpoint),
-        },
-        log,
-      ),
-    ),
+    turn: compose(layers, fallback(router, { turn: attempt, rest: (endpoint) => upstreams.rest(endpoint) }, log)),
     async rehearse(request, scope) {
       const { sent, refusal } = await rehearsed(layers, request, scope);
       const plan = planOf(router.route(sent, scope), sent, (endpoint, told) => upstreams.told(endpoint, told));

@@ -1,9 +1,10 @@
 /** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { parseArgs } from "node:util";
-import { type KeySettings, checkKeySettings } from "../rules/key.ts";
-import { defaultWorkspaceId } from "../store/database.ts";
+import { checkKeySettings } from "../rules/key.ts";
+import { type LimitReset, defaultWorkspaceId } from "../store/database.ts";
 import {
+  type KeyChange,
   type KeyRow,
   type ListedKey,
   createKey,
@@ -22,6 +23,8 @@ const settings = {
   name: { type: "string" },
   "expires-at": { type: "string" },
   "external-user": { type: "string" },
+  limit: { type: "string" },
+  "limit-reset": { type: "string" },
 } as const;
 
 const mint = (kind: KeyRow["kind"]): string => mintKey(kind === "management" ? KeyKind.MANAGEMENT : KeyKind.INFERENCE);
@@ -40,7 +43,8 @@ export const keys: Commands = {
     },
   },
   create: {
-    usage: "--name NAME [--management] [--expires-at TIME] [--external-user USER] [--json]",
+    usage:
+      "--name NAME [--management] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] [--json]",
     summary: "Makes a key, stores its hash, and prints it once.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z.", "USER is the end user that the key is for."],
     async run(args, { database, print }) {
@@ -53,7 +57,9 @@ export const keys: Commands = {
       const name = required("--name", values.name);
       const expiresAt = expiry(values["expires-at"]);
       const externalUser = values["external-user"] ?? null;
-      await asUsage(() => checkKeySettings({ name, expiresAt, externalUser }));
+      const limitUsd = values.limit ?? null;
+      const limitReset = (values["limit-reset"] ?? null) as LimitReset | null;
+      await asUsage(() => checkKeySettings({ name, expiresAt, externalUser, limitUsd, limitReset }));
       const key = mint(kindOf(values.management));
       const made = await createKey(await database(), {
         workspaceId: defaultWorkspaceId,
@@ -61,6 +67,8 @@ export const keys: Commands = {
         key,
         expiresAt,
         externalUser,
+        limitUsd,
+        limitReset,
       });
       if (!made) throw new Error("a freshly minted key exists already");
       for (const line of shownOnce(made.row, key, values.json)) print(line);
@@ -100,7 +108,7 @@ export const keys: Commands = {
   },
   update: {
     usage:
-      "HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--json]",
+      "HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] [--json]",
     summary: "Changes what is named; a disabled key is refused until it is enabled again.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, print }) {
@@ -136,7 +144,7 @@ export const keys: Commands = {
   },
 };
 
-async function readChange(args: string[]): Promise<{ hash: string; change: KeySettings; asJson: boolean }> {
+async function readChange(args: string[]): Promise<{ hash: string; change: KeyChange; asJson: boolean }> {
   const flag = { type: "boolean" } as const;
   const options = {
     ...json,
@@ -145,6 +153,7 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeySe
     enable: flag,
     "never-expires": flag,
     "no-external-user": flag,
+    "no-limit": flag,
   };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const hash = checkHash(exactly(positionals, "HASH").HASH);
@@ -163,11 +172,16 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeySe
   const expiresAt = either("--expires-at", date, "--never-expires", values["never-expires"], null);
   const user: string | null | undefined = values["external-user"];
   const externalUser = either("--external-user", user, "--no-external-user", values["no-external-user"], null);
+  const limit: string | null | undefined = values.limit;
+  const limitUsd = either("--limit", limit, "--no-limit", values["no-limit"], null);
+  const limitReset = values["limit-reset"] as LimitReset | undefined;
   const change = {
     ...(values.name !== undefined && { name: values.name }),
     ...(disabled !== undefined && { disabled }),
     ...(expiresAt !== undefined && { expiresAt }),
     ...(externalUser !== undefined && { externalUser }),
+    ...(limitUsd !== undefined && { limitUsd }),
+    ...(limitReset !== undefined && { limitReset }),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
   await asUsage(() => checkKeySettings(change));

@@ -4,10 +4,12 @@ import * as access from "./0001_access.ts";
 import * as usage from "./0002_usage.ts";
 import * as keySettings from "./0003_key_settings.ts";
 import * as guardrailDescription from "./0004_guardrail_description.ts";
+import * as budgets from "./0005_budgets.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
   "0002_usage": usage,
   "0003_key_settings": keySettings,
   "0004_guardrail_description": guardrailDescription,
+  "0005_budgets": budgets,
 };

@@ -10,6 +10,10 @@ export interface KeySettings {
   readonly expiresAt?: Date | null;
   /** Null: it was made for nobody in particular. */
   readonly externalUser?: string | null;
+  /** USD, decimal. Null: any amount. */
+  readonly limitUsd?: string | null;
+  /** Null: never. */
+  readonly limitReset?: string | null;
 }
 
 const form = /^[0-9a-f]{64}$/;
@@ -26,12 +30,17 @@ export function checkKeySettings(settings: KeySettings): void {
   });
 }
 
-const jsonOf = ({ name, disabled, expiresAt, externalUser }: KeySettings) => ({
+const jsonOf = ({ name, disabled, expiresAt, externalUser, limitUsd, limitReset }: KeySettings) => ({
   name,
   disabled,
   expires_at: expiresAt && textOf(expiresAt),
+  limit: typeof limitUsd === "string" ? amountOf(limitUsd) : limitUsd,
+  limit_reset: limitReset,
   external: typeof externalUser === "string" ? { user: externalUser } : externalUser,
 });
 
 /** A time that JavaScript or JSON has no form for is described by no text. */
 const textOf = (time: Date): string => (Number.isNaN(time.getTime()) ? "" : time.toISOString());
+
+/** A text that is no amount stays one, and is refused as such. */
+const amountOf = (text: string): number | string => (/^\d{1,12}(\.\d{1,12})?$/.test(text) ? Number(text) : text);

@@ -1,5 +1,5 @@
-/** What a record of usage must be to be stored: a batch with one that is not is refused, and whoever sent it sends them one by one. */
-import type { UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+/** What a record of usage, or what is held for one, must be to be stored: a batch with one that is not is refused, and whoever sent it sends them one by one. */
+import type { ReserveBudgetRequest, UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
 
 const maxRecords = 500;
@@ -33,6 +33,15 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
   if (record.costUsd !== undefined && !decimal.test(record.costUsd)) {
     problems.add(`${path}.costUsd`, "must be a decimal of at most 12 places");
   }
+}
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export function checkReservation({ turnId, attempt, amountUsd }: ReserveBudgetRequest): void {
+  checked((problems) => {
+    if (!uuid.test(turnId)) problems.add("turnId", "must be a UUID");
+    if (attempt < 1 || attempt > 32_767) problems.add("attempt", "must be between 1 and 32767");
+    if (!decimal.test(amountUsd)) problems.add("amountUsd", "must be a decimal of at most 12 places");
+  });
 }
 
 const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");

@@ -53,11 +53,19 @@ async function listen(requests: AsyncIterable<WatchPolicyRequest>, watcher: Watc
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
 const actions = { block: FilterAction.BLOCK } as const;
 
-function callerOf({ hash, workspaceId, kind, expiresAt, guardrail }: NonNullable<ResolvedKey["key"]>): Caller {
+function callerOf({
+  hash,
+  workspaceId,
+  kind,
+  expiresAt,
+  hasBudget,
+  guardrail,
+}: NonNullable<ResolvedKey["key"]>): Caller {
   return create(CallerSchema, {
     keyHash: hash,
     workspaceId,
     kind: kinds[kind],
+    hasBudget,
     ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
     ...(guardrail && {
       guardrail: {

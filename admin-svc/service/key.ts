@@ -17,7 +17,9 @@ import {
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { mintKey } from "@sluice/proto/runtime/key.js";
 import { type KeySettings, checkKeySettings, isKeyHash } from "../rules/key.ts";
-import { type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
+import { type Spending, spendingOf } from "../store/budgets.ts";
+import type { LimitReset } from "../store/database.ts";
+import { type KeyChange, type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { masked } from "./mask.ts";
 import { orRetryLater } from "./outage.ts";
@@ -38,30 +40,47 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
     return row;
   };
 
+  /** With what they have spent. */
+  const shown = async (rows: readonly KeyRow[]): Promise<Key[]> => {
+    const spending = await spendingOf(
+      reads,
+      rows.map(({ hash }) => hash),
+    );
+    return rows.map((row) => keyOf(row, spending.get(row.hash)));
+  };
+
   return {
     listKeys: ({ offset, limit, includeDisabled, workspaceId }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
         const filter = { workspaceId: administrator.workspaceId, includeDisabled };
         const { rows, total } = await pageOfKeys(reads, filter, pageOf({ offset, limit }, usualPage));
-        return create(ListKeysResponseSchema, { keys: rows.map(keyOf), totalCount: BigInt(total) });
+        return create(ListKeysResponseSchema, { keys: await shown(rows), totalCount: BigInt(total) });
       }),
-    createKey: ({ name, expiresAt, externalUser, workspaceId }, context) =>
+    createKey: ({ name, expiresAt, externalUser, limitUsd, limitReset, workspaceId }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
-        const settings = { name, expiresAt: dateOf(expiresAt), externalUser: externalUser ?? null };
+        const settings = {
+          name,
+          expiresAt: dateOf(expiresAt),
+          externalUser: externalUser ?? null,
+          limitUsd: limitUsd ?? null,
+          limitReset: resetOf(limitReset),
+        };
         checkKeySettings(settings);
         const secret = mintKey(KeyKind.INFERENCE);
         const made = await createKey(writes, { ...settings, workspaceId: administrator.workspaceId, key: secret });
         if (!made) throw new Error("a freshly minted key exists already");
         await policy.enforced(made);
-        return create(CreateKeyResponseSchema, { key: keyOf(made.row), secret, generation: made.generation });
+        const [key] = await shown([made.row]);
+        return create(CreateKeyResponseSchema, { ...(key && { key }), secret, generation: made.generation });
       }),
     getKey: ({ keyHash }, context) =>
       administer(context, async ({ workspaceId }) => {
         const row = await find(workspaceId, keyHash);
         if (row.revoked_at !== null) throw keyNotFound();
-        return create(GetKeyResponseSchema, { key: keyOf(row) });
+        const [key] = await shown([row]);
+        return create(GetKeyResponseSchema, { ...(key && { key }) });
       }),
     updateKey: ({ key, updateMask }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -71,7 +90,8 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         const changed = await updateKey(writes, workspaceId, hash, settings);
         if (!changed) throw keyNotFound();
         await policy.enforced(changed);
-        return create(UpdateKeyResponseSchema, { key: keyOf(changed.row), generation: changed.generation });
+        const [after] = await shown([changed.row]);
+        return create(UpdateKeyResponseSchema, { ...(after && { key: after }), generation: changed.generation });
       }),
     deleteKey: ({ keyHash }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -84,7 +104,8 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
     getCurrentKey: (_, { requestHeader }) =>
       orRetryLater(async () => {
         const row = await requireKey(reads, requestHeader, serviceToken);
-        return create(GetCurrentKeyResponseSchema, { key: keyOf(row) });
+        const [key] = await shown([row]);
+        return create(GetCurrentKeyResponseSchema, { ...(key && { key }) });
       }),
   };
 }
@@ -94,17 +115,22 @@ const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found
 const dateOf = (time: Timestamp | undefined): Date | null => (time ? timestampDate(time) : null);
 
 /** What the mask names, absent fields as null. @throws Fault INVALID_REQUEST */
-const settingsOf = (key: Key | undefined, mask: readonly string[]): KeySettings =>
-  masked<KeySettings>(mask, {
+const settingsOf = (key: Key | undefined, mask: readonly string[]): KeySettings & KeyChange =>
+  masked<KeySettings & KeyChange>(mask, {
     name: () => ({ name: key?.name ?? "" }),
     disabled: () => ({ disabled: key?.disabled ?? false }),
     expires_at: () => ({ expiresAt: dateOf(key?.expiresAt) }),
     external_user: () => ({ externalUser: key?.externalUser ?? null }),
+    limit_usd: () => ({ limitUsd: key?.limitUsd ?? null }),
+    limit_reset: () => ({ limitReset: resetOf(key?.limitReset ?? "") }),
   });
 
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
 
-function keyOf(row: KeyRow): Key {
+/** Checked with the other settings. */
+const resetOf = (text: string): LimitReset | null => (text === "" ? null : (text as LimitReset));
+
+function keyOf(row: KeyRow, spending: Spending | undefined): Key {
   return create(KeySchema, {
     hash: row.hash,
     workspaceId: row.workspace_id,
@@ -116,5 +142,8 @@ function keyOf(row: KeyRow): Key {
     ...(row.expires_at && { expiresAt: timestampFromDate(row.expires_at) }),
     ...(row.external_user !== null && { externalUser: row.external_user }),
     ...(row.updated_at && { updatedAt: timestampFromDate(row.updated_at) }),
+    ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
+    limitReset: row.limit_reset ?? "",
+    ...(spending && { spending }),
   });
 }

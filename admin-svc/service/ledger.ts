@@ -5,10 +5,12 @@ import {
   AttemptStatus,
   type LedgerService,
   RecordUsageResponseSchema,
+  ReserveBudgetResponseSchema,
   type UsageRecord,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { checkUsageRecords } from "../rules/usage-records.ts";
+import { checkReservation, checkUsageRecords } from "../rules/usage-records.ts";
+import { reserveBudget } from "../store/budgets.ts";
 import { type NewUsageRecord, insertUsage } from "../store/usage.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
@@ -22,6 +24,11 @@ export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<type
         const storedCount = await insertUsage(writes, records.map(rowOf));
         return create(RecordUsageResponseSchema, { storedCount });
       });
+    },
+    reserveBudget: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkReservation(request);
+      return orUnavailable(async () => create(ReserveBudgetResponseSchema, await reserveBudget(writes, request)));
     },
   };
 }

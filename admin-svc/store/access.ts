@@ -9,6 +9,7 @@ export interface ResolvedKey {
     readonly workspaceId: string;
     readonly kind: "inference" | "management";
     readonly expiresAt: Date | null;
+    readonly hasBudget: boolean;
     readonly guardrail?: { readonly id: string; readonly name: string; readonly contentFilters: StoredFilter[] };
   };
 }
@@ -32,6 +33,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.workspace_id",
       "key.kind",
       "key.expires_at",
+      "key.limit_usd",
       "guardrail.id as guardrail_id",
       "guardrail.name as guardrail_name",
       "guardrail.content_filters",
@@ -44,6 +46,13 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
   const held = id !== null && name !== null && contentFilters !== null;
   return {
     generation,
-    key: { hash: keyHash, workspaceId, kind, expiresAt, ...(held && { guardrail: { id, name, contentFilters } }) },
+    key: {
+      hash: keyHash,
+      workspaceId,
+      kind,
+      expiresAt,
+      hasBudget: row.limit_usd !== null,
+      ...(held && { guardrail: { id, name, contentFilters } }),
+    },
   };
 }

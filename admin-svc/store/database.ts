@@ -13,6 +13,9 @@ export interface WorkspacesTable {
   created_at: Stamp;
 }
 
+/** Periods in UTC; weeks begin on Monday. */
+export type LimitReset = "daily" | "weekly" | "monthly";
+
 export interface ApiKeysTable {
   /** SHA-256 of the whole key, lower-case hexadecimal. */
   hash: string;
@@ -30,6 +33,10 @@ export interface ApiKeysTable {
   external_user: string | null;
   /** Null until the first change. */
   updated_at: ColumnType<Date | null, never, Date>;
+  /** What it may spend, in USD as a decimal; null: any amount. */
+  limit_usd: string | null;
+  /** When that begins anew; null: never. */
+  limit_reset: LimitReset | null;
 }
 
 /** One rule of a guardrail, as it is stored. */
@@ -112,6 +119,23 @@ export interface UsageRecordsTable {
   recorded_at: Stamp;
 }
 
+/** What was used of a key on one day in UTC: the sum of its records. */
+export interface KeyDaysTable {
+  key_hash: string;
+  day: Date;
+  cost_usd: string;
+  attempts: BigInteger;
+}
+
+/** The worst case of a call under way. */
+export interface BudgetReservationsTable {
+  turn_id: string;
+  attempt: number;
+  key_hash: string;
+  amount_usd: string;
+  expires_at: Date;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   api_keys: ApiKeysTable;
@@ -121,6 +145,8 @@ export interface Database {
   policy_generation: PolicyGenerationTable;
   policy_log: PolicyLogTable;
   usage_records: UsageRecordsTable;
+  key_days: KeyDaysTable;
+  budget_reservations: BudgetReservationsTable;
 }
 
 /** The workspace that the first migration makes. */

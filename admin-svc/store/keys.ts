@@ -1,7 +1,7 @@
 /** API keys: only their hashes are here. */
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
-import type { ApiKeysTable, Database } from "./database.ts";
+import type { ApiKeysTable, Database, LimitReset } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
@@ -16,6 +16,9 @@ export interface NewKey {
   readonly expiresAt?: Date | null;
   readonly externalUser?: string | null;
   readonly disabled?: boolean;
+  /** USD, decimal. */
+  readonly limitUsd?: string | null;
+  readonly limitReset?: LimitReset | null;
 }
 
 /** What of a key can be changed; what is absent stays as it is. */
@@ -25,6 +28,9 @@ export interface KeyChange {
   /** Null: it does not expire. */
   readonly expiresAt?: Date | null;
   readonly externalUser?: string | null;
+  /** USD, decimal. Null: any amount. */
+  readonly limitUsd?: string | null;
+  readonly limitReset?: LimitReset | null;
 }
 
 export type ChangedKey = PolicyChange & { readonly row: KeyRow };
@@ -53,6 +59,8 @@ function insertKey(transaction: Transaction<Database>, key: NewKey): Promise<Key
       expires_at: key.expiresAt ?? null,
       external_user: key.externalUser ?? null,
       disabled: key.disabled ?? false,
+      limit_usd: key.limitUsd ?? null,
+      limit_reset: key.limitReset ?? null,
     })
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returningAll()
@@ -136,7 +144,7 @@ export function updateKey(
   return transact(database, async (transaction) => {
     const before = await lockKey(transaction, workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
-    const { name, disabled, expiresAt, externalUser } = change;
+    const { name, disabled, expiresAt, externalUser, limitUsd, limitReset } = change;
     const row = await transaction
       .updateTable("api_keys")
       .set({
@@ -144,6 +152,8 @@ export function updateKey(
         ...(disabled !== undefined && { disabled }),
         ...(expiresAt !== undefined && { expires_at: expiresAt }),
         ...(externalUser !== undefined && { external_user: externalUser }),
+        ...(limitUsd !== undefined && { limit_usd: limitUsd }),
+        ...(limitReset !== undefined && { limit_reset: limitReset }),
         updated_at: sql<Date>`clock_timestamp()`,
       })
       .where("hash", "=", hash)
@@ -153,9 +163,11 @@ export function updateKey(
   });
 }
 
-/** A name and an end user decide nothing. */
+/** A name and an end user decide nothing; how large a budget is, is asked for each call. */
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
-  before.disabled !== after.disabled || before.expires_at?.getTime() !== after.expires_at?.getTime();
+  (before.limit_usd === null) !== (after.limit_usd === null) ||
+  before.disabled !== after.disabled ||
+  before.expires_at?.getTime() !== after.expires_at?.getTime();
 
 /** What was done, or undefined when the workspace has no such key. */
 export function revokeKey(
@@ -188,6 +200,8 @@ export function rotateKey(
       name: old.name,
       key,
       expiresAt: old.expires_at,
+      limitUsd: old.limit_usd,
+      limitReset: old.limit_reset,
       externalUser: old.external_user,
       disabled: old.disabled,
     });

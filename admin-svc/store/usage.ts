@@ -11,7 +11,8 @@ export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "d
 type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
 
 /**
- * All or nothing, in one statement and with one parameter, whatever the number of records.
+ * All or nothing, in one statement and with one parameter, whatever the number of records: with each goes what was held for it, and the sums
+ * of its key grow by it.
  * @returns how many were not there before
  */
 export async function insertUsage(database: Kysely<Database>, records: readonly NewUsageRecord[]): Promise<number> {
@@ -28,7 +29,18 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning 1
+      returning turn_id, attempt, key_hash, opened_at, cost_usd
+    ),
+    released as (
+      delete from budget_reservations as held using stored
+      where held.turn_id = stored.turn_id and held.attempt = stored.attempt
+    ),
+    counted as (
+      insert into key_days (key_hash, day, cost_usd, attempts)
+      select key_hash, (opened_at at time zone 'UTC')::date, coalesce(sum(cost_usd), 0), count(*)
+      from stored group by 1, 2 order by 1, 2
+      on conflict (key_hash, day) do update
+        set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
     )
     select count(*)::int as stored from stored`.execute(database);
   return rows[0]?.stored ?? 0;

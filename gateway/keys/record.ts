@@ -5,21 +5,21 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { instant } from "../http/time.ts";
 
-/** Budgets and usage, which clients need to find: there is no budget, and nothing is counted. */
-const account = {
-  limit: null,
-  limit_remaining: null,
-  limit_reset: null,
+/** What it may spend and has spent, in USD. */
+const accountOf = ({ limitUsd, limitReset, spending }: Key) => ({
+  limit: limitUsd === undefined ? null : Number(limitUsd),
+  limit_remaining: spending?.remaining === undefined ? null : Number(spending.remaining),
+  limit_reset: limitReset === "" ? null : limitReset,
   include_byok_in_limit: false,
-  usage: 0,
-  usage_daily: 0,
-  usage_weekly: 0,
-  usage_monthly: 0,
+  usage: Number(spending?.total ?? 0),
+  usage_daily: Number(spending?.daily ?? 0),
+  usage_weekly: Number(spending?.weekly ?? 0),
+  usage_monthly: Number(spending?.monthly ?? 0),
   byok_usage: 0,
   byok_usage_daily: 0,
   byok_usage_weekly: 0,
   byok_usage_monthly: 0,
-};
+});
 
 export function keyJson(key: Key | undefined): JsonObject {
   if (!key?.createdAt) throw new Fault(FaultReason.INTERNAL);
@@ -30,7 +30,7 @@ export function keyJson(key: Key | undefined): JsonObject {
     disabled: key.disabled,
     expires_at: key.expiresAt ? instant(key.expiresAt) : null,
     external_user: key.externalUser ?? null,
-    ...account,
+    ...accountOf(key),
     creator_user_id: null,
     workspace_id: key.workspaceId,
     created_at: instant(key.createdAt),
@@ -48,7 +48,7 @@ export function currentKeyJson(key: Key | undefined): JsonObject {
     is_provisioning_key: isManagement,
     is_free_tier: false,
     expires_at: key.expiresAt ? instant(key.expiresAt) : null,
-    ...account,
+    ...accountOf(key),
     creator_user_id: null,
     organization_id: null,
     workspace_id: key.workspaceId,

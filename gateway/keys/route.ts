@@ -29,6 +29,8 @@ interface KeyBody {
   readonly disabled?: boolean;
   readonly expires_at?: string | null;
   readonly external?: { readonly user: string } | null;
+  readonly limit?: number | null;
+  readonly limit_reset?: string | null;
   readonly workspace_id?: string;
 }
 
@@ -65,8 +67,8 @@ export const getKey = administration(async ({ admin, token }, caller, request) =
 export const updateKey = administration(async ({ admin, token, access }, caller, request) => {
   const hash = hashOf(request);
   const body = (await readObject(request, bodyLimitBytes, keyChange)) as KeyBody;
-  const { name, disabled, expires_at, external } = body;
-  const named = { name, disabled, expires_at, external_user: external };
+  const { name, disabled, expires_at, external, limit, limit_reset } = body;
+  const named = { name, disabled, expires_at, external_user: external, limit_usd: limit, limit_reset };
   const paths = Object.entries(named).flatMap(([path, value]) => (value === undefined ? [] : [path]));
   const key = create(KeySchema, { hash, name: name ?? "", disabled: disabled ?? false, ...valuesOf(body) });
   const input = create(method.updateKey.input, { key, updateMask: create(FieldMaskSchema, { paths }) });
@@ -88,7 +90,12 @@ export const getCurrentKey = administration(async ({ admin, token }, caller) => 
   return { data: currentKeyJson(answer.key) };
 });
 
-const valuesOf = ({ expires_at: expiresAt, external }: KeyBody) => ({
+/** A decimal of twelve places at most, as money is counted. */
+const decimalOf = (amount: number): string => amount.toFixed(12).replace(/\.?0+$/, "");
+
+const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset }: KeyBody) => ({
+  ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
+  limitReset: limitReset ?? "",
   ...(typeof expiresAt === "string" && { expiresAt: timestampFromDate(new Date(expiresAt)) }),
   ...(external && { externalUser: external.user }),
 });

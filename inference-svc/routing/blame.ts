@@ -1,5 +1,5 @@
 /** Whose failure it was: the caller's, the house's at the provider, or the endpoint's. */
-import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { type Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 
 const callersOwn: ReadonlySet<FaultReason> = new Set([
   FaultReason.INVALID_REQUEST,
@@ -8,6 +8,7 @@ const callersOwn: ReadonlySet<FaultReason> = new Set([
   FaultReason.CONTENT_POLICY,
   FaultReason.PAYLOAD_TOO_LARGE,
   FaultReason.UNPROCESSABLE,
+  FaultReason.PAYMENT_REQUIRED,
 ]);
 
 /** About what the caller sent: another endpoint of the same model would say the same. */
@@ -20,6 +21,10 @@ export const isKeys = ({ reason, attemptStatus }: Fault): boolean =>
   reason === FaultReason.RATE_LIMITED ||
   (reason === FaultReason.PROVIDER_FAILED && credentialStatuses.has(attemptStatus));
 
+/** We could not do our own part: the next endpoint would not go better. */
+export const isOurs = ({ reason, origin }: Fault): boolean =>
+  reason === FaultReason.UNAVAILABLE && origin !== FaultOrigin.UPSTREAM;
+
 /** It counts against the endpoint. */
 export const isEndpoints = (fault: Fault): boolean =>
-  !isCallers(fault) && !isKeys(fault) && fault.reason !== FaultReason.INTERNAL;
+  !isCallers(fault) && !isKeys(fault) && !isOurs(fault) && fault.reason !== FaultReason.INTERNAL;

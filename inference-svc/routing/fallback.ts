@@ -8,6 +8,7 @@ import { throwIfAborted } from "../turn/abort.ts";
 import { pause } from "../turn/pause.ts";
 import type { Patience, Turn } from "../turn/turn.ts";
 import { attempt } from "./attempt.ts";
+import { isOurs } from "./blame.ts";
 import type { Endpoint } from "./catalog.ts";
 import type { Router } from "./router.ts";
 import { type Failure, summary } from "./summary.ts";
@@ -44,6 +45,7 @@ export const fallback =
       } catch (error) {
         if (scope.signal.aborted) throw error;
         const fault = Fault.from(error);
+        if (isOurs(fault)) throw fault;
         // Of one that was asked twice the second failure is the one to tell; the receipt knows both.
         if (failures.at(-1)?.endpoint === endpoint) failures.pop();
         failures.push({ endpoint, fault });

@@ -3,6 +3,7 @@ import { inputTokensOf, sizeOf } from "../turn/estimate.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss } from "../turn/scope.ts";
 import type { Cost } from "../turn/turn.ts";
+import { totalOf } from "../turn/usage.ts";
 import type { Endpoint } from "./catalog.ts";
 import { fitted } from "./needs.ts";
 import { costOf } from "./tariff.ts";
@@ -52,3 +53,17 @@ export function planOf(
 }
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
+
+/** Held for an answer whose length nobody has limited: what a model gives at most is far above what nearly all answers have. */
+const unlimitedTokens = 4_096;
+
+/** What a call is held to cost at most, in 10^-12 USD; 0 when no price is known. */
+export function mostOf(endpoint: Endpoint, request: TurnRequest): bigint {
+  const tariff = endpoint.tariffs.get(endpoint.tier);
+  if (tariff === undefined) return 0n;
+  const size = sizeOf(request);
+  const inputTokens = inputTokensOf(size, endpoint.model);
+  const outputTokens =
+    request.maxOutputTokens ?? Math.min(endpoint.maxOutputTokens ?? unlimitedTokens, unlimitedTokens);
+  return totalOf(costOf(tariff, { inputTokens, outputTokens, ...untold }, size.media));
+}

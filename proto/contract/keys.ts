@@ -49,17 +49,25 @@ const settings = {
   ),
 };
 
-const unavailable = {
-  limit: onlyNull("budgets are"),
-  limit_reset: onlyNull("budgets are"),
-  include_byok_in_limit: onlyFalse("budgets are"),
+const budget = {
+  limit: described(
+    nullable(number({ min: 0, max: 1_000_000_000 })),
+    "What the key may spend, in USD. A call that could exceed it is refused with 402. Null: any amount.",
+  ),
+  limit_reset: described(
+    nullable(word("daily", "weekly", "monthly")),
+    "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
+  ),
 };
+
+const unavailable = { include_byok_in_limit: onlyFalse("keys of your own are") };
 
 export const newKey: ObjectShape = named(
   "NewKey",
   object(
     {
       ...settings,
+      ...budget,
       external,
       ...unavailable,
       creator_user_id: onlyNull("members are"),
@@ -71,6 +79,7 @@ export const newKey: ObjectShape = named(
 
 const changes = {
   ...settings,
+  ...budget,
   disabled: described(boolean, "A disabled key is refused like an unknown one, until it is enabled again."),
   external: described(nullable(external), "The end user that the key is for; null: nobody in particular."),
 };
@@ -93,7 +102,7 @@ export const keyQuery: ObjectShape = object(
 );
 
 const dollars = number({ min: 0 });
-const uncounted = (what: string) => described(dollars, `${what} Not counted yet: 0.`);
+const uncounted = (what: string) => described(constant(0), `${what} Always 0: there are none.`);
 
 /** Of budgets and usage, wherever a key is shown. */
 const account = {
@@ -101,10 +110,10 @@ const account = {
   limit_remaining: described(nullable(dollars), "What is left of it."),
   limit_reset: described(nullable(word("daily", "weekly", "monthly")), "When it begins anew."),
   include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),
-  usage: uncounted("USD spent."),
-  usage_daily: uncounted("USD spent since midnight UTC."),
-  usage_weekly: uncounted("USD spent since Monday, UTC."),
-  usage_monthly: uncounted("USD spent since the first of the month, UTC."),
+  usage: described(dollars, "USD spent."),
+  usage_daily: described(dollars, "USD spent since midnight UTC."),
+  usage_weekly: described(dollars, "USD spent since Monday, UTC."),
+  usage_monthly: described(dollars, "USD spent since the first of the month, UTC."),
   byok_usage: uncounted("USD spent on keys of your own."),
   byok_usage_daily: uncounted("The same since midnight UTC."),
   byok_usage_weekly: uncounted("The same since Monday, UTC."),

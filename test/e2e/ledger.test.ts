@@ -141,9 +141,9 @@ describe("kill -9", () => {
     return calls;
   };
 
-  let over = false;
+  const asking = { on: true };
   afterEach(() => {
-    over = true;
+    asking.on = false;
   });
 
   test("of inference-svc and admin-svc under load: no call is without a record, and none has two", async () => {
@@ -155,7 +155,7 @@ describe("kill -9", () => {
     let asked = 0;
     let answered = 0;
     const clients = Array.from({ length: 8 }, async () => {
-      while (!over) {
+      while (asking.on) {
         const session = `killed-${asked++}`;
         const response = await ask({ input: session, session_id: session, stream: true }).catch(() => undefined);
         const text = await response?.text().catch(() => "");
@@ -169,7 +169,7 @@ describe("kill -9", () => {
     }
     const enough = answered + 60;
     await eventually(() => answered >= enough);
-    over = true;
+    asking.on = false;
     await Promise.all(clients);
     const calls = callsBySession();
     const records = async () => {

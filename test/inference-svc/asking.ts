@@ -100,7 +100,16 @@ export function openEngine(file: HouseFile, records = new EndpointRecords()): En
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", log, now: records.now });
   const closed: Closed[] = [];
   const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
-  const stack = buildStack({ catalog: new Catalog(file), upstreams, records, ledger, secret: "s".repeat(32), log });
+  const budgets = { reserve: () => Promise.resolve() };
+  const stack = buildStack({
+    catalog: new Catalog(file),
+    upstreams,
+    records,
+    ledger,
+    budgets,
+    secret: "s".repeat(32),
+    log,
+  });
   return { ...stack, upstreams, warnings, errors, closed };
 }
 

@@ -31,7 +31,8 @@ describe("a replaced house file", () => {
     await serving?.close();
     records = new EndpointRecords();
     const ledger = { open: () => ({ close: () => {} }) };
-    serving = new Serving({ version: "0.0.0", records, ledger, secret: "s".repeat(32), log }, file());
+    const budgets = { reserve: () => Promise.resolve() };
+    serving = new Serving({ version: "0.0.0", records, ledger, budgets, secret: "s".repeat(32), log }, file());
   });
   afterAll(async () => {
     await serving.close();

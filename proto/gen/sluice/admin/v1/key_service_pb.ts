@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/key_service.proto.
  */
 export const file_sluice_admin_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFzbHVpY2UvYWRtaW4vdjEva2V5X3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLmAgoDS2V5EgwKBGhhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGFiZWwYBCABKAkSJgoEa2luZBgFIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhAKCGRpc2FibGVkGAYgASgIEjMKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGgoNZXh0ZXJuYWxfdXNlchgIIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQFCDQoLX2V4cGlyZXNfYXRCEAoOX2V4dGVybmFsX3VzZXJCDQoLX3VwZGF0ZWRfYXQiYAoPTGlzdEtleXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIYChBpbmNsdWRlX2Rpc2FibGVkGAMgASgIEhQKDHdvcmtzcGFjZV9pZBgEIAEoCSJLChBMaXN0S2V5c1Jlc3BvbnNlEiIKBGtleXMYASADKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5EhMKC3RvdGFsX2NvdW50GAIgASgEIqgBChBDcmVhdGVLZXlSZXF1ZXN0EgwKBG5hbWUYASABKAkSMwoKZXhwaXJlc19hdBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBIAIgBARIaCg1leHRlcm5hbF91c2VyGAMgASgJSAGIAQESFAoMd29ya3NwYWNlX2lkGAQgASgJQg0KC19leHBpcmVzX2F0QhAKDl9leHRlcm5hbF91c2VyIloKEUNyZWF0ZUtleVJlc3BvbnNlEiEKA2tleRgBIAEoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAQiIQoNR2V0S2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCSIzCg5HZXRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5ImYKEFVwZGF0ZUtleVJlcXVlc3QSIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siSgoRVXBkYXRlS2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRISCgpnZW5lcmF0aW9uGAIgASgEIiQKEERlbGV0ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBCIWChRHZXRDdXJyZW50S2V5UmVxdWVzdCI6ChVHZXRDdXJyZW50S2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleTKEBAoKS2V5U2VydmljZRJPCghMaXN0S2V5cxIgLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5c1JlcXVlc3QaIS5zbHVpY2UuYWRtaW4udjEuTGlzdEtleXNSZXNwb25zZRJSCglDcmVhdGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5DcmVhdGVLZXlSZXNwb25zZRJJCgZHZXRLZXkSHi5zbHVpY2UuYWRtaW4udjEuR2V0S2V5UmVxdWVzdBofLnNsdWljZS5hZG1pbi52MS5HZXRLZXlSZXNwb25zZRJSCglVcGRhdGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuVXBkYXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5VcGRhdGVLZXlSZXNwb25zZRJSCglEZWxldGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuRGVsZXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5EZWxldGVLZXlSZXNwb25zZRJeCg1HZXRDdXJyZW50S2V5EiUuc2x1aWNlLmFkbWluLnYxLkdldEN1cnJlbnRLZXlSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEN1cnJlbnRLZXlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CiFzbHVpY2UvYWRtaW4vdjEva2V5X3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLOAwoDS2V5EgwKBGhhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGFiZWwYBCABKAkSJgoEa2luZBgFIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhAKCGRpc2FibGVkGAYgASgIEjMKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGgoNZXh0ZXJuYWxfdXNlchgIIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESFgoJbGltaXRfdXNkGAsgASgJSAOIAQESEwoLbGltaXRfcmVzZXQYDCABKAkSKwoIc3BlbmRpbmcYDSABKAsyGS5zbHVpY2UuYWRtaW4udjEuU3BlbmRpbmdCDQoLX2V4cGlyZXNfYXRCEAoOX2V4dGVybmFsX3VzZXJCDQoLX3VwZGF0ZWRfYXRCDAoKX2xpbWl0X3VzZCJvCghTcGVuZGluZxINCgV0b3RhbBgBIAEoCRINCgVkYWlseRgCIAEoCRIOCgZ3ZWVrbHkYAyABKAkSDwoHbW9udGhseRgEIAEoCRIWCglyZW1haW5pbmcYBSABKAlIAIgBAUIMCgpfcmVtYWluaW5nImAKD0xpc3RLZXlzUmVxdWVzdBIOCgZvZmZzZXQYASABKA0SDQoFbGltaXQYAiABKA0SGAoQaW5jbHVkZV9kaXNhYmxlZBgDIAEoCBIUCgx3b3Jrc3BhY2VfaWQYBCABKAkiSwoQTGlzdEtleXNSZXNwb25zZRIiCgRrZXlzGAEgAygLMhQuc2x1aWNlLmFkbWluLnYxLktleRITCgt0b3RhbF9jb3VudBgCIAEoBCLjAQoQQ3JlYXRlS2V5UmVxdWVzdBIMCgRuYW1lGAEgASgJEjMKCmV4cGlyZXNfYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGgoNZXh0ZXJuYWxfdXNlchgDIAEoCUgBiAEBEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCglsaW1pdF91c2QYBSABKAlIAogBARITCgtsaW1pdF9yZXNldBgGIAEoCUINCgtfZXhwaXJlc19hdEIQCg5fZXh0ZXJuYWxfdXNlckIMCgpfbGltaXRfdXNkIloKEUNyZWF0ZUtleVJlc3BvbnNlEiEKA2tleRgBIAEoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAQiIQoNR2V0S2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCSIzCg5HZXRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5ImYKEFVwZGF0ZUtleVJlcXVlc3QSIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siSgoRVXBkYXRlS2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRISCgpnZW5lcmF0aW9uGAIgASgEIiQKEERlbGV0ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBCIWChRHZXRDdXJyZW50S2V5UmVxdWVzdCI6ChVHZXRDdXJyZW50S2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleTKEBAoKS2V5U2VydmljZRJPCghMaXN0S2V5cxIgLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5c1JlcXVlc3QaIS5zbHVpY2UuYWRtaW4udjEuTGlzdEtleXNSZXNwb25zZRJSCglDcmVhdGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5DcmVhdGVLZXlSZXNwb25zZRJJCgZHZXRLZXkSHi5zbHVpY2UuYWRtaW4udjEuR2V0S2V5UmVxdWVzdBofLnNsdWljZS5hZG1pbi52MS5HZXRLZXlSZXNwb25zZRJSCglVcGRhdGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuVXBkYXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5VcGRhdGVLZXlSZXNwb25zZRJSCglEZWxldGVLZXkSIS5zbHVpY2UuYWRtaW4udjEuRGVsZXRlS2V5UmVxdWVzdBoiLnNsdWljZS5hZG1pbi52MS5EZWxldGVLZXlSZXNwb25zZRJeCg1HZXRDdXJyZW50S2V5EiUuc2x1aWNlLmFkbWluLnYxLkdldEN1cnJlbnRLZXlSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEN1cnJlbnRLZXlSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
 
 /**
  * A key without its secret.
@@ -94,6 +94,27 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
    * @generated from field: optional google.protobuf.Timestamp updated_at = 10;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * What it may spend: USD as a decimal string of at most 12 places; absent when that is any amount.
+   *
+   * @generated from field: optional string limit_usd = 11;
+   */
+  limitUsd?: string | undefined;
+
+  /**
+   * When that begins anew, in UTC: daily, weekly (on Mondays) or monthly; empty when never.
+   *
+   * @generated from field: string limit_reset = 12;
+   */
+  limitReset: string;
+
+  /**
+   * What it has spent; never read from a request.
+   *
+   * @generated from field: sluice.admin.v1.Spending spending = 13;
+   */
+  spending?: Spending | undefined;
 };
 
 /**
@@ -102,6 +123,55 @@ export type Key = Message<"sluice.admin.v1.Key"> & {
  */
 export const KeySchema: GenMessage<Key> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_key_service, 0);
+
+/**
+ * What a key has spent, in USD as decimal strings, by days in UTC.
+ *
+ * @generated from message sluice.admin.v1.Spending
+ */
+export type Spending = Message<"sluice.admin.v1.Spending"> & {
+  /**
+   * In all.
+   *
+   * @generated from field: string total = 1;
+   */
+  total: string;
+
+  /**
+   * Since midnight.
+   *
+   * @generated from field: string daily = 2;
+   */
+  daily: string;
+
+  /**
+   * Since Monday.
+   *
+   * @generated from field: string weekly = 3;
+   */
+  weekly: string;
+
+  /**
+   * Since the first of the month.
+   *
+   * @generated from field: string monthly = 4;
+   */
+  monthly: string;
+
+  /**
+   * What is left of the budget, never below 0; absent when there is none.
+   *
+   * @generated from field: optional string remaining = 5;
+   */
+  remaining?: string | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.Spending.
+ * Use `create(SpendingSchema)` to create a new message.
+ */
+export const SpendingSchema: GenMessage<Spending> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_key_service, 1);
 
 /**
  * Which keys.
@@ -143,7 +213,7 @@ export type ListKeysRequest = Message<"sluice.admin.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 1);
+  messageDesc(file_sluice_admin_v1_key_service, 2);
 
 /**
  * One page of keys.
@@ -171,7 +241,7 @@ export type ListKeysResponse = Message<"sluice.admin.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 2);
+  messageDesc(file_sluice_admin_v1_key_service, 3);
 
 /**
  * A key to make.
@@ -206,6 +276,20 @@ export type CreateKeyRequest = Message<"sluice.admin.v1.CreateKeyRequest"> & {
    * @generated from field: string workspace_id = 4;
    */
   workspaceId: string;
+
+  /**
+   * As in Key.
+   *
+   * @generated from field: optional string limit_usd = 5;
+   */
+  limitUsd?: string | undefined;
+
+  /**
+   * As in Key.
+   *
+   * @generated from field: string limit_reset = 6;
+   */
+  limitReset: string;
 };
 
 /**
@@ -213,7 +297,7 @@ export type CreateKeyRequest = Message<"sluice.admin.v1.CreateKeyRequest"> & {
  * Use `create(CreateKeyRequestSchema)` to create a new message.
  */
 export const CreateKeyRequestSchema: GenMessage<CreateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 3);
+  messageDesc(file_sluice_admin_v1_key_service, 4);
 
 /**
  * The new key.
@@ -248,7 +332,7 @@ export type CreateKeyResponse = Message<"sluice.admin.v1.CreateKeyResponse"> & {
  * Use `create(CreateKeyResponseSchema)` to create a new message.
  */
 export const CreateKeyResponseSchema: GenMessage<CreateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 4);
+  messageDesc(file_sluice_admin_v1_key_service, 5);
 
 /**
  * Asks for one key.
@@ -269,7 +353,7 @@ export type GetKeyRequest = Message<"sluice.admin.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 5);
+  messageDesc(file_sluice_admin_v1_key_service, 6);
 
 /**
  * The key.
@@ -290,7 +374,7 @@ export type GetKeyResponse = Message<"sluice.admin.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 6);
+  messageDesc(file_sluice_admin_v1_key_service, 7);
 
 /**
  * A change of one key.
@@ -306,7 +390,7 @@ export type UpdateKeyRequest = Message<"sluice.admin.v1.UpdateKeyRequest"> & {
   key?: Key | undefined;
 
   /**
-   * Any of name, disabled, expires_at, external_user. What is named and absent is cleared.
+   * Any of name, disabled, expires_at, external_user, limit_usd, limit_reset. What is named and absent is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -318,7 +402,7 @@ export type UpdateKeyRequest = Message<"sluice.admin.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 7);
+  messageDesc(file_sluice_admin_v1_key_service, 8);
 
 /**
  * The key after the change.
@@ -346,7 +430,7 @@ export type UpdateKeyResponse = Message<"sluice.admin.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 8);
+  messageDesc(file_sluice_admin_v1_key_service, 9);
 
 /**
  * A key to revoke.
@@ -367,7 +451,7 @@ export type DeleteKeyRequest = Message<"sluice.admin.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 9);
+  messageDesc(file_sluice_admin_v1_key_service, 10);
 
 /**
  * What was done.
@@ -388,7 +472,7 @@ export type DeleteKeyResponse = Message<"sluice.admin.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 10);
+  messageDesc(file_sluice_admin_v1_key_service, 11);
 
 /**
  * Asks for the calling key.
@@ -403,7 +487,7 @@ export type GetCurrentKeyRequest = Message<"sluice.admin.v1.GetCurrentKeyRequest
  * Use `create(GetCurrentKeyRequestSchema)` to create a new message.
  */
 export const GetCurrentKeyRequestSchema: GenMessage<GetCurrentKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 11);
+  messageDesc(file_sluice_admin_v1_key_service, 12);
 
 /**
  * The calling key.
@@ -424,7 +508,7 @@ export type GetCurrentKeyResponse = Message<"sluice.admin.v1.GetCurrentKeyRespon
  * Use `create(GetCurrentKeyResponseSchema)` to create a new message.
  */
 export const GetCurrentKeyResponseSchema: GenMessage<GetCurrentKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 12);
+  messageDesc(file_sluice_admin_v1_key_service, 13);
 
 /**
  * Needs a management key, except GetCurrentKey: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLEBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQFCCQoHX3Rva2Vuc0ILCglfY29zdF91c2RCBwoFX3VzZXJCDQoLX3Nlc3Npb25faWQiZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0iQwoSUmVjb3JkVXNhZ2VSZXF1ZXN0Ei0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiKwoTUmVjb3JkVXNhZ2VSZXNwb25zZRIUCgxzdG9yZWRfY291bnQYASABKA0qvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFMmkKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLEBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQFCCQoHX3Rva2Vuc0ILCglfY29zdF91c2RCBwoFX3VzZXJCDQoLX3Nlc3Npb25faWQiZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0iQwoSUmVjb3JkVXNhZ2VSZXF1ZXN0Ei0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiKwoTUmVjb3JkVXNhZ2VSZXNwb25zZRIUCgxzdG9yZWRfY291bnQYASABKA0iXgoUUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEhAKCGtleV9oYXNoGAMgASgJEhIKCmFtb3VudF91c2QYBCABKAkifQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBAUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkKr4BCg1BdHRlbXB0U3RhdHVzEh4KGkFUVEVNUFRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYQVRURU1QVF9TVEFUVVNfQ09NUExFVEVEEAESHQoZQVRURU1QVF9TVEFUVVNfSU5DT01QTEVURRACEhkKFUFUVEVNUFRfU1RBVFVTX0ZBSUxFRBADEhwKGEFUVEVNUFRfU1RBVFVTX0NBTkNFTExFRBAEEhcKE0FUVEVNUFRfU1RBVFVTX0xPU1QQBTLJAQoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * One call to a provider. It is known by turn and attempt, and counted by boot and sequence.
@@ -281,6 +281,83 @@ export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__P
   messageDesc(file_sluice_admin_v1_ledger_service, 3);
 
 /**
+ * A call that is about to be made.
+ *
+ * @generated from message sluice.admin.v1.ReserveBudgetRequest
+ */
+export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest"> & {
+  /**
+   * UUID of the turn.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * Of the calls of the turn, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * SHA-256 of the key, lower-case hexadecimal.
+   *
+   * @generated from field: string key_hash = 3;
+   */
+  keyHash: string;
+
+  /**
+   * USD as a decimal string: what it costs at most.
+   *
+   * @generated from field: string amount_usd = 4;
+   */
+  amountUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ReserveBudgetRequest.
+ * Use `create(ReserveBudgetRequestSchema)` to create a new message.
+ */
+export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 4);
+
+/**
+ * Whether it may be made.
+ *
+ * @generated from message sluice.admin.v1.ReserveBudgetResponse
+ */
+export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetResponse"> & {
+  /**
+   * True when it fits, or when the key has no budget.
+   *
+   * @generated from field: bool admitted = 1;
+   */
+  admitted: boolean;
+
+  /**
+   * USD as a decimal string; absent when the key has no budget.
+   *
+   * @generated from field: optional string limit_usd = 2;
+   */
+  limitUsd?: string | undefined;
+
+  /**
+   * What was left of the limit before this call; absent when the key has no budget.
+   *
+   * @generated from field: optional string remaining_usd = 3;
+   */
+  remainingUsd?: string | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ReserveBudgetResponse.
+ * Use `create(ReserveBudgetResponseSchema)` to create a new message.
+ */
+export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 5);
+
+/**
  * How a call to a provider ended.
  *
  * @generated from enum sluice.admin.v1.AttemptStatus
@@ -351,6 +428,17 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof RecordUsageRequestSchema;
     output: typeof RecordUsageResponseSchema;
+  },
+  /**
+   * Asks whether a call fits into the budget of its key, and holds its worst case until its record is stored, for ten minutes at most. May be
+   * repeated. Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.ReserveBudget
+   */
+  reserveBudget: {
+    methodKind: "unary";
+    input: typeof ReserveBudgetRequestSchema;
+    output: typeof ReserveBudgetResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_ledger_service, 0);

@@ -1,0 +1,83 @@
+/** Keys with a budget: a call is made only when its worst case fits into what is left. */
+import type { Client } from "@grpc/grpc-js";
+import { create } from "@bufbuild/protobuf";
+import {
+  LedgerService,
+  ReserveBudgetRequestSchema,
+  type ReserveBudgetResponse,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { decimal } from "@sluice/proto/runtime/money.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Turn } from "../turn/turn.ts";
+
+/** As long as anybody who waits for a first event would wait for a policy. */
+const timeoutMs = 2_000;
+
+/** The truth about budgets is in one place, so that it is asked: any number of processes spend from the same one. */
+export class Budgets {
+  readonly #client: Client;
+  readonly #token: string;
+
+  /** @param client of admin-svc */
+  constructor(client: Client, token: string) {
+    this.#client = client;
+    this.#token = token;
+  }
+
+  /**
+   * Holds the amount until the record of the call is stored.
+   * @param pico 10^-12 USD: what the call costs at most
+   * @throws Fault PAYMENT_REQUIRED when it does not fit; UNAVAILABLE when nobody can say
+   */
+  async reserve({ turnId, caller, trace }: Scope, pico: bigint): Promise<void> {
+    const amountUsd = decimal(pico);
+    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash: caller.keyHash, amountUsd };
+    const answer = await this.#ask(reservation).catch((cause: unknown) => {
+      throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
+        origin: FaultOrigin.ADMIN,
+        retryAfterMs: 1_000,
+        cause,
+      });
+    });
+    if (!answer.admitted) throw exhausted(answer, amountUsd);
+  }
+
+  #ask(reservation: {
+    readonly turnId: string;
+    readonly attempt: number;
+    readonly keyHash: string;
+    readonly amountUsd: string;
+  }): Promise<ReserveBudgetResponse> {
+    const request = create(ReserveBudgetRequestSchema, reservation);
+    return call(this.#client, LedgerService.method.reserveBudget, request, serviceMetadata(this.#token), timeoutMs);
+  }
+}
+
+/** @param most what a call costs at most, in 10^-12 USD */
+export const budgeted =
+  (budgets: Pick<Budgets, "reserve">, most: (request: TurnRequest) => bigint, turn: Turn): Turn =>
+  async (request, scope) => {
+    if (!scope.caller.hasBudget) return turn(request, scope);
+    await budgets.reserve(scope, most(request));
+    throwIfAborted(scope.signal);
+    return turn(request, scope);
+  };
+
+function exhausted({ limitUsd = "0", remainingUsd = "0" }: ReserveBudgetResponse, neededUsd: string): Fault {
+  const limit = Number(limitUsd);
+  const remaining = Math.max(0, Number(remainingUsd));
+  const needed = Number(neededUsd);
+  const message =
+    remaining > 0
+      ? `The budget of this key has ${remaining} USD left of ${limit}, and this request could cost ${needed}: ask for fewer max_output_tokens, or raise the limit of the key`
+      : `The budget of this key, ${limit} USD, is spent`;
+  return new Fault(FaultReason.PAYMENT_REQUIRED, message, {
+    origin: FaultOrigin.CLIENT,
+    shouldRetry: false,
+    metadata: { error_type: "payment_required", limit, remaining, needed },
+  });
+}

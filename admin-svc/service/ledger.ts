@@ -10,12 +10,13 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { checkReservation, checkUsageRecords } from "../rules/usage-records.ts";
-import { reserveBudget } from "../store/budgets.ts";
 import { type NewUsageRecord, insertUsage } from "../store/usage.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
+import { Reservations } from "./reservations.ts";
 
 export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<typeof LedgerService> {
+  const reservations = new Reservations(writes);
   return {
     recordUsage: ({ records }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
@@ -28,7 +29,9 @@ export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<type
     reserveBudget: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkReservation(request);
-      return orUnavailable(async () => create(ReserveBudgetResponseSchema, await reserveBudget(writes, request)));
+      return orUnavailable(async () =>
+        create(ReserveBudgetResponseSchema, await reservations.reserve(request.keyHash, request)),
+      );
     },
   };
 }

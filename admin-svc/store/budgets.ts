@@ -2,7 +2,8 @@
  * What a key may still spend. A call is let through while its worst case fits beside what was spent and what is held for other calls; what
  * is held is let go in the transaction that writes the call's record.
  */
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { decimal, pico } from "@sluice/proto/runtime/money.js";
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { transact } from "./transaction.ts";
 
@@ -12,7 +13,6 @@ const holdMinutes = 10;
 export interface Reservation {
   readonly turnId: string;
   readonly attempt: number;
-  readonly keyHash: string;
   /** USD, decimal: the worst case. */
   readonly amountUsd: string;
 }
@@ -36,36 +36,59 @@ export const periodStart: RawBuilder<Date> = sql<Date>`
 
 interface Account {
   readonly limit_usd: string | null;
+  /** Below 0 when calls have cost more than was held for them. */
   readonly remaining_usd: string | null;
-  readonly admitted: boolean | null;
 }
 
-export function reserveBudget(database: Kysely<Database>, reservation: Reservation): Promise<Reserved> {
-  const { turnId, attempt, keyHash, amountUsd } = reservation;
+/** Decides about calls of one key in their order, in one transaction however many they are. */
+export function reserveBudget(
+  database: Kysely<Database>,
+  keyHash: string,
+  wanted: readonly Reservation[],
+): Promise<readonly Reserved[]> {
   return transact(database, async (transaction) => {
     // One after the other for each key. A statement of its own: the next one must see what the last holder wrote.
     await sql`select pg_advisory_xact_lock(hashtextextended(${keyHash}, 0))`.execute(transaction);
-    // Spent and held in one statement: between two, a record could move an amount from one to the other.
-    const { rows } = await sql<Account>`
-      with account as (
-        select limit_usd, limit_usd
-          - (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash and day >= ${periodStart})
-          - (select coalesce(sum(amount_usd), 0) from budget_reservations where key_hash = hash and expires_at > now())
-          as remaining_usd
-        from api_keys where hash = ${keyHash}
-      )
-      select limit_usd, remaining_usd, remaining_usd > 0 and remaining_usd >= ${amountUsd}::numeric as admitted
-      from account`.execute(transaction);
-    const [account] = rows;
-    if (!account?.limit_usd || account.remaining_usd === null) return { admitted: true };
-    if (account.admitted === true) {
-      await sql`
-        insert into budget_reservations (turn_id, attempt, key_hash, amount_usd, expires_at)
-        values (${turnId}, ${attempt}, ${keyHash}, ${amountUsd}, now() + make_interval(mins => ${holdMinutes}))
-        on conflict (turn_id, attempt) do nothing`.execute(transaction);
-    }
-    return { admitted: account.admitted === true, limitUsd: account.limit_usd, remainingUsd: account.remaining_usd };
+    const { limit_usd: limitUsd, remaining_usd: left } = await accountOf(transaction, keyHash);
+    if (limitUsd === null || left === null) return wanted.map(() => ({ admitted: true }));
+    let remaining = left.startsWith("-") ? 0n : pico(left);
+    const decided = wanted.map((reservation): Reserved => {
+      const remainingUsd = decimal(remaining);
+      const amount = pico(reservation.amountUsd);
+      const admitted = remaining > 0n && remaining >= amount;
+      if (admitted) remaining -= amount;
+      return { admitted, limitUsd, remainingUsd };
+    });
+    await hold(
+      transaction,
+      keyHash,
+      wanted.filter((_, index) => decided[index]?.admitted),
+    );
+    return decided;
   });
+}
+
+/** Spent and held in one statement: between two, a record could move an amount from one to the other. */
+async function accountOf(transaction: Transaction<Database>, keyHash: string): Promise<Account> {
+  const { rows } = await sql<Account>`
+    select limit_usd, limit_usd
+      - (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash and day >= ${periodStart})
+      - (select coalesce(sum(amount_usd), 0) from budget_reservations where key_hash = hash and expires_at > now())
+      as remaining_usd
+    from api_keys where hash = ${keyHash}`.execute(transaction);
+  return rows[0] ?? { limit_usd: null, remaining_usd: null };
+}
+
+async function hold(transaction: Transaction<Database>, keyHash: string, held: readonly Reservation[]): Promise<void> {
+  if (held.length === 0) return;
+  const turns = held.map(({ turnId }) => turnId);
+  const attempts = held.map(({ attempt }) => attempt);
+  const amounts = held.map(({ amountUsd }) => amountUsd);
+  await sql`
+    insert into budget_reservations (turn_id, attempt, key_hash, amount_usd, expires_at)
+    select turn_id, attempt, ${keyHash}, amount_usd, now() + make_interval(mins => ${holdMinutes})
+    from unnest(${turns}::uuid[], ${attempts}::smallint[], ${amounts}::numeric[]) as held (turn_id, attempt, amount_usd)
+    on conflict (turn_id, attempt) do nothing`.execute(transaction);
 }
 
 /** What is held for calls that never came to an end. */

@@ -11,3 +11,9 @@ export function decimal(pico: bigint): string {
   const places = digits.slice(-12).replace(/0+$/, "");
   return `${digits.slice(0, -12)}${places === "" ? "" : `.${places}`}`;
 }
+
+/** The amount of such a decimal, in 10^-12 USD. */
+export function pico(text: string): bigint {
+  const [dollars = "0", places = ""] = text.split(".");
+  return BigInt(dollars + places.slice(0, 12).padEnd(12, "0"));
+}

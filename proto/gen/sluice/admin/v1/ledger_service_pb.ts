@@ -430,8 +430,8 @@ export const LedgerService: GenService<{
     output: typeof RecordUsageResponseSchema;
   },
   /**
-   * Asks whether a call fits into the budget of its key, and holds its worst case until its record is stored, for ten minutes at most. May be
-   * repeated. Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   * Asks whether a call fits into the budget of its key, and holds its worst case until its record is stored, for ten minutes at most.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.ReserveBudget
    */

@@ -1,6 +1,6 @@
 /** The administration operations: where each is, who may call it, and the status of its success. */
 import { updateEndUser } from "./end-users/route.ts";
-import { assignKeys, unassignKeys } from "./guardrails/assignments.ts";
+import { assignKeys, listAssignments, listAssignmentsOfGuardrail, unassignKeys } from "./guardrails/assignments.ts";
 import { createGuardrail, deleteGuardrail, getGuardrail, listGuardrails, updateGuardrail } from "./guardrails/route.ts";
 import type { AdministrationOperation } from "./http/administration.ts";
 import { createKey, deleteKey, getCurrentKey, getKey, listKeys, updateKey } from "./keys/route.ts";
@@ -30,6 +30,8 @@ export const administrationRoutes: readonly Route[] = [
   { method: "get", path: "/guardrails/:id", operation: getGuardrail },
   { method: "patch", path: "/guardrails/:id", operation: updateGuardrail },
   { method: "delete", path: "/guardrails/:id", operation: deleteGuardrail },
+  { method: "get", path: "/guardrails/assignments/keys", operation: listAssignments },
+  { method: "get", path: assignments, operation: listAssignmentsOfGuardrail },
   { method: "post", path: assignments, operation: assignKeys },
   { method: "post", path: `${assignments}/remove`, operation: unassignKeys },
   { method: "patch", path: "/end-users/:user", operation: updateEndUser },

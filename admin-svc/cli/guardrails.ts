@@ -1,8 +1,8 @@
-/** guardrails: create, list, show, update, delete, assign, unassign. */
+/** guardrails: create, list, show, update, delete, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
 import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
-import { assignKeys, unassignKeys } from "../store/assignments.ts";
+import { assignKeys, pageOfAssignments, unassignKeys } from "../store/assignments.ts";
 import { defaultWorkspaceId } from "../store/database.ts";
 import {
   type GuardrailRow,
@@ -108,6 +108,28 @@ export const guardrails: Commands = {
     summary: "Takes this guardrail from those of the keys that hold it.",
     run: (args, terminal) => runBulk(args, terminal, "unassigned", unassignKeys),
   },
+  assignments: {
+    usage: "[ID] [--json]",
+    summary: "Lists which key holds which guardrail, or the keys that hold this one.",
+    async run(args, { database, print }) {
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+      const [id] = positionals;
+      if (positionals.length > 1) throw new UsageError(`unexpected argument: ${positionals[1]}`);
+      if (id !== undefined && !isGuardrailId(id)) throw new CommandError("no such guardrail");
+      const filter = { workspaceId: defaultWorkspaceId, guardrailId: id };
+      const found = await pageOfAssignments(await database(), filter, { offset: 0, limit: 2 ** 31 });
+      if (!found) throw new CommandError("no such guardrail");
+      if (values.json === true) return print(JSON.stringify(found.rows));
+      const cells = found.rows.map((row) => [
+        row.guardrail_id,
+        row.key_hash,
+        row.key_label,
+        time(row.created_at),
+        row.key_name,
+      ]);
+      for (const line of table(["GUARDRAIL", "HASH", "LABEL", "SINCE", "NAME"], cells)) print(line);
+    },
+  },
 };
 
 const text = { type: "string" } as const;
@@ -205,6 +227,7 @@ async function runBulk(args: string[], terminal: Terminal, done: string, work: t
     workspaceId: defaultWorkspaceId,
     guardrailId: id,
     keyHashes,
+    askedBy: null,
   });
   if (!result) throw new CommandError("no such guardrail");
   terminal.print(`${result.count} of ${keyHashes.length} keys ${done} (policy generation ${result.generation})`);

@@ -5,6 +5,7 @@ import * as usage from "./0002_usage.ts";
 import * as keySettings from "./0003_key_settings.ts";
 import * as guardrailDescription from "./0004_guardrail_description.ts";
 import * as budgets from "./0005_budgets.ts";
+import * as assignmentRecord from "./0006_assignment_record.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -12,4 +13,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0003_key_settings": keySettings,
   "0004_guardrail_description": guardrailDescription,
   "0005_budgets": budgets,
+  "0006_assignment_record": assignmentRecord,
 };

@@ -1,6 +1,7 @@
 /** Which key holds which guardrail. Whole lists at once, all or nothing. */
 import { type Kysely, type Transaction, sql } from "kysely";
 import type { Database } from "./database.ts";
+import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
@@ -10,6 +11,8 @@ export interface Bulk {
   readonly guardrailId: string;
   /** Distinct. */
   readonly keyHashes: readonly string[];
+  /** Hash of the management key that asks; null for the command line. */
+  readonly askedBy: string | null;
 }
 
 export interface BulkResult extends PolicyChange {
@@ -23,17 +26,23 @@ export function assignKeys(database: Kysely<Database>, bulk: Bulk): Promise<Bulk
     const keyHashes = await lockKeys(transaction, bulk);
     const changed = await transaction
       .insertInto("guardrail_key_assignments")
-      .columns(["key_hash", "guardrail_id"])
+      .columns(["key_hash", "guardrail_id", "assigned_by"])
       .expression(
         transaction
           .selectFrom(sql<{ key_hash: string }>`unnest(${keyHashes}::text[])`.as<"listed">(sql`listed (key_hash)`))
-          .select(["listed.key_hash", sql<string>`${bulk.guardrailId}::uuid`.as("guardrail_id")]),
+          .select([
+            "listed.key_hash",
+            sql<string>`${bulk.guardrailId}::uuid`.as("guardrail_id"),
+            sql<string | null>`${bulk.askedBy}::text`.as("assigned_by"),
+          ]),
       )
       .onConflict((conflict) =>
         conflict
           .column("key_hash")
           .doUpdateSet((update) => ({
             guardrail_id: update.ref("excluded.guardrail_id"),
+            assigned_by: update.ref("excluded.assigned_by"),
+            assignment_id: update.ref("excluded.assignment_id"),
             created_at: sql<Date>`now()`,
           }))
           .whereRef("guardrail_key_assignments.guardrail_id", "<>", "excluded.guardrail_id"),
@@ -85,4 +94,60 @@ async function lockKeys(transaction: Transaction<Database>, bulk: Bulk): Promise
     .forUpdate()
     .execute();
   return rows.map((row) => row.hash);
+}
+
+/** A key that holds a guardrail. */
+export interface AssignmentRow {
+  readonly id: string;
+  readonly guardrail_id: string;
+  readonly key_hash: string;
+  readonly key_name: string;
+  readonly key_label: string;
+  readonly assigned_by: string | null;
+  readonly created_at: Date;
+}
+
+export interface AssignmentFilter {
+  readonly workspaceId: string;
+  /** All guardrails of the workspace when absent. */
+  readonly guardrailId?: string | undefined;
+}
+
+/** By guardrail, oldest first. Undefined when the workspace has no such guardrail. */
+export function pageOfAssignments(
+  database: Kysely<Database>,
+  { workspaceId, guardrailId }: AssignmentFilter,
+  page: Page,
+): Promise<Paged<AssignmentRow> | undefined> {
+  return readTogether(database, async (snapshot) => {
+    const guardrails = snapshot.selectFrom("guardrails").where("guardrails.workspace_id", "=", workspaceId);
+    if (guardrailId !== undefined) {
+      const found = await guardrails.select("id").where("id", "=", guardrailId).executeTakeFirst();
+      if (!found) return undefined;
+    }
+    const assignments = guardrails
+      .innerJoin("guardrail_key_assignments as assignment", "assignment.guardrail_id", "guardrails.id")
+      .$if(guardrailId !== undefined, (all) => all.where("assignment.guardrail_id", "=", guardrailId as string));
+    const { total } = await assignments
+      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
+      .executeTakeFirstOrThrow();
+    const rows = await assignments
+      .innerJoin("api_keys as key", "key.hash", "assignment.key_hash")
+      .select([
+        "assignment.assignment_id as id",
+        "assignment.guardrail_id",
+        "assignment.key_hash",
+        "key.name as key_name",
+        "key.label as key_label",
+        "assignment.assigned_by",
+        "assignment.created_at",
+      ])
+      .orderBy("assignment.guardrail_id")
+      .orderBy("assignment.created_at")
+      .orderBy("assignment.key_hash")
+      .offset(page.offset)
+      .limit(page.limit)
+      .execute();
+    return { rows, total };
+  });
 }

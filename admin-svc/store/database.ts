@@ -61,6 +61,10 @@ export interface GuardrailKeyAssignmentsTable {
   key_hash: string;
   guardrail_id: string;
   created_at: ColumnType<Date, never, Date>;
+  /** Another one whenever the key is given another guardrail. */
+  assignment_id: Generated<string>;
+  /** Hash of the management key; null for the command line. */
+  assigned_by: string | null;
 }
 
 export interface EndUsersTable {

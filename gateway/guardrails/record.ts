@@ -1,5 +1,5 @@
-/** A guardrail in the form in which it is shown. */
-import type { GuardrailRecord } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+/** Guardrails and their assignments in the form in which they are shown. */
+import type { GuardrailRecord, KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { instant } from "../http/time.ts";
@@ -43,5 +43,18 @@ export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObjec
     workspace_id: guardrail.workspaceId,
     created_at: instant(guardrail.createdAt),
     updated_at: instant(guardrail.updatedAt),
+  };
+}
+
+export function assignmentJson(assignment: KeyAssignment): JsonObject {
+  if (!assignment.createdAt) throw new Fault(FaultReason.INTERNAL);
+  return {
+    id: assignment.id,
+    guardrail_id: assignment.guardrailId,
+    key_hash: assignment.keyHash,
+    key_name: assignment.keyName,
+    key_label: assignment.keyLabel,
+    assigned_by: assignment.assignedBy ?? null,
+    created_at: instant(assignment.createdAt),
   };
 }

@@ -246,3 +246,13 @@ export const guardrailExample = {
   created_at: "2026-09-16T12:00:00.000000Z",
   updated_at: "2026-09-16T12:00:00.000000Z",
 } as const;
+
+export const assignmentExample = {
+  id: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
+  guardrail_id: guardrailExample.id,
+  key_hash: keyExample.hash,
+  key_name: keyExample.name,
+  key_label: keyExample.label,
+  assigned_by: null,
+  created_at: "2026-09-16T12:00:00.000000Z",
+} as const;

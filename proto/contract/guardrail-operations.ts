@@ -1,7 +1,9 @@
 /** The operations on guardrails, and on which key holds which. */
 import { assigned, keyHashes, unassigned } from "./administration.ts";
-import { guardrailExample, keyHashesExample } from "./examples.ts";
+import { assignmentExample, guardrailExample, keyHashesExample } from "./examples.ts";
 import {
+  assignmentList,
+  assignmentQuery,
   deletedGuardrail,
   guardrailAnswer,
   guardrailChange,
@@ -98,12 +100,39 @@ const removeKeys: Operation = {
   answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
 };
 
+const listAssignments: Operation = {
+  path: "/guardrails/assignments/keys",
+  method: "get",
+  id: "listKeyAssignments",
+  tag,
+  summary: "List which key holds which guardrail",
+  description: "The assignments of all guardrails of the workspace, by guardrail, oldest first.",
+  query: assignmentQuery,
+  answer: {
+    says: "A page of assignments.",
+    content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1 }))],
+  },
+  statuses: [400, 401, 403, 500],
+};
+
+const listAssignmentsOfGuardrail: Operation = {
+  ...listAssignments,
+  path: "/guardrails/{id}/assignments/keys",
+  id: "listGuardrailKeyAssignments",
+  summary: "List the keys that hold a guardrail",
+  description: "The assignments of one guardrail, oldest first.",
+  parameters: [guardrailId],
+  statuses,
+};
+
 export const guardrailOperations: readonly Operation[] = [
   listGuardrails,
   createGuardrail,
   getGuardrail,
   updateGuardrail,
   deleteGuardrail,
+  listAssignments,
+  listAssignmentsOfGuardrail,
   assignKeys,
   removeKeys,
 ];

@@ -134,4 +134,29 @@ export const guardrailList = named("GuardrailList", listOf(guardrail));
 
 export const guardrailAnswer = named("GuardrailAnswer", object({ data: guardrail }, { required: ["data"] }));
 
+export const assignmentQuery: ObjectShape = object(pageQuery(50), { strict: true });
+
+const assignment = {
+  id: described(string({ min: 1 }), "Another one whenever the key is given another guardrail."),
+  guardrail_id: described(string({ min: 1 }), "The guardrail."),
+  key_hash: described(string({ min: 1 }), "Hash of the key."),
+  key_name: described(string({ min: 1 }), "Name of the key."),
+  key_label: described(string({ min: 1 }), "The key with its middle left out."),
+  assigned_by: described(
+    nullable(string()),
+    "Hash of the management key that assigned it; null when that was done on the command line.",
+  ),
+  created_at: described(time, "Since when the key holds it."),
+};
+
+export const assignmentList = named(
+  "KeyAssignmentList",
+  listOf(
+    named(
+      "KeyAssignment",
+      object(assignment, { required: Object.keys(assignment), description: "A key that holds a guardrail." }),
+    ),
+  ),
+);
+
 export const deletedGuardrail = named("DeletedGuardrail", deleted);

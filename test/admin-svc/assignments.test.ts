@@ -1,10 +1,12 @@
 /** Bulk assignment and removal through real gRPC. */
+import { timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { GuardrailService, type KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import {
@@ -13,6 +15,7 @@ import {
   addKey,
   addKeys,
   addWorkspace,
+  administrate,
   assign,
   bearer,
   openHouse,
@@ -137,6 +140,72 @@ describe("what is counted", () => {
     expect(answer.unassignedCount).toBe(1);
     expect(answer.generation).toBe(generation + 1n);
     expect(await holders([mine, other, none])).toEqual(new Map([[other, b]]));
+  });
+});
+
+describe("the list", () => {
+  const { listKeyAssignments } = GuardrailService.method;
+  const list = (request: { guardrailId?: string; offset?: number; limit?: number }) =>
+    administrate(house, listKeyAssignments, request);
+  const hashes = ({ assignments }: { assignments: KeyAssignment[] }) => assignments.map(({ keyHash }) => keyHash);
+
+  test("says which key holds a guardrail, since when, and who assigned it", async () => {
+    const id = await addGuardrail(house.database);
+    expect(await list({ guardrailId: id })).toMatchObject({ assignments: [], totalCount: 0n });
+    const [first, second] = (await addKeys(house.database, 2)) as [string, string];
+    await assign(house.client, id, [first], bearer(house.managementKey));
+    await assign(house.client, id, [second], bearer(house.managementKey));
+    const listed = await list({ guardrailId: id });
+    expect([hashes(listed), listed.totalCount]).toEqual([[first, second], 2n]);
+    expect(listed.assignments[0]).toMatchObject({
+      guardrailId: id,
+      keyName: "test",
+      keyLabel: "sk-sl-test...test",
+      assignedBy: hashKey(house.managementKey),
+    });
+    const [before] = listed.assignments;
+    expect(Math.abs(timestampMs(before?.createdAt ?? timestampNow()) - Date.now())).toBeLessThan(60_000);
+    // To assign what is assigned changes nothing; to assign something else makes another assignment.
+    await assign(house.client, id, [first], bearer(house.managementKey));
+    expect((await list({ guardrailId: id })).assignments[0]).toEqual(before);
+    const other = await addGuardrail(house.database);
+    await assign(house.client, other, [first], bearer(house.managementKey));
+    expect(hashes(await list({ guardrailId: id }))).toEqual([second]);
+    const [after] = (await list({ guardrailId: other })).assignments;
+    expect(after).toMatchObject({ guardrailId: other, keyHash: first });
+    expect(after?.id).not.toBe(before?.id);
+  });
+
+  test("comes in pages, whole and of one guardrail, of the caller's workspace only", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const foreignKey = hashKey(await addKey(house.database, { workspaceId }));
+    const foreign = await addGuardrail(house.database, workspaceId);
+    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const { totalCount: before } = await list({});
+    await assign(house.client, foreign, [foreignKey], manager);
+    expect((await list({})).totalCount).toBe(before);
+    const theirs = await administrate(house, listKeyAssignments, {}, manager);
+    expect([hashes(theirs), theirs.totalCount]).toEqual([[foreignKey], 1n]);
+
+    const keyHashes = (await addKeys(house.database, 120)).toSorted();
+    const id = await addGuardrail(house.database);
+    await assign(house.client, id, keyHashes, bearer(house.managementKey));
+    expect((await list({})).totalCount).toBe(before + 120n);
+    // Of one call they are as old as one another.
+    expect(hashes(await list({ guardrailId: id }))).toEqual(keyHashes.slice(0, 50));
+    expect(hashes(await list({ guardrailId: id, offset: 50, limit: 100 }))).toEqual(keyHashes.slice(50));
+    const all: string[] = [];
+    for (let offset = 0; offset < Number(before) + 120; offset += 100)
+      all.push(...hashes(await list({ offset, limit: 100 })));
+    expect(all).toHaveLength(Number(before) + 120);
+    expect(new Set(all).size).toBe(all.length);
+    for (const missing of [foreign, id.toUpperCase(), "x", ""]) {
+      await expect(list({ guardrailId: missing })).rejects.toMatchObject({
+        status: 404,
+        message: "Guardrail not found",
+      });
+    }
+    await expect(list({ limit: 101 })).rejects.toMatchObject({ message: "limit: must be between 1 and 100" });
   });
 });
 

@@ -55,6 +55,7 @@ const keys = KeyService.method;
 const guardrails = GuardrailService.method;
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
+  ["ListKeyAssignments", (metadata) => administrate(house, guardrails.listKeyAssignments, {}, metadata)],
   ["ListGuardrails", (metadata) => administrate(house, guardrails.listGuardrails, {}, metadata)],
   ["CreateGuardrail", (metadata) => administrate(house, guardrails.createGuardrail, { name: "x" }, metadata)],
   ["GetGuardrail", (metadata) => administrate(house, guardrails.getGuardrail, { guardrailId }, metadata)],

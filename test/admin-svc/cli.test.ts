@@ -156,6 +156,9 @@ describe("guardrails", () => {
     expect((await run("guardrails", "show", made.id)).stdout).toContain("block    secret-\\d+  (Secret)");
     const list = await json<GuardrailJson[]>("guardrails", "list");
     expect(list.find(({ id }) => id === made.id)).toMatchObject({ keys: 2, content_filters: contentFilters });
+    const held = await json<{ key_hash: string; key_name: string }[]>("guardrails", "assignments", made.id);
+    expect(held.map((row) => row.key_name).toSorted()).toEqual(["a", "b"]);
+    expect((await run("guardrails", "assignments")).stdout).toContain(`${made.id}  ${first.hash}`);
     expect((await run("guardrails", "unassign", made.id, first.hash)).stdout).toMatch(/^1 of 1 keys unassigned/);
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
@@ -277,12 +280,14 @@ describe("wrong input", () => {
     expect([code, stdout]).toEqual([2, ""]);
   });
 
-  test.each([[["guardrails", "show", id]], [["guardrails", "show", "x"]], [["guardrails", "assign", id, hash]]])(
-    "%j: exit code 1, no such guardrail",
-    async (argv) => {
-      expect(await run(...argv)).toEqual({ code: 1, stdout: "", stderr: "no such guardrail\n" });
-    },
-  );
+  test.each([
+    [["guardrails", "assignments", id]],
+    [["guardrails", "show", id]],
+    [["guardrails", "show", "x"]],
+    [["guardrails", "assign", id, hash]],
+  ])("%j: exit code 1, no such guardrail", async (argv) => {
+    expect(await run(...argv)).toEqual({ code: 1, stdout: "", stderr: "no such guardrail\n" });
+  });
 
   test("a database that is not there: exit code 1, the address, no stack", async () => {
     const { code, stderr } = await runAt("postgres://nobody@127.0.0.1:1/none", ["keys", "list"]);

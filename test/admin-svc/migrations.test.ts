@@ -4,6 +4,7 @@ import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { NewerSchemaError, migrate } from "@sluice/admin-svc/migrations/migrate.js";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
 import { resolveKey } from "@sluice/admin-svc/store/access.js";
+import { pageOfAssignments } from "@sluice/admin-svc/store/assignments.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
@@ -92,6 +93,9 @@ test("an upgrade from the first schema keeps what is there, and the build before
       ...(hash === before && { created_at: createdAt }),
     });
   }
+  const assigned = await pageOfAssignments(database, { workspaceId: defaultWorkspaceId }, { offset: 0, limit: 10 });
+  expect(assigned?.rows).toMatchObject([before, during].map((hash) => ({ key_hash: hash, assigned_by: null })));
+  expect(new Set(assigned?.rows.map((row) => row.id)).size).toBe(2);
   expect(await findGuardrail(database, defaultWorkspaceId, id)).toMatchObject({
     name: "old",
     description: null,

@@ -60,6 +60,7 @@ const assignAll = () => assign(house.client, guardrailId, keyHashes, bearer(hous
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
   () => administrate(house, GuardrailService.method.listGuardrails, {}),
+  () => administrate(house, GuardrailService.method.listKeyAssignments, {}),
   () => administrate(house, GuardrailService.method.createGuardrail, { name: "x" }),
   () => administrate(house, GuardrailService.method.updateGuardrail, { guardrail: { id: guardrailId } }),
   () => administrate(house, KeyService.method.listKeys, {}),

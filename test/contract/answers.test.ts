@@ -207,6 +207,10 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       const assigned: unknown = await (await manage("POST", path(), hashes())).json();
       expect([assigned, validate("AssignedKeys", assigned)]).toEqual([{ assigned_count: 1 }, []]);
       await expectFailure(await respond({ ...ask, input: "code red" }), 403);
+      for (const one of [path(), "/guardrails/assignments/keys"]) {
+        const listed: unknown = await (await manage("GET", one)).json();
+        expect([listed, validate("KeyAssignmentList", listed)]).toMatchObject([{ total_count: 1 }, []]);
+      }
       const removed: unknown = await (await manage("POST", `${path()}/remove`, hashes())).json();
       expect([removed, validate("UnassignedKeys", removed)]).toEqual([{ unassigned_count: 1 }, []]);
     });

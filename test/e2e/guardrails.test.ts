@@ -186,6 +186,39 @@ describe("guardrails", () => {
     }
   });
 
+  test("says which keys hold it, and which hold any", async () => {
+    const { id } = await make({});
+    await give(id);
+    const hash = hashKey(house.apiKey);
+    const expected = {
+      data: [
+        {
+          id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          guardrail_id: id,
+          key_hash: hash,
+          key_name: "bootstrap",
+          key_label: `${house.apiKey.slice(0, 10)}...${house.apiKey.slice(-4)}`,
+          assigned_by: hashKey(house.managementKey),
+          created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        },
+      ],
+      total_count: 1,
+    };
+    const mine = `/guardrails/${id}/assignments/keys`;
+    const all = "/guardrails/assignments/keys";
+    for (const path of [mine, all]) {
+      expect(await manage("GET", path)).toEqual({ status: 200, body: expected });
+      expect((await manage("GET", `${path}?offset=1&limit=1`)).body).toEqual({ data: [], total_count: 1 });
+      expect((await manage("GET", `${path}?limit=101`)).body.error.message).toBe("limit: must be between 1 and 100");
+      expect((await manage("GET", `${path}?guardrail=x`)).body.error.message).toBe("guardrail: unknown field");
+      expect((await manage("GET", path, undefined, house.apiKey)).status).toBe(403);
+    }
+    expect((await manage("GET", "/guardrails/x/assignments/keys")).body.error.message).toBe("Guardrail not found");
+    await manage("DELETE", `/guardrails/${id}`);
+    expect((await manage("GET", all)).body).toEqual({ data: [], total_count: 0 });
+    expect((await manage("GET", mine)).status).toBe(404);
+  });
+
   test("lists in pages", async () => {
     const { total_count: before } = (await manage("GET", "/guardrails")).body;
     const made = [(await make({ name: "a" })).id, (await make({ name: "b" })).id];

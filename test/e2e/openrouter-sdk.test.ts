@@ -325,6 +325,11 @@ compat: {tool_type_aliases: ["openrouter:"]}
     const { guardrails } = clientOf(house.managementKey);
     const keys = { keyHashes: [hashKey(house.apiKey)] };
     expect(await guardrails.bulkAssignKeys({ id, bulkAssignKeysRequest: keys })).toEqual({ assignedCount: 1 });
+    const pages = [await guardrails.listKeyAssignments({}), await guardrails.listGuardrailKeyAssignments({ id })];
+    for (const { result } of pages) {
+      expect(unknowns(result)).toEqual([]);
+      expect(result).toMatchObject({ totalCount: 1, data: [{ guardrailId: id, keyHash: keys.keyHashes[0] }] });
+    }
     const blocked = await ask({ input: "forbidden" }).catch((error: unknown) => error);
     expect(blocked).toBeInstanceOf(errors.ForbiddenResponseError);
     expect((blocked as errors.ForbiddenResponseError).error).toMatchObject({

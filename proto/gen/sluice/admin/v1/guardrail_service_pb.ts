@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/guardrail_service.proto.
  */
 export const file_sluice_admin_v1_guardrail_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKEAgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Rlc2NyaXB0aW9uIkwKFUxpc3RHdWFyZHJhaWxzUmVxdWVzdBIOCgZvZmZzZXQYASABKA0SDQoFbGltaXQYAiABKA0SFAoMd29ya3NwYWNlX2lkGAMgASgJImMKFkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USNAoKZ3VhcmRyYWlscxgBIAMoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEwoLdG90YWxfY291bnQYAiABKAQinwEKFkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEjcKD2NvbnRlbnRfZmlsdGVycxgDIAMoCzIeLnNsdWljZS5hZG1pbi52MS5Db250ZW50RmlsdGVyEhQKDHdvcmtzcGFjZV9pZBgEIAEoCUIOCgxfZGVzY3JpcHRpb24iTgoXQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCIrChNHZXRHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSJLChRHZXRHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkIn4KFlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QSMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYgoXVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBISCgpnZW5lcmF0aW9uGAIgASgEIi4KFkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJIi0KF0RlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQyuAUKEEd1YXJkcmFpbFNlcnZpY2USVQoKQXNzaWduS2V5cxIiLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVzcG9uc2USWwoMVW5hc3NpZ25LZXlzEiQuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1JlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuVW5hc3NpZ25LZXlzUmVzcG9uc2USYQoOTGlzdEd1YXJkcmFpbHMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USZAoPQ3JlYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USWwoMR2V0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0R3VhcmRyYWlsUmVzcG9uc2USZAoPVXBkYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USZAoPRGVsZXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuRGVsZXRlR3VhcmRyYWlsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKEAgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Rlc2NyaXB0aW9uIkwKFUxpc3RHdWFyZHJhaWxzUmVxdWVzdBIOCgZvZmZzZXQYASABKA0SDQoFbGltaXQYAiABKA0SFAoMd29ya3NwYWNlX2lkGAMgASgJImMKFkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USNAoKZ3VhcmRyYWlscxgBIAMoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEwoLdG90YWxfY291bnQYAiABKAQinwEKFkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEjcKD2NvbnRlbnRfZmlsdGVycxgDIAMoCzIeLnNsdWljZS5hZG1pbi52MS5Db250ZW50RmlsdGVyEhQKDHdvcmtzcGFjZV9pZBgEIAEoCUIOCgxfZGVzY3JpcHRpb24iTgoXQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCIrChNHZXRHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSJLChRHZXRHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkIn4KFlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QSMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYgoXVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBISCgpnZW5lcmF0aW9uGAIgASgEIi4KFkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJIi0KF0RlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQiZgoZTGlzdEtleUFzc2lnbm1lbnRzUmVxdWVzdBIZCgxndWFyZHJhaWxfaWQYASABKAlIAIgBARIOCgZvZmZzZXQYAiABKA0SDQoFbGltaXQYAyABKA1CDwoNX2d1YXJkcmFpbF9pZCJmChpMaXN0S2V5QXNzaWdubWVudHNSZXNwb25zZRIzCgthc3NpZ25tZW50cxgBIAMoCzIeLnNsdWljZS5hZG1pbi52MS5LZXlBc3NpZ25tZW50EhMKC3RvdGFsX2NvdW50GAIgASgEIsIBCg1LZXlBc3NpZ25tZW50EgoKAmlkGAEgASgJEhQKDGd1YXJkcmFpbF9pZBgCIAEoCRIQCghrZXlfaGFzaBgDIAEoCRIQCghrZXlfbmFtZRgEIAEoCRIRCglrZXlfbGFiZWwYBSABKAkSGAoLYXNzaWduZWRfYnkYBiABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIOCgxfYXNzaWduZWRfYnkypwYKEEd1YXJkcmFpbFNlcnZpY2USVQoKQXNzaWduS2V5cxIiLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVzcG9uc2USWwoMVW5hc3NpZ25LZXlzEiQuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1JlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuVW5hc3NpZ25LZXlzUmVzcG9uc2USYQoOTGlzdEd1YXJkcmFpbHMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USZAoPQ3JlYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USWwoMR2V0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0R3VhcmRyYWlsUmVzcG9uc2USZAoPVXBkYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USZAoPRGVsZXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuRGVsZXRlR3VhcmRyYWlsUmVzcG9uc2USbQoSTGlzdEtleUFzc2lnbm1lbnRzEiouc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QaKy5zbHVpY2UuYWRtaW4udjEuTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
 
 /**
  * Keys to assign.
@@ -460,6 +460,132 @@ export const DeleteGuardrailResponseSchema: GenMessage<DeleteGuardrailResponse> 
   messageDesc(file_sluice_admin_v1_guardrail_service, 14);
 
 /**
+ * Which assignments.
+ *
+ * @generated from message sluice.admin.v1.ListKeyAssignmentsRequest
+ */
+export type ListKeyAssignmentsRequest = Message<"sluice.admin.v1.ListKeyAssignmentsRequest"> & {
+  /**
+   * UUID of the guardrail; absent for those of all guardrails of the workspace.
+   *
+   * @generated from field: optional string guardrail_id = 1;
+   */
+  guardrailId?: string | undefined;
+
+  /**
+   * How many to leave out at the beginning.
+   *
+   * @generated from field: uint32 offset = 2;
+   */
+  offset: number;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListKeyAssignmentsRequest.
+ * Use `create(ListKeyAssignmentsRequestSchema)` to create a new message.
+ */
+export const ListKeyAssignmentsRequestSchema: GenMessage<ListKeyAssignmentsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 15);
+
+/**
+ * One page of assignments.
+ *
+ * @generated from message sluice.admin.v1.ListKeyAssignmentsResponse
+ */
+export type ListKeyAssignmentsResponse = Message<"sluice.admin.v1.ListKeyAssignmentsResponse"> & {
+  /**
+   * By guardrail, oldest first.
+   *
+   * @generated from field: repeated sluice.admin.v1.KeyAssignment assignments = 1;
+   */
+  assignments: KeyAssignment[];
+
+  /**
+   * How many there are on all pages.
+   *
+   * @generated from field: uint64 total_count = 2;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListKeyAssignmentsResponse.
+ * Use `create(ListKeyAssignmentsResponseSchema)` to create a new message.
+ */
+export const ListKeyAssignmentsResponseSchema: GenMessage<ListKeyAssignmentsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 16);
+
+/**
+ * A key that holds a guardrail.
+ *
+ * @generated from message sluice.admin.v1.KeyAssignment
+ */
+export type KeyAssignment = Message<"sluice.admin.v1.KeyAssignment"> & {
+  /**
+   * UUID; another one whenever the key is given another guardrail.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * UUID of the guardrail.
+   *
+   * @generated from field: string guardrail_id = 2;
+   */
+  guardrailId: string;
+
+  /**
+   * Hash of the key.
+   *
+   * @generated from field: string key_hash = 3;
+   */
+  keyHash: string;
+
+  /**
+   * Name of the key.
+   *
+   * @generated from field: string key_name = 4;
+   */
+  keyName: string;
+
+  /**
+   * The key with its middle left out.
+   *
+   * @generated from field: string key_label = 5;
+   */
+  keyLabel: string;
+
+  /**
+   * Hash of the management key that assigned it; absent when that was done on the command line or is not known.
+   *
+   * @generated from field: optional string assigned_by = 6;
+   */
+  assignedBy?: string | undefined;
+
+  /**
+   * Since when the key holds it.
+   *
+   * @generated from field: google.protobuf.Timestamp created_at = 7;
+   */
+  createdAt?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.KeyAssignment.
+ * Use `create(KeyAssignmentSchema)` to create a new message.
+ */
+export const KeyAssignmentSchema: GenMessage<KeyAssignment> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 17);
+
+/**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.
  *
  * @generated from service sluice.admin.v1.GuardrailService
@@ -535,6 +661,16 @@ export const GuardrailService: GenService<{
     methodKind: "unary";
     input: typeof DeleteGuardrailRequestSchema;
     output: typeof DeleteGuardrailResponseSchema;
+  },
+  /**
+   * Lists which key holds which guardrail, by guardrail, oldest first. Faults as GetGuardrail, and INVALID_REQUEST.
+   *
+   * @generated from rpc sluice.admin.v1.GuardrailService.ListKeyAssignments
+   */
+  listKeyAssignments: {
+    methodKind: "unary";
+    input: typeof ListKeyAssignmentsRequestSchema;
+    output: typeof ListKeyAssignmentsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_guardrail_service, 0);

@@ -25,6 +25,7 @@ import { InferenceDoors } from "./service.ts";
 import { Serving } from "./serving.ts";
 import { Identities } from "./turn/identity.ts";
 import { parseTurn } from "./turn/parse.ts";
+import { loadSdkPackages } from "./upstream/ai-sdk/load.ts";
 
 /** What is not delivered by then waits on the disk for the next start. */
 const lastDeliveryMs = 10_000;
@@ -64,9 +65,10 @@ const ledger = new Ledger({
   registry,
 });
 const budgets = new Budgets(admin, settings.SLUICE_SERVICE_TOKEN);
+const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
 const serving = new Serving(
-  { version, records, ledger, budgets, secret: settings.SLUICE_SECRET, log },
+  { version, packages, records, ledger, budgets, secret: settings.SLUICE_SECRET, log },
   house.current.file,
 );
 const identities = new Identities(settings.SLUICE_SECRET);

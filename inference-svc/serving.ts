@@ -11,11 +11,14 @@ import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Rehearse, type Stack, buildStack } from "./stack.ts";
 import type { Turn } from "./turn/turn.ts";
+import { type SdkPackages, noPackages } from "./upstream/ai-sdk/load.ts";
 import { type Surroundings, type Upstreams, openUpstreams } from "./upstream/providers.ts";
 
 export interface ServingParts {
   /** Of the house, for the user agent. */
   readonly version: string;
+  /** Of the AI SDK, as they were loaded at the start. */
+  readonly packages?: SdkPackages;
   readonly records: EndpointRecords;
   readonly ledger: Pick<Ledger, "open">;
   readonly budgets: Pick<Budgets, "reserve">;
@@ -67,8 +70,8 @@ export class Serving {
   }
 
   get #surroundings(): Surroundings {
-    const { version, log, records } = this.#parts;
-    return { version, log, now: records.now };
+    const { version, packages = noPackages, log, records } = this.#parts;
+    return { version, packages, log, now: records.now };
   }
 
   #build(): Stack {

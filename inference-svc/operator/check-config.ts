@@ -2,16 +2,17 @@
 import { parseArgs } from "node:util";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import type { HouseFile, LoadedHouse, ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
 import { type Command, type Terminal, UsageError, load, seedDate, table, unsetWords } from "./command.ts";
 
 export const checkConfig: Command = {
   usage: "[FILE] [--json]",
   summary: "Shows every problem of a house file, or what it would serve in this environment.",
-  run(args, terminal) {
+  async run(args, terminal) {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { json: { type: "boolean" } } });
     const [file = terminal.config, extra] = positionals;
     if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`);
-    const checked = check(file, terminal);
+    const checked = await check(file, terminal);
     if (values.json === true) terminal.print(JSON.stringify(checked, null, 2));
     else linesOf(checked).forEach(terminal.print);
     return checked.ok ? 0 : 1;
@@ -53,10 +54,12 @@ interface EndpointRow {
   readonly pricing: { readonly prompt: string; readonly completion: string } | null;
 }
 
-function check(file: string, terminal: Terminal): Checked {
+async function check(file: string, terminal: Terminal): Promise<Checked> {
   const nothing = { ok: false, file, problems: [], providers: [], models: [], catalogue_date: seedDate() };
   try {
-    return { ...nothing, ok: true, ...served(load(file, terminal)) };
+    const house = load(file, terminal);
+    await loadSdkPackages(house.file.providers, file);
+    return { ...nothing, ok: true, ...served(house) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return { ...nothing, problems: error.problems };

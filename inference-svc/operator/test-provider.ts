@@ -10,6 +10,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import { type Scope, Trace } from "../turn/scope.ts";
 import { TurnAbort } from "../turn/signal.ts";
 import type { Outcome, Turn, Usage } from "../turn/turn.ts";
+import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
 import { connectionLost, providerTimeout } from "../upstream/failure.ts";
 import { type Destination, openUpstreams } from "../upstream/providers.ts";
 import { type Cause, causeOf } from "./causes.ts";
@@ -79,9 +80,11 @@ function targetOf({ file }: LoadedHouse, id: string, model: string | undefined):
   throw new CommandError(`${id} serves no model here; name one of its own with --model`);
 }
 
-async function attempt(settings: ProviderSettings, target: Target, { version }: Terminal): Promise<Tried> {
+async function attempt(settings: ProviderSettings, target: Target, { version, config }: Terminal): Promise<Tried> {
   const { model, destination } = target;
-  const upstreams = openUpstreams([settings], { version, log: { error: () => {} }, now: () => performance.now() });
+  const packages = await loadSdkPackages([settings], config);
+  const log = { error: () => {} };
+  const upstreams = openUpstreams([settings], { version, packages, log, now: () => performance.now() });
   const startedAt = performance.now();
   const tried = () => ({
     provider: settings.id,

@@ -2,64 +2,40 @@
 import { isDeepStrictEqual } from "node:util";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
-import type { Logger } from "@sluice/proto/runtime/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss, Scope } from "../turn/scope.ts";
 import type { Patience, Turn } from "../turn/turn.ts";
+import { isSdk } from "./ai-sdk/load.ts";
+import { sdkProvider } from "./ai-sdk/provider.ts";
 import type { AnswerHead } from "./answer.ts";
 import { AwsSigner } from "./aws-signer.ts";
 import { chat } from "./chat/dialect.ts";
 import { Connections } from "./connections.ts";
 import { converse } from "./converse/dialect.ts";
-import type { Dialect, Refusal, Target } from "./dialect.ts";
+import type { Dialect, Target } from "./dialect.ts";
 import { echo, echoLosses, echoRefusal } from "./echo/turn.ts";
 import { Exchange } from "./exchange.ts";
 import { providerFault } from "./failure.ts";
 import { gemini } from "./gemini/dialect.ts";
-import { type Key, type KeyRest, KeyRing } from "./keys.ts";
+import { keyNotes } from "./key-notes.ts";
+import { KeyRing } from "./keys.ts";
 import { messages } from "./messages/dialect.ts";
+import type { Destination, Provider, Surroundings, Told } from "./provider.ts";
 import { reasoningFormatOf } from "./reasoning-format.ts";
 import { redacted } from "./redacted.ts";
 import { repeatOf } from "./repeat.ts";
 import { responses } from "./responses/dialect.ts";
 import { retryAfterMs } from "./retry-after.ts";
 
-/** What of an endpoint matters here. */
-export interface Destination {
-  /** Id of the provider. */
-  readonly provider: string;
-  readonly upstreamModel: string;
-  readonly tier: string;
-  readonly supportedParameters?: readonly string[];
-  /** The model's largest answer, where the operator says. */
-  readonly maxOutputTokens?: number;
-}
+export type { Destination, Surroundings, Told } from "./provider.ts";
 
-export interface Told {
-  readonly losses: readonly Loss[];
-  /** Without credentials; undefined where nothing is sent. */
-  readonly bodyJson: string | undefined;
-}
-
-export interface Upstreams {
-  /** Why the request cannot be said there at all. */
-  refusal(destination: Destination, request: TurnRequest): Refusal | undefined;
-  /** What would be left out there of a request that can be said. */
-  losses(destination: Destination, request: TurnRequest): readonly Loss[];
-  /** What would be sent there of it. */
-  told(destination: Destination, request: TurnRequest): Told;
-  /** The turn that asks exactly there, once. What it fails with says whether it may be repeated. */
-  turn(destination: Destination, patience: Patience): Turn;
-  /** Why no key of the provider is to be asked with; undefined while there is one. */
-  rest(destination: Destination): KeyRest | undefined;
+export interface Upstreams extends Provider {
   /** By id. */
   readonly opened: ReadonlyMap<string, Opened>;
   /** Waits for running exchanges. */
   close(): Promise<void>;
 }
-
-type Provider = Omit<Upstreams, "close" | "opened">;
 
 const builtIn: Provider = {
   turn: () => echo,
@@ -74,16 +50,10 @@ const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, me
 /** The vendor of two of the formats. */
 const originalHost = "api.openai.com";
 
-export interface Surroundings {
-  /** Of the house, for the user agent. */
-  readonly version: string;
-  /** Refused keys are an operator's business. */
-  readonly log: Pick<Logger, "error">;
-  /** Milliseconds, by which keys rest. */
-  readonly now: () => number;
-}
-
-/** @param before those until now: a provider whose settings stay goes on as it is */
+/**
+ * @param before those until now: a provider whose settings stay goes on as it is
+ * @throws ConfigError for a provider whose package has not been loaded
+ */
 export function openUpstreams(
   providers: readonly ProviderSettings[],
   surroundings: Surroundings,
@@ -122,6 +92,7 @@ interface Opened {
 }
 
 function openProvider(settings: ProviderSettings, surroundings: Surroundings): Opened {
+  if (isSdk(settings)) return { settings, provider: sdkProvider(settings, surroundings) };
   const dialect = dialects[settings.dialect];
   if (dialect === undefined || settings.base_url === undefined) return { settings, provider: builtIn };
   const url = new URL(settings.base_url);
@@ -142,6 +113,7 @@ function httpProvider(
 ): Provider {
   const userAgent = `sluice/${version}`;
   const keys = new KeyRing(provider.api_keys ?? [], now);
+  const noteKey = keyNotes(provider.id, keys, log);
   // The name of the service in signatures; its hosts are called otherwise.
   const signer = provider.aws && new AwsSigner("bedrock", provider.aws);
   const base = url.pathname.replace(/\/$/, "");
@@ -236,20 +208,11 @@ function httpProvider(
         const failure = Fault.from(error);
         // What was signed with the wrong time says nothing about the key, and was not looked at.
         if (signer?.aheadMs !== aheadMs) throw failure.with({ repeat: "now" });
-        noteKey(key, destination, failure);
+        noteKey(key, destination.upstreamModel, failure);
         const repeat = repeatOf(exchange, failure);
         throw repeat ? failure.with({ repeat }) : failure;
       }
     };
-  }
-
-  function noteKey(key: Key, { upstreamModel }: Destination, failure: Fault): void {
-    const restMs = keys.note(key, upstreamModel, failure);
-    if (restMs === undefined) return;
-    log.error(
-      { provider: provider.id, key: key.index, status: failure.attemptStatus, rests_ms: restMs },
-      "key refused by its provider",
-    );
   }
 
   function bodyOf(destination: Destination, request: TurnRequest) {

@@ -6,6 +6,7 @@ import { type Rehearse, buildStack } from "@sluice/inference-svc/stack.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Closed } from "@sluice/inference-svc/ledger/record.js";
@@ -93,11 +94,11 @@ export interface Engine {
 }
 
 /** The whole stack over a configuration. */
-export function openEngine(file: HouseFile, records = new EndpointRecords()): Engine {
+export function openEngine(file: HouseFile, records = new EndpointRecords(), packages = noPackages): Engine {
   const warnings: object[] = [];
   const errors: object[] = [];
   const log = { warn: (line: object) => void warnings.push(line), error: (line: object) => void errors.push(line) };
-  const upstreams = openUpstreams(file.providers, { version: "0.0.0", log, now: records.now });
+  const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
   const closed: Closed[] = [];
   const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
   const budgets = { reserve: () => Promise.resolve() };

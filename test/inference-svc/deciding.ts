@@ -4,6 +4,7 @@ import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { Router } from "@sluice/inference-svc/routing/router.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/preferences.js";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -38,7 +39,12 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
   const catalog = new Catalog(file);
   const clock = { now: 1_000_000 };
   const records = new EndpointRecords(() => clock.now);
-  const telling = openUpstreams(file.providers, { version: "0.0.0", log: { error: () => {} }, now: records.now });
+  const telling = openUpstreams(file.providers, {
+    version: "0.0.0",
+    packages: noPackages,
+    log: { error: () => {} },
+    now: records.now,
+  });
   const router = new Router({ catalog, telling, secret: "s".repeat(32), records });
   const route = (request: Asking, keyHash = "key") => router.route(deciding(request), newScope({ keyHash }).scope);
   return {

@@ -508,7 +508,7 @@ describe("over a socket", () => {
     const good: Reply = { chunks: [{ sse: answer }] };
     const [upstream, turn] = await open([{ status: 400, chunks: [{ json: refused }] }, good], { keys: ["a", "b"] });
     for (let count = 0; count < 3; count++) expect((await run(turn, asking())).fault).toBeUndefined();
-    expect(upstream.requests.map(({ headers }) => headers["x-goog-api-key"])).toEqual(["a", "a", "b", "b"]);
+    expect(upstream.requests.map(({ headers }) => headers["x-goog-api-key"])).toEqual(["a", "b", "b", "b"]);
   });
 
   test("a stream that is cut after words is a failure, and not asked again", async () => {

@@ -1,8 +1,9 @@
 /** Parts of messages and of tool outputs in the words of the format (https://ai.google.dev/gemini-api/docs/file-input-methods). */
+import { dataIn } from "../data-url.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { cannot } from "../refused.ts";
 import type { Words } from "../words.ts";
-import { fileData, inlineData, typeOf } from "./media.ts";
+import { fileData, inlineData } from "./media.ts";
 
 /** Why a part cannot be said: to leave it out would change what was asked. */
 export function partRefusal(part: JsonObject): string | undefined {
@@ -23,7 +24,7 @@ export function partRefusal(part: JsonObject): string | undefined {
 function fileRefusal(part: JsonObject): string | undefined {
   if (filePart(part)) return undefined;
   if (text(part.file_data) === "") return cannot("files by file_id");
-  return cannot(`files of type ${typeOf(text(part.file_data)) || "unknown"}`);
+  return cannot(`files of type ${dataIn(text(part.file_data))?.type ?? "unknown"}`);
 }
 
 /** @param part one that is not refused */

@@ -2,12 +2,17 @@
 import { z } from "zod";
 import { slug } from "./scalars.ts";
 
+const dialects = ["echo", "chat", "gemini", "messages", "converse", "responses"] as const;
+/** As npm allows names. */
+const sdkPackage = /^ai-sdk:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+const notADialect = `must be one of ${dialects.join(", ")}, or ai-sdk:<package>`;
+
 export const provider = z.strictObject({
   id: slug.describe("Name by which endpoints refer to the provider."),
   name: z.string().min(1).optional().describe("Shown in service_metadata; the vendor's, else the id, when absent."),
   dialect: z
-    .enum(["echo", "chat", "gemini", "messages", "converse", "responses"])
-    .describe("Wire format that the provider speaks."),
+    .union([z.enum(dialects), z.string().regex(sdkPackage, notADialect)], { error: notADialect })
+    .describe("Wire format that the provider speaks; ai-sdk:<package> asks it through a package that is installed."),
   base_url: z
     .url({ protocol: /^https?$/ })
     .optional()

@@ -17,7 +17,9 @@ export function dangling(file: HouseFile): string[] {
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {
     if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
-    if (entry.dialect !== "echo" && entry.base_url === undefined) {
+    // Packages of the AI SDK know where their vendor is.
+    const placed = entry.dialect === "echo" || entry.dialect.startsWith("ai-sdk:") || entry.base_url !== undefined;
+    if (!placed) {
       problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);
     }
     if (entry.aws !== undefined && entry.dialect !== "converse") {

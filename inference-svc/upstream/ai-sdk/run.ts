@@ -1,0 +1,160 @@
+/**
+ * One call through a package. What becomes known in one turn of the event loop leaves as one batch; reading pauses while too much waits for
+ * the consumer. The call is aborted when the signal aborts, a limit is passed, or the consumer leaves.
+ */
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3StreamPart,
+  LanguageModelV3StreamResult,
+} from "@ai-sdk/provider";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { abortFault } from "../../turn/abort.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import type { Batch, Patience, TurnEvent, Usage } from "../../turn/turn.ts";
+import { connectionLost, providerFailed, providerTimeout } from "../failure.ts";
+import { BatchQueue } from "../queue.ts";
+import { askingFault, sdkFault } from "./error.ts";
+import type { SdkReader } from "./stream.ts";
+
+/** Characters, as in an exchange of the house's own. */
+const unreadLimit = 256 * 1024;
+const answerLimit = 64 * 1024 * 1024;
+
+export interface ModelCall {
+  /** Throws for a model that the package does not know. */
+  readonly model: () => LanguageModelV3;
+  readonly options: LanguageModelV3CallOptions;
+  readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
+  readonly patience: Patience;
+  readonly signal: TurnSignal;
+  /** Whether deltas are wanted; otherwise nothing is given out before the whole answer is in hand. */
+  readonly stream: boolean;
+  readonly reader: (emit: (event: TurnEvent) => void) => SdkReader;
+  /** Called with the body that the package has sent. */
+  readonly asked: (body: unknown) => void;
+  /** Called with the figures of an answer that came to no end, where it gave some. */
+  readonly reported: (usage: Usage) => void;
+}
+
+export function runModel(call: ModelCall): Promise<AsyncIterable<Batch>> {
+  const run = new ModelRun(call);
+  void run.pump();
+  return run.opened;
+}
+
+class ModelRun {
+  readonly #call: ModelCall;
+  readonly #queue: BatchQueue;
+  readonly #reader: SdkReader;
+  readonly #abort = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #flushing = false;
+  #closed = false;
+  #size = 0;
+  /** Called when the consumer has taken what waited. */
+  #room: (() => void) | undefined;
+
+  constructor(call: ModelCall) {
+    this.#call = call;
+    this.#queue = new BatchQueue(!call.stream, {
+      taken: () => this.#room?.(),
+      left: () => this.#fail(connectionLost()),
+    });
+    this.#reader = call.reader((event) => this.#queue.emit(event));
+  }
+
+  get opened(): Promise<AsyncIterable<Batch>> {
+    return this.#queue.opened;
+  }
+
+  async pump(): Promise<void> {
+    const { timeouts, patience, signal, asked } = this.#call;
+    const patientUntilMs = performance.now() + patience.withinMs;
+    const patiently = (limitMs: number) => Math.min(limitMs, patientUntilMs - performance.now());
+    signal.addEventListener("abort", this.#onAbort);
+    try {
+      this.#wait("headers", patiently(timeouts.headers_ms));
+      const { stream, request } = await this.#ask();
+      asked(request?.body);
+      this.#wait("first event", patiently(patience.last ? Number.POSITIVE_INFINITY : timeouts.first_event_ms));
+      for await (const part of stream) {
+        if (this.#closed) return;
+        await this.#read(part);
+      }
+      this.#complete();
+    } catch (error) {
+      this.#fail(sdkFault(error));
+    }
+  }
+
+  async #ask(): Promise<LanguageModelV3StreamResult> {
+    const { model, options } = this.#call;
+    try {
+      return await model().doStream({ ...options, abortSignal: this.#abort.signal });
+    } catch (error) {
+      throw askingFault(error);
+    }
+  }
+
+  readonly #onAbort = () => this.#fail(abortFault(this.#call.signal));
+
+  async #read(part: LanguageModelV3StreamPart): Promise<void> {
+    const size = "delta" in part ? part.delta.length : part.type === "file" ? part.data.length : 0;
+    this.#size += size;
+    if (this.#size > answerLimit) throw providerFailed(`answer of more than ${answerLimit} characters`);
+    this.#reader.read(part);
+    this.#queue.unreadBytes += size;
+    this.#flushSoon();
+    if (this.#queue.open && this.#queue.unreadBytes > unreadLimit) await this.#untilTaken();
+    // What comes before the first words is no sign of life.
+    if (size > 0 || part.type === "tool-call") this.#wait("event", this.#call.timeouts.idle_ms);
+  }
+
+  #untilTaken(): Promise<void> {
+    clearTimeout(this.#timer);
+    return new Promise((resolve) => {
+      this.#room = resolve;
+    });
+  }
+
+  #wait(phase: string, limitMs: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#closed && limitMs < Number.POSITIVE_INFINITY)
+      this.#timer = setTimeout(() => this.#fail(providerTimeout(phase)), limitMs);
+  }
+
+  /** Parts of one read come in promises of their own, all before the next turn of the event loop. */
+  #flushSoon(): void {
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => {
+      this.#flushing = false;
+      this.#queue.flush();
+    });
+  }
+
+  #complete(): void {
+    if (this.#closed) return;
+    this.#reader.close();
+    this.#close();
+    this.#queue.end();
+    this.#flushSoon();
+  }
+
+  #fail(fault: Fault): void {
+    if (this.#closed) return;
+    this.#close();
+    this.#abort.abort(fault);
+    if (this.#reader.usage) this.#call.reported(this.#reader.usage);
+    this.#queue.fail(fault);
+    this.#flushSoon();
+  }
+
+  #close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#call.signal.removeEventListener("abort", this.#onAbort);
+    this.#room?.();
+  }
+}

@@ -1,0 +1,188 @@
+/** Reads the parts of an answer as turn events. */
+import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
+import type { TurnRequest } from "../../turn/request.ts";
+import type { Outcome, Usage } from "../../turn/turn.ts";
+import { connectionLost, providerFailed } from "../failure.ts";
+import { writeImage } from "../generated-image.ts";
+import type { CallWriter } from "../item-writer.ts";
+import { count } from "../json.ts";
+import { type Emit, type ItemStatus, type MessageWriter, Output, type ReasoningWriter } from "../output.ts";
+import { SentTools } from "../tool-names.ts";
+import { WrappedInput } from "../wrapped-input.ts";
+import { sdkFault } from "./error.ts";
+
+type Finish = Extract<LanguageModelV3StreamPart, { type: "finish" }>;
+
+interface Call {
+  readonly writer: CallWriter;
+  /** Of a custom tool that was told as a function. */
+  readonly wrapped: WrappedInput | undefined;
+}
+
+export class SdkReader {
+  readonly #emit: Emit;
+  readonly #tier: string;
+  readonly #output: Output;
+  readonly #tools: SentTools;
+  /** What the package says that it leaves out of the request. */
+  readonly #warned: (feature: string, details: string) => void;
+  /** At most one of the two is open. */
+  #message: MessageWriter | undefined;
+  #reasoning: ReasoningWriter | undefined;
+  readonly #calls = new Map<string, Call>();
+  #finish: Finish | undefined;
+  usage: Usage | undefined;
+
+  constructor(request: TurnRequest, tier: string, emit: Emit, warned: (feature: string, details: string) => void) {
+    this.#emit = emit;
+    this.#tier = tier;
+    this.#output = new Output(emit);
+    this.#tools = SentTools.of(request, true);
+    this.#warned = warned;
+  }
+
+  /** @throws Fault for an error inside of the answer */
+  read(part: LanguageModelV3StreamPart): void {
+    switch (part.type) {
+      case "stream-start":
+        for (const warning of part.warnings) {
+          if (warning.type === "unsupported")
+            this.#warned(warning.feature, warning.details ?? "the package does not support it");
+        }
+        return;
+      case "text-delta":
+        return this.#say(part.delta);
+      case "reasoning-delta":
+        return this.#think(part.delta);
+      case "tool-input-start":
+        return part.providerExecuted === true ? undefined : void this.#call(part.id, part.toolName);
+      case "tool-input-delta":
+        return this.#argue(this.#calls.get(part.id), part.delta);
+      case "tool-call":
+        return part.providerExecuted === true ? undefined : this.#called(part.toolCallId, part.toolName, part.input);
+      case "source":
+        return part.sourceType === "url" ? this.#cite(part.url, part.title ?? "") : undefined;
+      case "file":
+        return this.#draw(part.mediaType, part.data);
+      case "error":
+        throw sdkFault(part.error);
+      case "finish":
+        this.usage = usageOf(part.usage);
+        this.#finish = part;
+        return;
+      default:
+        // Beginnings and ends of texts: what comes between them says it all.
+        return;
+    }
+  }
+
+  /** Nothing more comes. @throws Fault when the answer was not finished */
+  close(): void {
+    const { unified, raw } = this.#finish?.finishReason ?? {};
+    // Packages end in good order what the provider broke off.
+    if (unified === undefined || (unified === "other" && raw === undefined)) throw connectionLost();
+    if (unified === "error") throw providerFailed(`finish reason ${raw ?? "error"}`);
+    const filtered = unified === "content-filter";
+    const status: ItemStatus = filtered || unified === "length" ? "incomplete" : "completed";
+    this.#reasoning?.end(status);
+    this.#message?.end(status);
+    for (const call of this.#calls.values()) this.#endCall(call, status);
+    const outcome: Outcome = {
+      status,
+      ...(status === "incomplete" && { reason: filtered ? "content_filter" : "max_output_tokens" }),
+      ...(this.usage && { usage: this.usage }),
+      serviceTier: this.#tier,
+    };
+    this.#emit({ type: "end", outcome });
+  }
+
+  #say(words: string): void {
+    if (words === "") return;
+    this.#closeReasoning();
+    this.#message ??= this.#output.message();
+    this.#message.text(this.#message.part("output_text"), words);
+  }
+
+  #think(words: string): void {
+    if (words === "") return;
+    this.#closeMessage();
+    this.#reasoning ??= this.#output.reasoning();
+    this.#reasoning.text(0, words);
+  }
+
+  /** Nobody says which words stand on it: all that there are. */
+  #cite(url: string, title: string): void {
+    const part = this.#message?.parts.at(-1);
+    if (!this.#message || part?.type !== "output_text") return;
+    const end_index = Array.from(part.text).length;
+    const at = this.#message.parts.length - 1;
+    this.#message.annotation(at, { type: "url_citation", url, title, start_index: 0, end_index });
+  }
+
+  #draw(mediaType: string, data: string | Uint8Array): void {
+    if (!mediaType.startsWith("image/")) return;
+    this.#closeReasoning();
+    this.#closeMessage();
+    writeImage(this.#output, typeof data === "string" ? data : Buffer.from(data).toString("base64"));
+  }
+
+  #call(id: string, sentName: string): Call {
+    this.#closeReasoning();
+    this.#closeMessage();
+    // Nothing more can be said of a call whose id is used again.
+    const before = this.#calls.get(id);
+    if (before) this.#endCall(before, "completed");
+    const called = this.#tools.called(sentName);
+    const name = called?.tool.name ?? sentName;
+    const namespace = called?.namespace?.name;
+    const custom = called?.wrapped === true;
+    const call: Call = {
+      writer: custom ? this.#output.customCall(name, id, namespace) : this.#output.call(name, id, namespace),
+      wrapped: custom ? new WrappedInput() : undefined,
+    };
+    this.#calls.set(id, call);
+    return call;
+  }
+
+  #argue(call: Call | undefined, json: string): void {
+    call?.writer.arguments(call.wrapped ? call.wrapped.read(json) : json);
+  }
+
+  /** The call is whole; where its input came before, this repeats it. */
+  #called(id: string, sentName: string, input: string): void {
+    const call = this.#calls.get(id) ?? this.#call(id, sentName);
+    const said = call.wrapped ? call.wrapped.json : call.writer.carried;
+    if (said === "") this.#argue(call, input);
+    this.#calls.delete(id);
+    this.#endCall(call, "completed");
+  }
+
+  #endCall({ writer, wrapped }: Call, status: ItemStatus): void {
+    if (status === "completed" && wrapped) writer.arguments(wrapped.finish());
+    writer.end(status);
+  }
+
+  #closeMessage(): void {
+    this.#message?.end("completed");
+    this.#message = undefined;
+  }
+
+  #closeReasoning(): void {
+    this.#reasoning?.end("completed");
+    this.#reasoning = undefined;
+  }
+}
+
+/** Undefined when the package gives no totals. */
+function usageOf({ inputTokens: read, outputTokens: written }: LanguageModelV3Usage): Usage | undefined {
+  if (read.total === undefined && written.total === undefined) return undefined;
+  const inputTokens = count(read.total);
+  const outputTokens = count(written.total);
+  return {
+    inputTokens,
+    cachedTokens: Math.min(inputTokens, count(read.cacheRead)),
+    cacheWriteTokens: Math.min(inputTokens, count(read.cacheWrite)),
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, count(written.reasoning)),
+  };
+}

@@ -20,6 +20,7 @@ import { Engine } from "./engine.ts";
 import { Budgets } from "./ledger/budget.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { Rehearsals } from "./rehearsal.ts";
+import { endpointMetrics } from "./routing/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
 import { InferenceDoors } from "./service.ts";
 import { Serving } from "./serving.ts";
@@ -71,6 +72,7 @@ const serving = new Serving(
   { version, packages, records, ledger, budgets, secret: settings.SLUICE_SECRET, log },
   house.current.file,
 );
+endpointMetrics(registry, () => serving.catalog, records);
 const identities = new Identities(settings.SLUICE_SECRET);
 const shared = {
   access,

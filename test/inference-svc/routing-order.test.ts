@@ -2,7 +2,9 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
 import type { EndpointRecord } from "@sluice/inference-svc/routing/endpoint-record.js";
+import { endpointMetrics } from "@sluice/inference-svc/routing/endpoint-metrics.js";
 import { RecentPercentiles } from "@sluice/inference-svc/routing/percentiles.js";
+import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { type Decider, openDecider, priced } from "./deciding.js";
 
 let decider: Decider;
@@ -305,6 +307,22 @@ describe("ejection", () => {
       ["x", "y", "z"],
       ["y", "x", "z"],
     ]);
+  });
+
+  test("is shown to operators", async () => {
+    const registry = openMetrics("inference-svc");
+    endpointMetrics(registry, () => decider.catalog, decider.records);
+    const shown = async () => {
+      const lines = (await registry.metrics()).split("\n").filter((line) => line.startsWith("sluice_endpoint_state{"));
+      return lines.map((line) => line.replace(/^.*model="(.*?)",provider="(.*?)".*} (.*)$/, "$1 $2 $3"));
+    };
+    expect(await shown()).toEqual([]);
+    attempts("y", ...failures(1));
+    expect(await shown()).toEqual(["plain a 0"]);
+    attempts("y", ...failures(4));
+    expect(await shown()).toEqual(["plain a 2"]);
+    pass(36_000);
+    expect(await shown()).toEqual(["plain a 1"]);
   });
 
   test("nobody is left out, and an order that the caller named stays", () => {

@@ -10,7 +10,7 @@ import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
@@ -65,7 +65,7 @@ const app = createApp({
   lifecycle,
   observer: new RequestObserver(log, registry),
   admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
-  inference: dial(settings.SLUICE_INFERENCE_ADDRESSES[0] as string),
+  inference: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]]),
   token,
 });
 const handle = app.callback();

@@ -2,8 +2,12 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import { Metadata } from "@grpc/grpc-js";
+import { Health, HealthCheckResponse_ServingStatus } from "@sluice/proto/gen/grpc/health/v1/health_pb.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
+import { call, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { sendRaw } from "../support/raw-http.ts";
 
@@ -57,6 +61,22 @@ test("pages may call as soon as their origin is listed", async () => {
   expect(await allowed()).toBe("https://page.example");
   origins = [];
   expect(await allowed()).toBeNull();
+});
+
+test("a client of several addresses reaches whoever answers", async () => {
+  const method = Health.method.check;
+  for (const addresses of [
+    ["127.0.0.1:9", `127.0.0.1:${server.port}`],
+    [`localhost:${server.port}`, "127.0.0.1:9"],
+  ] as [string, string][]) {
+    const client = dialAny(addresses);
+    try {
+      const { status } = await call(client, method, create(method.input), new Metadata(), 10_000);
+      expect(status).toBe(HealthCheckResponse_ServingStatus.SERVING);
+    } finally {
+      client.close();
+    }
+  }
 });
 
 describe("a host that is none", () => {

@@ -24,6 +24,14 @@ export function dial(address: string): Client {
   return new Client(address, credentials.createInsecure(), channelOptions);
 }
 
+const ipv4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
+
+/** To whichever of several processes answers. A name has the addresses that DNS gives it, and stands alone. */
+export function dialAny(addresses: readonly [string, ...string[]]): Client {
+  const known = addresses.filter((address) => ipv4.test(address));
+  return dial(known.length > 1 ? `ipv4:${known.join(",")}` : addresses[0]);
+}
+
 /** Serialiser pair of one message type, in the form that grpc-js takes. */
 export function codec<Desc extends DescMessage>(schema: Desc) {
   return {

@@ -4,6 +4,7 @@ import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_servi
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
@@ -12,6 +13,7 @@ import type { Config } from "./config.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { endUserService } from "./service/end-user.ts";
+import { usageService } from "./service/usage.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
@@ -70,7 +72,7 @@ function serve({ port, lifecycle, log }: AdminOptions, parts: Parts): Promise<Rp
     port,
     lifecycle,
     log,
-    serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService].map(
+    serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
       ({ typeName }) => typeName,
     ),
     routes: (router) => {
@@ -79,6 +81,7 @@ function serve({ port, lifecycle, log }: AdminOptions, parts: Parts): Promise<Rp
       router.service(EndUserService, endUserService(parts));
       router.service(KeyService, keyService(parts));
       router.service(LedgerService, ledgerService(parts));
+      router.service(UsageService, usageService(parts));
     },
   });
 }

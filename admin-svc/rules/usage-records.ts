@@ -1,4 +1,5 @@
 /** What a record of usage, or what is held for one, must be to be stored: a batch with one that is not is refused, and whoever sent it sends them one by one. */
+import { activityQuery } from "@sluice/proto/contract/usage.js";
 import type { ReserveBudgetRequest, UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
 
@@ -45,3 +46,14 @@ export function checkReservation({ turnId, attempt, amountUsd }: ReserveBudgetRe
 }
 
 const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");
+
+/** Empty texts are no filters. @throws Fault INVALID_REQUEST */
+export function checkActivityFilter(filter: { readonly date?: string; readonly keyHash?: string }): void {
+  checked((problems) => {
+    activityQuery.check({ date: filter.date, api_key_hash: filter.keyHash }, "", problems);
+    if (problems.empty && filter.date !== undefined && !isDay(filter.date)) problems.add("date", "is no day");
+  });
+}
+
+/** Date would take the 30th of February for a day of March. */
+const isDay = (text: string): boolean => new Date(`${text}T00:00:00Z`).toISOString().startsWith(text);

@@ -1,5 +1,5 @@
 /** The ledger: records of calls to providers, each stored once however often it is sent. */
-import { type Insertable, type Kysely, sql } from "kysely";
+import { type Insertable, type Kysely, type Selectable, sql } from "kysely";
 import type { Database, UsageRecordsTable } from "./database.ts";
 
 export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "duration_ms" | TokenColumn> & {
@@ -44,4 +44,60 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
     )
     select count(*)::int as stored from stored`.execute(database);
   return rows[0]?.stored ?? 0;
+}
+
+export type UsageRow = Selectable<UsageRecordsTable>;
+
+/** The calls of one turn, in their order. @param keyHash only when they are of this key; undefined: of any */
+export function generationRecords(
+  database: Kysely<Database>,
+  generationId: string,
+  { workspaceId, keyHash }: { readonly workspaceId: string; readonly keyHash?: string },
+): Promise<UsageRow[]> {
+  return database
+    .selectFrom("usage_records")
+    .selectAll()
+    .where("generation_id", "=", generationId)
+    .where("workspace_id", "=", workspaceId)
+    .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
+    .orderBy("attempt")
+    .execute();
+}
+
+export interface ActivityFilter {
+  readonly workspaceId: string;
+  /** 2026-11-21. */
+  readonly date?: string;
+  readonly keyHash?: string;
+}
+
+export interface ActivityRow {
+  readonly date: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly cost_usd: string;
+  readonly calls: string;
+  readonly input_tokens: string;
+  readonly output_tokens: string;
+  readonly reasoning_tokens: string;
+}
+
+/** Sums by day, model and provider, of the last 30 days in UTC. */
+export async function activityOf(
+  database: Kysely<Database>,
+  { workspaceId, date, keyHash }: ActivityFilter,
+): Promise<readonly ActivityRow[]> {
+  const { rows } = await sql<ActivityRow>`
+    select
+      to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, model, provider,
+      coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
+      coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
+    from usage_records
+    where workspace_id = ${workspaceId}
+      and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
+      and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
+      and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
+    group by 1, 2, 3
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3`.execute(database);
+  return rows;
 }

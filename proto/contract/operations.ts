@@ -16,6 +16,7 @@ import {
   example,
   json,
 } from "./operation.ts";
+import { usageOperations } from "./usage-operations.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
 
@@ -128,6 +129,7 @@ export const operations: readonly Operation[] = [
   createResponse,
   rehearseResponse,
   ...catalogueOperations,
+  ...usageOperations,
   ...keyOperations,
   ...guardrailOperations,
   updateEndUser,

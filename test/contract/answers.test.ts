@@ -250,7 +250,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       expect(validate("DeletedKey", await (await manage("DELETE", one)).json())).toEqual([]);
       await expectFailure(await manage("GET", one), 404);
       await expectFailure(await manage("GET", "/keys?limit=0"), 400);
-      await expectFailure(await manage("POST", "/keys", { name: "k", limit: 5 }), 400);
+      await expectFailure(await manage("POST", "/keys", { name: "k", limit: -5 }), 400);
       await expectFailure(await send("GET", "/key", undefined, { authorization }), 401);
       await expectFailure(await send("GET", "/keys"), 403);
     });

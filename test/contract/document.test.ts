@@ -42,6 +42,8 @@ describe("the published document", () => {
       "get /guardrails/{id}": administration,
       "patch /guardrails/{id}": administration,
       "delete /guardrails/{id}": administration,
+      "get /generation": "200 400 401 404 500",
+      "get /activity": administration,
       "get /key": "200 400 401 500",
       "get /keys": administration,
       "post /keys": administration.replace("200", "201"),
@@ -55,7 +57,7 @@ describe("the published document", () => {
     const administration = operations.filter(({ operation }) => operation.tags[0] === "Administration");
     expect(administration.length).toBeGreaterThan(3);
     for (const { name, operation } of administration) {
-      const either = name === "get /key" ? [{ apiKey: [] }] : [];
+      const either = ["get /key", "get /generation"].includes(name) ? [{ apiKey: [] }] : [];
       expect([name, operation.security]).toEqual([name, [...either, { managementKey: [] }]]);
     }
   });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import pg from "pg";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
+import { validate } from "../support/published.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
 
 let first: Upstream;
@@ -192,4 +193,83 @@ describe("kill -9", () => {
     );
     expect(gaps).toEqual([]);
   }, 300_000);
+});
+
+describe("what is on record can be asked for", () => {
+  const get = (path: string, key = house.apiKey) =>
+    fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+
+  /** The answer, once the record is there. */
+  async function generation(id: string | null, key?: string): Promise<Record<string, unknown>> {
+    let answer = await get(`/generation?id=${id}`, key);
+    await eventually(async () => (answer = await get(`/generation?id=${id}`, key)).status !== 404);
+    const body: unknown = await answer.json();
+    expect(validate("GenerationAnswer", body)).toEqual([]);
+    return (body as { data: Record<string, unknown> }).data;
+  }
+
+  test("what a response took, by its generation id, and by a key of its workspace only", async () => {
+    first.script([{ status: 529, chunks: [{ json: { error: { message: "overloaded" } } }] }]);
+    second.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
+    const answer = await ask({ session_id: "shown", user: "u-2" });
+    const id = answer.headers.get("x-generation-id");
+    for (const key of [house.apiKey, house.managementKey]) {
+      expect(await generation(id, key)).toMatchObject({
+        id,
+        model: "acme/large",
+        provider_name: "second",
+        tokens_prompt: 1_000,
+        tokens_completion: 100,
+        native_tokens_cached: 600,
+        total_cost: 0.0012,
+        external_user: "u-2",
+        session_id: "shown",
+        provider_responses: [
+          { provider_name: "first", status: 529 },
+          { provider_name: "second", status: 200 },
+        ],
+      });
+    }
+    const { stdout } = await house.admin("keys", "create", "--name", "stranger", "--json");
+    expect((await get(`/generation?id=${id}`, (JSON.parse(stdout) as { key: string }).key)).status).toBe(404);
+  });
+
+  test("what was used, by day, model and provider", async () => {
+    first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
+    await ask({ session_id: "summed" });
+    await recordsOf("summed", 1);
+    const today = new Date().toISOString().slice(0, 10);
+    const answer = await get(`/activity?date=${today}`, house.managementKey);
+    const body = (await answer.json()) as { data: Record<string, unknown>[] };
+    expect(validate("ActivityAnswer", body)).toEqual([]);
+    const { rows } = await database.query<Record<string, string>>(
+      `select count(*) as calls, sum(cost_usd) as cost, sum(output_tokens) as output from usage_records
+       where model = 'acme/large' and provider = 'first'`,
+    );
+    expect(body.data.find((sum) => sum["model"] === "acme/large" && sum["provider_name"] === "first")).toMatchObject({
+      date: today,
+      requests: Number(rows[0]?.["calls"]),
+      usage: Number(rows[0]?.["cost"]),
+      completion_tokens: Number(rows[0]?.["output"]),
+    });
+  });
+
+  test.each<[string, number, string]>([
+    ["/generation", 400, "id: required"],
+    ["/generation?id=", 400, "id: at least 1 character"],
+    ["/generation?id=gen-unknown", 404, "Generation not found"],
+    ["/activity?date=2026-02-30", 400, "date: is no day"],
+    ["/activity?date=today", 400, "date: must be a day, such as 2026-11-21"],
+    ["/activity?day=2026-11-21", 400, "day: unknown field"],
+  ])("%s is %i", async (path, status, message) => {
+    const answer = await get(path, house.managementKey);
+    expect([answer.status, ((await answer.json()) as { error: { message: string } }).error.message]).toEqual([
+      status,
+      message,
+    ]);
+  });
+
+  test("sums are shown to management keys only", async () => {
+    expect((await get("/activity")).status).toBe(403);
+  });
 });

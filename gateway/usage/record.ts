@@ -1,0 +1,105 @@
+/** What is on record in the form in which it is shown. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { AttemptStatus, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { Activity } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { decimal, pico } from "@sluice/proto/runtime/money.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { instant } from "../http/time.ts";
+
+/** Nothing is known of these, which clients of public lists look for. */
+const unrecorded = {
+  finish_reason: null,
+  native_finish_reason: null,
+  native_tokens_completion_images: null,
+  cache_discount: null,
+  moderation_latency: null,
+  app_id: null,
+  http_referer: null,
+  user_agent: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  preset_id: null,
+  response_cache_source_id: null,
+  router: null,
+  upstream_id: null,
+  web_search_engine: null,
+};
+
+/** @param records of one turn, in their order */
+export function generationJson(records: readonly UsageRecord[]): JsonObject {
+  const first = records[0];
+  const last = records.at(-1);
+  if (!first || !last) throw new Fault(FaultReason.INTERNAL);
+  const cost = costOf(records);
+  return {
+    id: last.generationId,
+    request_id: last.requestId,
+    created_at: instant(timestampFromMs(Number(first.openedAtMs))),
+    model: last.model,
+    provider_name: last.provider,
+    streamed: last.streamed,
+    cancelled: last.status === AttemptStatus.CANCELLED,
+    ...tokensJson(last),
+    usage: cost ?? 0,
+    total_cost: cost ?? 0,
+    upstream_inference_cost: cost,
+    generation_time: last.durationMs,
+    latency: Number(last.openedAtMs - first.openedAtMs),
+    is_byok: false,
+    is_estimated: records.some(({ isEstimated }) => isEstimated),
+    external_user: last.user ?? null,
+    session_id: last.sessionId ?? null,
+    service_tier: last.serviceTier === "" ? null : last.serviceTier,
+    workspace_id: last.workspaceId,
+    provider_responses: records.map(callJson),
+    api_type: "completions",
+    data_region: "global",
+    origin: "",
+    ...unrecorded,
+  };
+}
+
+function tokensJson({ tokens }: UsageRecord): JsonObject {
+  return {
+    tokens_prompt: tokens?.input ?? null,
+    tokens_completion: tokens?.output ?? null,
+    native_tokens_prompt: tokens?.input ?? null,
+    native_tokens_completion: tokens?.output ?? null,
+    native_tokens_reasoning: tokens?.reasoning ?? null,
+    native_tokens_cached: tokens?.cached ?? null,
+  };
+}
+
+/** USD; null when no call has a price. */
+function costOf(records: readonly UsageRecord[]): number | null {
+  const costs = records.flatMap(({ costUsd }) => (costUsd === undefined ? [] : [pico(costUsd)]));
+  return costs.length === 0 ? null : Number(decimal(costs.reduce((sum, cost) => sum + cost)));
+}
+
+const callJson = (record: UsageRecord): JsonObject => ({
+  id: null,
+  provider_name: record.provider,
+  status: record.httpStatus,
+  latency: record.durationMs,
+  model_permaslug: record.model,
+  endpoint_id: `${record.provider}/${record.upstreamModel}`,
+  is_byok: false,
+});
+
+export const activityJson = (activity: Activity): JsonObject => ({
+  date: activity.date,
+  model: activity.model,
+  model_permaslug: activity.model,
+  endpoint_id: `${activity.provider}/${activity.model}`,
+  provider_name: activity.provider,
+  usage: Number(activity.costUsd),
+  byok_usage_inference: 0,
+  requests: Number(activity.calls),
+  prompt_tokens: Number(activity.inputTokens),
+  completion_tokens: Number(activity.outputTokens),
+  reasoning_tokens: Number(activity.reasoningTokens),
+});

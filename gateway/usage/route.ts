@@ -1,0 +1,35 @@
+/** /generation and /activity: what turns took, and what was used in all. */
+import { create } from "@bufbuild/protobuf";
+import { activityQuery, generationQuery } from "@sluice/proto/contract/usage.js";
+import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { administration } from "../http/administration.ts";
+import { readQuery } from "../http/query.ts";
+import { activityJson, generationJson } from "./record.ts";
+
+const { method } = UsageService;
+const timeoutMs = 5_000;
+
+export const getGeneration = administration(async ({ admin, token }, caller, request) => {
+  const { id } = readQuery(request, generationQuery) as { readonly id: string };
+  const input = create(method.getGeneration.input, { generationId: id });
+  const answer = await call(admin, method.getGeneration, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: generationJson(answer.records) };
+});
+
+interface ActivityQuery {
+  readonly date?: string;
+  readonly api_key_hash?: string;
+  readonly workspace_id?: string;
+}
+
+export const listActivity = administration(async ({ admin, token }, caller, request) => {
+  const query = readQuery(request, activityQuery) as ActivityQuery;
+  const input = create(method.listActivity.input, {
+    date: query.date ?? "",
+    keyHash: query.api_key_hash ?? "",
+    workspaceId: query.workspace_id ?? "",
+  });
+  const answer = await call(admin, method.listActivity, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: answer.activities.map(activityJson) };
+});

@@ -1,0 +1,32 @@
+/** The operations on what is on record. */
+import { activityExample, generationExample } from "./usage-examples.ts";
+import { type Operation, administrationStatuses, example, json } from "./operation.ts";
+import { activityAnswer, activityQuery, generationAnswer, generationQuery } from "./usage.ts";
+
+const getGeneration: Operation = {
+  path: "/generation",
+  method: "get",
+  id: "getGeneration",
+  tag: "Administration",
+  anyKey: true,
+  summary: "Show what a response took",
+  description:
+    "The calls to providers that a response took, and what they used and cost. On record within a second of the answer. A key sees its own responses, a management key those of its workspace.",
+  query: generationQuery,
+  answer: { says: "What it took.", content: [json(generationAnswer, example({ data: generationExample }))] },
+  statuses: [400, 401, 404, 500],
+};
+
+const listActivity: Operation = {
+  path: "/activity",
+  method: "get",
+  id: "listActivity",
+  tag: "Administration",
+  summary: "Sum up what was used",
+  description: "The workspace's calls to providers by day, model and provider, of the last 30 days: latest day first.",
+  query: activityQuery,
+  answer: { says: "The sums.", content: [json(activityAnswer, example({ data: [activityExample] }))] },
+  statuses: administrationStatuses,
+};
+
+export const usageOperations: readonly Operation[] = [getGeneration, listActivity];

@@ -107,6 +107,13 @@ ${models}
       expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
     });
 
+    test("misses a package that a provider is asked through", async () => {
+      writeFileSync(config, `providers: [{id: far, dialect: "ai-sdk:nobody-has-this"}]`);
+      const { code, stdout } = await operator(["check-config"]);
+      expect(code).toBe(1);
+      expect(stdout).toContain("provider far: package nobody-has-this is not installed; npm install nobody-has-this");
+    });
+
     test("knows a file that is not there, and too many of them", async () => {
       const { code, stdout } = await operator(["check-config", "/nowhere/sluice.yaml"]);
       expect([code, stdout]).toEqual([1, "/nowhere/sluice.yaml: a problem\n  cannot be read: ENOENT\n"]);

@@ -4,7 +4,7 @@ import { type JsonObject, objects, text } from "../json.ts";
 import { type Speech, type ToldCall, argumentsOf, tellInput } from "../teller.ts";
 import type { Words } from "../words.ts";
 import { geminiPart, isText } from "./parts.ts";
-import { signCalls, signatureOf } from "./thoughts.ts";
+import { signCalls, signatureOf, thoughtFormat } from "./thoughts.ts";
 import { type Content, Thread } from "./thread.ts";
 
 export interface Conversation {
@@ -58,10 +58,13 @@ class GeminiSpeech implements Speech {
     this.thread.answer(callId, { output: said.join("\n") }, shown);
   }
 
+  /** What the family has told of its thought without signing it is for people: the provider does not ask for it. */
   think(item: InputItem, path: string): void {
     const value = signatureOf(item);
     if (value !== "") this.thread.sign({ path, value });
-    else this.#words.lose(path, "the provider reads only reasoning that its own family has signed");
+    else if (item.format !== thoughtFormat) {
+      this.#words.lose(path, "the provider reads only reasoning of its own family");
+    }
   }
 
   forward(head: string, content: unknown, path: string): void {

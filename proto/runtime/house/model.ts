@@ -41,7 +41,7 @@ const endpoint = z.strictObject({
     .array(z.string())
     .optional()
     .describe(
-      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take; messages endpoints reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think; converse endpoints those of messages for Claude, structured_outputs where the model takes strict tools, and cache_control where one of another vendor than Anthropic and Amazon takes cache points.",
+      "What the endpoint knows; settings that it lacks are not sent and declared in the receipt. Beyond the names of the request, chat endpoints may name reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take; messages endpoints reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think; converse endpoints those of messages for Claude, structured_outputs where the model takes strict tools, and cache_control where one of another vendor than Anthropic and Amazon takes cache points; gemini endpoints thinking.minimal where the model knows that level of thought, reasoning.max_tokens where it takes a budget though it is not called gemini-2.5, and frequency_penalty, presence_penalty and top_logprobs, which most models refuse.",
     ),
 });
 

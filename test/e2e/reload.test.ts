@@ -224,6 +224,16 @@ ${more}
     expect(refusals("inference-svc").length).toBe(told + 1);
   });
 
+  test("is refused when it needs a restart, and says so", async () => {
+    const told = refusals("inference-svc").length;
+    swap(configuration(["acme/one"], "", `${provider()}\n  - {id: package, dialect: "ai-sdk:@ai-sdk/openai"}`));
+    await eventually(() => refusals("inference-svc").length > told);
+    expect(refusals("inference-svc").at(-1)?.problems).toEqual([
+      "package @ai-sdk/openai is loaded at the start: restart the house",
+    ]);
+    expect(await models()).toEqual(["acme/one"]);
+  });
+
   test("tells nothing of a line that holds a secret", async () => {
     const told = refusals("inference-svc").length;
     swap(`providers:\n  - {id: x, api_keys: ["sk-very-secret"}\n`);

@@ -13,7 +13,7 @@ import Koa from "koa";
 import { isDocument, writeDocument } from "./docs/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
-import { writeFault, writeJson, writeJsonText } from "./http/errors.ts";
+import { writeFault, writeJson, writeJsonText, writeNothing } from "./http/errors.ts";
 import type { RequestObserver } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
@@ -199,7 +199,8 @@ async function administrate(parts: AppParts, route: Route, context: EdgeContext)
     });
   }
   const answer = await route.operation(parts, context, context.req);
-  writeJson(context.res, answer, context, route.status);
+  if (answer === undefined) writeNothing(context.res, context);
+  else writeJson(context.res, answer, context, route.status);
 }
 
 /** A wrong method as well: the contract has no 405. What the path does take is in a header. */

@@ -1,5 +1,5 @@
 /** The administration operations: where each is, who may call it, and the status of its success. */
-import { updateEndUser } from "./end-users/route.ts";
+import { createEndUser, deleteEndUser, getEndUser, listEndUsers, updateEndUser } from "./end-users/route.ts";
 import { assignKeys, listAssignments, listAssignmentsOfGuardrail, unassignKeys } from "./guardrails/assignments.ts";
 import { createGuardrail, deleteGuardrail, getGuardrail, listGuardrails, updateGuardrail } from "./guardrails/route.ts";
 import type { AdministrationOperation } from "./http/administration.ts";
@@ -11,7 +11,7 @@ export interface Route {
   /** Pattern, below /api/v1. */
   readonly path: string;
   readonly operation: AdministrationOperation;
-  /** 200 when absent. */
+  /** 200 when absent, or 204 where there is nothing to say. */
   readonly status?: 201;
   /** Otherwise a management key is needed. */
   readonly anyKey?: true;
@@ -37,7 +37,11 @@ export const administrationRoutes: readonly Route[] = [
   { method: "get", path: assignments, operation: listAssignmentsOfGuardrail },
   { method: "post", path: assignments, operation: assignKeys },
   { method: "post", path: `${assignments}/remove`, operation: unassignKeys },
+  { method: "get", path: "/end-users", operation: listEndUsers },
+  { method: "post", path: "/end-users", operation: createEndUser, status: 201 },
+  { method: "get", path: "/end-users/:user", operation: getEndUser },
   { method: "patch", path: "/end-users/:user", operation: updateEndUser },
+  { method: "delete", path: "/end-users/:user", operation: deleteEndUser },
 ];
 
 /** Failures of these paths have other statuses than those of responses, those of the key check included. */

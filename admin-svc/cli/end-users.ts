@@ -1,13 +1,32 @@
-/** end-users: create, list. An end user exists only when registered, never by being seen in a request. */
+/** end-users: create, list, show, activate, deactivate. An end user exists only when registered, never by being seen in a request. */
+import type { Kysely } from "kysely";
 import { parseArgs } from "node:util";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
-import { defaultWorkspaceId } from "../store/database.ts";
-import { type EndUserRow, createEndUser, listEndUsers } from "../store/end-users.ts";
-import { CommandError, type Commands, asUsage, exactly } from "./command.ts";
+import { type Database, defaultWorkspaceId } from "../store/database.ts";
+import { type EndUserRow, createEndUser, findEndUser, listEndUsers, updateEndUser } from "../store/end-users.ts";
+import { type Command, CommandError, type Commands, asUsage, exactly } from "./command.ts";
 import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
+
+/** A command about one registered end user. */
+const about = (
+  summary: string,
+  done: string,
+  work: (database: Kysely<Database>, user: string) => Promise<EndUserRow | undefined>,
+): Command => ({
+  usage: "USER [--json]",
+  summary,
+  async run(args, { database, print }) {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+    const user = exactly(positionals, "USER").USER;
+    await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+    const row = await work(await database(), user);
+    if (!row) throw new CommandError("no such end user");
+    print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} ${done}${stateOf(row)}`);
+  },
+});
 
 export const endUsers: Commands = {
   create: {
@@ -23,6 +42,15 @@ export const endUsers: Commands = {
       print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} registered`);
     },
   },
+  show: about("Shows whether an end user is active.", "is ", (database, user) =>
+    findEndUser(database, defaultWorkspaceId, user),
+  ),
+  activate: about("Marks an end user as active.", "is now ", (database, user) =>
+    updateEndUser(database, defaultWorkspaceId, user, true),
+  ),
+  deactivate: about("Marks an end user as inactive; it stays registered.", "is now ", (database, user) =>
+    updateEndUser(database, defaultWorkspaceId, user, false),
+  ),
   list: {
     usage: "[--json]",
     summary: "Lists all registered end users.",
@@ -32,7 +60,7 @@ export const endUsers: Commands = {
       const rows = await listEndUsers(await database(), defaultWorkspaceId);
       if (values.json === true) return print(JSON.stringify(rows.map(described)));
       const cells = rows.map((row) => [
-        row.is_active ? "active" : "inactive",
+        stateOf(row),
         time(dateOf(row.created_at_us)),
         time(dateOf(row.updated_at_us)),
         row.user,
@@ -41,6 +69,8 @@ export const endUsers: Commands = {
     },
   },
 };
+
+const stateOf = (row: EndUserRow): string => (row.is_active ? "active" : "inactive");
 
 const dateOf = (epochMicroseconds: string): Date => new Date(Number(BigInt(epochMicroseconds) / 1000n));
 

@@ -1,38 +1,79 @@
-/** The registration state of end users. */
+/** End users: registered, shown, activated and deactivated. Access to models never depends on it. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  CreateEndUserResponseSchema,
+  DeleteEndUserResponseSchema,
+  type EndUser,
+  EndUserSchema,
   type EndUserService,
+  GetEndUserResponseSchema,
+  ListEndUsersResponseSchema,
   UpdateEndUserResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
-import { updateEndUser } from "../store/end-users.ts";
+import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndUser } from "../store/end-users.ts";
 import { administering } from "./caller.ts";
+import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
+/** End users of a page when no limit is given. */
+const usualPage = 50;
+
 export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService> {
-  const { writes } = parts;
+  const { reads, writes } = parts;
   const administer = administering(parts);
   return {
+    listEndUsers: ({ offset, limit, user, includeInactive }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        const page = pageOf({ offset, limit }, usualPage);
+        if (user !== undefined) checkName(user);
+        const { rows, total } = await pageOfEndUsers(reads, { workspaceId, user, includeInactive }, page);
+        return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), totalCount: BigInt(total) });
+      }),
+    createEndUser: ({ user }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        checkName(user);
+        const row = await createEndUser(writes, workspaceId, user);
+        if (!row) throw new Fault(FaultReason.CONFLICT, "End user is registered already");
+        return create(CreateEndUserResponseSchema, { endUser: endUserOf(row) });
+      }),
+    getEndUser: ({ user }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        checkName(user);
+        const row = await findEndUser(reads, workspaceId, user);
+        return create(GetEndUserResponseSchema, { endUser: endUserOf(row) });
+      }),
     updateEndUser: ({ user, isActive }, context) =>
       administer(context, async ({ workspaceId }) => {
-        checked((problems) => checkEndUser("user", user, problems));
+        checkName(user);
         if (isActive === undefined) throw invalid("is_active", "required");
         const row = await updateEndUser(writes, workspaceId, user, isActive);
-        if (!row) throw new Fault(FaultReason.NOT_FOUND, "End user not found");
-        return create(UpdateEndUserResponseSchema, {
-          endUser: {
-            user: row.user,
-            isActive: row.is_active,
-            createdAt: timestamp(row.created_at_us),
-            updatedAt: timestamp(row.updated_at_us),
-          },
-        });
+        return create(UpdateEndUserResponseSchema, { endUser: endUserOf(row) });
+      }),
+    deleteEndUser: ({ user }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        checkName(user);
+        endUserOf(await updateEndUser(writes, workspaceId, user, false));
+        return create(DeleteEndUserResponseSchema);
       }),
   };
+}
+
+const checkName = (user: string): void => checked((problems) => checkEndUser("user", user, problems));
+
+/** @throws Fault NOT_FOUND when there is none */
+function endUserOf(row: EndUserRow | undefined): EndUser {
+  if (!row) throw new Fault(FaultReason.NOT_FOUND, "End user not found");
+  return create(EndUserSchema, {
+    user: row.user,
+    isActive: row.is_active,
+    createdAt: timestamp(row.created_at_us),
+    updatedAt: timestamp(row.updated_at_us),
+  });
 }
 
 function timestamp(epochMicroseconds: string): Timestamp {

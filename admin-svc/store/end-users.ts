@@ -1,6 +1,7 @@
 /** Registered end users. Registration is a record; it never decides whether inference is allowed. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
+import { type Page, type Paged, readTogether } from "./page.ts";
 
 export interface EndUserRow {
   readonly user: string;
@@ -60,4 +61,44 @@ export function listEndUsers(database: Kysely<Database>, workspaceId: string): P
     .where("workspace_id", "=", workspaceId)
     .orderBy("user")
     .execute();
+}
+
+export interface EndUserFilter {
+  readonly workspaceId: string;
+  /** Only this one. */
+  readonly user?: string | undefined;
+  readonly includeInactive: boolean;
+}
+
+/** In the order of their code points. */
+export function pageOfEndUsers(
+  database: Kysely<Database>,
+  { workspaceId, user, includeInactive }: EndUserFilter,
+  page: Page,
+): Promise<Paged<EndUserRow>> {
+  return readTogether(database, async (snapshot) => {
+    const endUsers = snapshot
+      .selectFrom("end_users")
+      .where("workspace_id", "=", workspaceId)
+      .$if(user !== undefined, (all) => all.where("user", "=", user as string))
+      .$if(!includeInactive, (all) => all.where("is_active", "=", true));
+    const { total } = await endUsers
+      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
+      .executeTakeFirstOrThrow();
+    const rows = await endUsers.select(columns).orderBy("user").offset(page.offset).limit(page.limit).execute();
+    return { rows, total };
+  });
+}
+
+export function findEndUser(
+  database: Kysely<Database>,
+  workspaceId: string,
+  user: string,
+): Promise<EndUserRow | undefined> {
+  return database
+    .selectFrom("end_users")
+    .select(columns)
+    .where("workspace_id", "=", workspaceId)
+    .where("user", "=", user)
+    .executeTakeFirst();
 }

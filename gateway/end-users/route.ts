@@ -1,38 +1,84 @@
-/** PATCH /end-users/{user}: the registration state of an end user. */
+/** /end-users: who is registered, and whether as active. */
 import { create } from "@bufbuild/protobuf";
-import { endUserChange, endUserName } from "@sluice/proto/contract/administration.js";
-import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import type { IncomingMessage } from "node:http";
+import { endUserChange, endUserName, endUserQuery, newEndUser } from "@sluice/proto/contract/end-users.js";
+import { type EndUser, EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
+import { readQuery } from "../http/query.ts";
 import { instant } from "../http/time.ts";
 
-const bodyLimitBytes = 4_096;
+const { method } = EndUserService;
+
+/** The longest end user, each of its characters escaped as two halves, is 6 KB. */
+const newBodyLimitBytes = 8_192;
+const changeBodyLimitBytes = 4_096;
 const timeoutMs = 5_000;
 
+interface EndUserQuery {
+  readonly offset?: number;
+  readonly limit?: number;
+  readonly user?: string;
+  readonly include_inactive?: boolean;
+}
+
+export const listEndUsers = administration(async ({ admin, token }, caller, request) => {
+  const { offset = 0, limit = 0, user, include_inactive } = readQuery(request, endUserQuery) as EndUserQuery;
+  const input = create(method.listEndUsers.input, {
+    offset,
+    limit,
+    includeInactive: include_inactive ?? false,
+    ...(user !== undefined && { user }),
+  });
+  const answer = await call(admin, method.listEndUsers, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: answer.endUsers.map(endUserJson), total_count: Number(answer.totalCount) };
+});
+
+export const createEndUser = administration(async ({ admin, token }, caller, request) => {
+  const { user } = (await readObject(request, newBodyLimitBytes, newEndUser)) as { user: string };
+  const input = create(method.createEndUser.input, { user });
+  const { endUser } = await call(admin, method.createEndUser, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: endUserJson(endUser) };
+});
+
+export const getEndUser = administration(async ({ admin, token }, caller, request) => {
+  const input = create(method.getEndUser.input, { user: userOf(request) });
+  const { endUser } = await call(admin, method.getEndUser, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: endUserJson(endUser) };
+});
+
 export const updateEndUser = administration(async ({ admin, token }, caller, request) => {
-  const user = userOf(rawPath(request));
-  const body = (await readObject(request, bodyLimitBytes, endUserChange)) as { is_active: boolean };
-  const method = EndUserService.method.updateEndUser;
-  const input = create(method.input, { user, isActive: body.is_active });
-  const { endUser } = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
+  const user = userOf(request);
+  const body = (await readObject(request, changeBodyLimitBytes, endUserChange)) as { is_active: boolean };
+  const input = create(method.updateEndUser.input, { user, isActive: body.is_active });
+  const { endUser } = await call(admin, method.updateEndUser, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: endUserJson(endUser) };
+});
+
+export const deleteEndUser = administration(async ({ admin, token }, caller, request) => {
+  const input = create(method.deleteEndUser.input, { user: userOf(request) });
+  await call(admin, method.deleteEndUser, input, serviceMetadata(token, caller), timeoutMs);
+  return undefined;
+});
+
+function endUserJson(endUser: EndUser | undefined): JsonObject {
   if (!endUser?.createdAt || !endUser.updatedAt) throw new Fault(FaultReason.INTERNAL);
   return {
-    data: {
-      user: endUser.user,
-      is_active: endUser.isActive,
-      created_at: instant(endUser.createdAt),
-      updated_at: instant(endUser.updatedAt),
-    },
+    user: endUser.user,
+    is_active: endUser.isActive,
+    created_at: instant(endUser.createdAt),
+    updated_at: instant(endUser.updatedAt),
   };
-});
+}
 
 const path = /^\/api\/v1\/end-users\/([^/]+)$/;
 
-function userOf(raw: string): string {
-  const segment = path.exec(raw)?.[1];
+function userOf(request: IncomingMessage): string {
+  const segment = path.exec(rawPath(request))?.[1];
   if (segment === undefined) throw notFound("End user not found");
   const user = decodeSegment(segment, "user");
   // Clients and proxies resolve dot segments away, so that a request for one is hardly ever meant for it.

@@ -22,12 +22,12 @@ export interface AdministrationCaller {
   readonly requestId: string;
 }
 
-/** @returns the object to answer with. @throws Fault */
+/** @returns the object to answer with, if any. @throws Fault */
 export type AdministrationOperation = (
   parts: AdministrationParts,
   caller: AdministrationCaller,
   request: IncomingMessage,
-) => Promise<JsonObject>;
+) => Promise<JsonObject | undefined>;
 
 /** An operation whose failures have the statuses that the contract lists for administration. */
 export const administration =

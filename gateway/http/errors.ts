@@ -37,6 +37,12 @@ export function writeJson(response: ServerResponse, value: unknown, ids: AnswerI
   writeJsonText(response, Buffer.from(JSON.stringify(value)), ids, status);
 }
 
+/** Answers that it is done, and that there is nothing to say. */
+export function writeNothing(response: ServerResponse, { requestId }: AnswerIds = {}): void {
+  response.writeHead(204, requestId === undefined ? {} : { "x-request-id": requestId });
+  response.end();
+}
+
 /** Answers with JSON as it stands. */
 export function writeJsonText(response: ServerResponse, body: Uint8Array, ids: AnswerIds = {}, status = 200): void {
   response.writeHead(status, headersOf(body, ids));

@@ -13,7 +13,7 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
-import { endUserName } from "./administration.ts";
+import { endUserName } from "./end-users.ts";
 import {
   deleted,
   givenTime,

@@ -36,6 +36,7 @@ const meaning: Readonly<Record<number, string>> = {
   403: "The key may not do this, or its guardrail blocked the request; then `metadata.patterns` names the rules that matched.",
   404: "No such resource, or no endpoint is left that may serve the model.",
   408: "A time limit of the service ended the operation.",
+  409: "What shall be made exists already.",
   413: "The body is larger than the limit.",
   422: "Well-formed, but it makes no sense.",
   429: "Too many requests.",

@@ -1,21 +1,14 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
 import type { Components, JsonSchema, ObjectShape } from "../runtime/validation/shape.ts";
-import { endUserAnswer, endUserChange, endUserName } from "./administration.ts";
 import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
 import { dryRun } from "./dry-run.ts";
 import { streamEvent } from "./events.ts";
-import { dryRunExample, endUserExample, eventExample, requestExamples, responseExample } from "./examples.ts";
+import { dryRunExample, eventExample, requestExamples, responseExample } from "./examples.ts";
+import { endUserOperations } from "./end-user-operations.ts";
 import { guardrailOperations } from "./guardrail-operations.ts";
 import { keyOperations } from "./key-operations.ts";
-import {
-  type Content,
-  type Operation,
-  type PublishedParameter,
-  administrationStatuses,
-  example,
-  json,
-} from "./operation.ts";
+import { type Content, type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { usageOperations } from "./usage-operations.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
@@ -43,15 +36,6 @@ const sessionHeader: PublishedParameter = {
   in: "header",
   description: "Counts as `session_id` when the body has none.",
   schema: { type: "string", maxLength: 256 },
-};
-
-const userPath: PublishedParameter = {
-  name: "user",
-  in: "path",
-  required: true,
-  description:
-    "The end user, percent-encoded. `.` and `..` cannot be addressed: clients and proxies resolve such segments away.",
-  schema: endUserName.schema(new Map()),
 };
 
 const framing =
@@ -92,7 +76,8 @@ const createResponse: Operation = {
       { type: "text/event-stream", shape: streamEvent, examples: example(eventExample, "The data of one event") },
     ],
   },
-  statuses: errorStatuses,
+  // To make a response is never in conflict with another.
+  statuses: errorStatuses.filter((status) => status !== 409),
 };
 
 const rehearseResponse: Operation = {
@@ -112,19 +97,6 @@ const rehearseResponse: Operation = {
   statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
 };
 
-const updateEndUser: Operation = {
-  path: "/end-users/{user}",
-  method: "patch",
-  id: "updateEndUser",
-  tag: "Administration",
-  summary: "Change the registration of an end user",
-  description: "Sets whether a registered end user is active. Requests that carry the user are served either way.",
-  parameters: [userPath],
-  body: json(endUserChange, example({ is_active: false })),
-  answer: { says: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },
-  statuses: administrationStatuses,
-};
-
 export const operations: readonly Operation[] = [
   createResponse,
   rehearseResponse,
@@ -132,7 +104,7 @@ export const operations: readonly Operation[] = [
   ...usageOperations,
   ...keyOperations,
   ...guardrailOperations,
-  updateEndUser,
+  ...endUserOperations,
 ];
 
 /** An operation as the document has it. */

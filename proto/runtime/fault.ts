@@ -6,7 +6,7 @@ import { type Fault as FaultMessage, FaultOrigin, FaultReason, FaultSchema } fro
 export { FaultOrigin, FaultReason };
 
 interface Row {
-  /** HTTP status; the contract lists fourteen and no others. */
+  /** HTTP status: one of the fourteen that the contract lists, or 409 where records are made. */
   readonly status: number;
   /** `error_type` of the response object and of `error.metadata`. */
   readonly errorType: string;
@@ -101,6 +101,7 @@ const table: Record<FaultReason, Row> = {
     true,
     "Request timed out at the edge: the provider did not answer in time",
   ),
+  [FaultReason.CONFLICT]: row(409, "conflict", Code.AlreadyExists, false, "Resource exists already"),
   [FaultReason.PROVIDER_OVERLOADED]: row(529, "provider_overloaded", Code.Unavailable, true, "Provider overloaded"),
 };
 

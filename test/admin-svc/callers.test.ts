@@ -51,10 +51,15 @@ const update = (metadata: Metadata) =>
     timeoutMs,
   );
 
+const endUsers = EndUserService.method;
 const keys = KeyService.method;
 const guardrails = GuardrailService.method;
 
 const operations: [string, (metadata: Metadata) => Promise<unknown>][] = [
+  ["ListEndUsers", (metadata) => administrate(house, endUsers.listEndUsers, {}, metadata)],
+  ["CreateEndUser", (metadata) => administrate(house, endUsers.createEndUser, { user: crypto.randomUUID() }, metadata)],
+  ["GetEndUser", (metadata) => administrate(house, endUsers.getEndUser, { user: "known" }, metadata)],
+  ["DeleteEndUser", (metadata) => administrate(house, endUsers.deleteEndUser, { user: "known" }, metadata)],
   ["ListKeyAssignments", (metadata) => administrate(house, guardrails.listKeyAssignments, {}, metadata)],
   ["ListGuardrails", (metadata) => administrate(house, guardrails.listGuardrails, {}, metadata)],
   ["CreateGuardrail", (metadata) => administrate(house, guardrails.createGuardrail, { name: "x" }, metadata)],

@@ -230,6 +230,18 @@ describe("end-users", () => {
     expect((await run("end-users", "list")).stdout).toContain("alice");
     expect(await run("end-users", "create", " alice")).toMatchObject({ code: 2 });
   });
+
+  test("show, deactivate, activate, whatever the name", async () => {
+    await run("end-users", "create", "..");
+    expect((await run("end-users", "show", "..")).stdout).toBe(".. is active\n");
+    expect((await run("end-users", "deactivate", "..")).stdout).toBe(".. is now inactive\n");
+    expect(await json("end-users", "show", "..")).toMatchObject({ user: "..", is_active: false });
+    expect((await run("end-users", "list")).stdout).toMatch(/^inactive .* \.\.$/m);
+    expect(await json("end-users", "activate", "..")).toMatchObject({ is_active: true });
+    const unknown = await run("end-users", "deactivate", "nobody");
+    expect(unknown).toEqual({ code: 1, stdout: "", stderr: "no such end user\n" });
+    expect(await run("end-users", "show", "a ")).toMatchObject({ code: 2 });
+  });
 });
 
 describe("wrong input", () => {

@@ -13,7 +13,8 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { connect } from "node:http2";
-import { type AdminHouse, addWorkspace, bearer, openHouse, timeoutMs } from "./house.ts";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import { type AdminHouse, addKey, addWorkspace, administrate, bearer, openHouse, timeoutMs } from "./house.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -76,6 +77,84 @@ test("an end user of another workspace, an unknown one and another case are not 
   }
 });
 
+const { listEndUsers, createEndUser: registering, getEndUser, deleteEndUser } = EndUserService.method;
+const notFound = { status: 404, message: "End user not found" };
+
+describe("registration", () => {
+  test("is active, is shown, and happens once, however many try", async () => {
+    const tries = Array.from({ length: 20 }, () => administrate(house, registering, { user: "contested" }));
+    const outcomes = await Promise.allSettled(tries);
+    const made = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value.endUser] : []));
+    expect(made).toMatchObject([{ user: "contested", isActive: true }]);
+    for (const outcome of outcomes) {
+      if (outcome.status === "fulfilled") continue;
+      expect(outcome.reason).toMatchObject({ reason: FaultReason.CONFLICT, status: 409, shouldRetry: false });
+    }
+    expect((await administrate(house, getEndUser, { user: "contested" })).endUser).toEqual(made[0]);
+  });
+
+  test("of who is registered as inactive changes nothing", async () => {
+    await register("sleeping");
+    const before = await update("sleeping", false);
+    await expect(administrate(house, registering, { user: "sleeping" })).rejects.toMatchObject({ status: 409 });
+    expect((await administrate(house, getEndUser, { user: "sleeping" })).endUser).toEqual(before);
+  });
+
+  test("of one workspace is not that of another", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    await administrate(house, registering, { user: "shared" }, manager);
+    await expect(administrate(house, getEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    await expect(administrate(house, deleteEndUser, { user: "shared" })).rejects.toMatchObject(notFound);
+    expect((await administrate(house, listEndUsers, { user: "shared" })).totalCount).toBe(0n);
+    expect((await administrate(house, registering, { user: "shared" })).endUser?.isActive).toBe(true);
+    const theirs = await administrate(house, listEndUsers, {}, manager);
+    expect([theirs.endUsers.map(({ user }) => user), theirs.totalCount]).toEqual([["shared"], 1n]);
+  });
+
+  test("ends with a deletion that may be repeated, and can be taken back", async () => {
+    await register("leaving");
+    for (let round = 0; round < 2; round++) {
+      await administrate(house, deleteEndUser, { user: "leaving" });
+      expect((await administrate(house, getEndUser, { user: "leaving" })).endUser?.isActive).toBe(false);
+    }
+    expect((await update("leaving", true)).isActive).toBe(true);
+    await expect(administrate(house, deleteEndUser, { user: "nobody" })).rejects.toMatchObject(notFound);
+  });
+});
+
+describe("the list", () => {
+  test("has the active ones of a workspace in pages, in the order of code points", async () => {
+    const workspaceId = await addWorkspace(house.database);
+    const manager = bearer(await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }));
+    const list = (request: { offset?: number; limit?: number; user?: string; includeInactive?: boolean }) =>
+      administrate(house, listEndUsers, request, manager);
+    expect(await list({})).toMatchObject({ endUsers: [], totalCount: 0n });
+    const users = [".", "..", "Z", "a", "a+b c%", "\u{1d4b3}", ...Array.from({ length: 50 }, (_, i) => `b${100 + i}`)];
+    for (const user of users) await register(user, workspaceId);
+    const asManager = { user: "a" };
+    await administrate(house, deleteEndUser, asManager, manager);
+    const names = ({ endUsers }: { endUsers: EndUser[] }) => endUsers.map(({ user }) => user);
+    const sorted = users
+      .filter((user) => user !== "a")
+      .toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+
+    const first = await list({});
+    expect([names(first), first.totalCount]).toEqual([sorted.slice(0, 50), 55n]);
+    expect(names(await list({ offset: 50, limit: 100 }))).toEqual(sorted.slice(50));
+    expect((await list({ includeInactive: true, limit: 1 })).totalCount).toBe(56n);
+    for (const user of [".", "..", "a+b c%", "\u{1d4b3}"]) {
+      const found = await list({ user });
+      expect([names(found), found.totalCount]).toEqual([[user], 1n]);
+    }
+    expect((await list({ user: "a" })).totalCount).toBe(0n);
+    expect((await list({ user: "a", includeInactive: true })).endUsers).toMatchObject([{ user: "a", isActive: false }]);
+    expect((await list({ user: "z" })).totalCount).toBe(0n);
+    await expect(list({ user: "" })).rejects.toMatchObject({ message: "user: at least 1 character" });
+    await expect(list({ limit: 101 })).rejects.toMatchObject({ message: "limit: must be between 1 and 100" });
+  });
+});
+
 describe("user strings", () => {
   const composed = "caf\u00e9";
   const decomposed = "cafe\u0301";
@@ -92,7 +171,8 @@ describe("user strings", () => {
     "__proto__",
     "'; drop table end_users; --",
   ])("%# is one", async (user) => {
-    await register(user);
+    expect((await administrate(house, registering, { user })).endUser?.user).toBe(user);
+    expect((await administrate(house, getEndUser, { user })).endUser?.user).toBe(user);
     expect((await update(user, false)).user).toBe(user);
   });
 
@@ -122,7 +202,12 @@ describe("user strings", () => {
     ["\u200ba", space],
   ];
   test.each(refused)("%j is refused", async (user, message) => {
-    await expect(update(user, true)).rejects.toMatchObject({ reason: FaultReason.INVALID_REQUEST, message });
+    const refusal = { reason: FaultReason.INVALID_REQUEST, message };
+    await expect(update(user, true)).rejects.toMatchObject(refusal);
+    await expect(administrate(house, registering, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(house, getEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(house, deleteEndUser, { user })).rejects.toMatchObject(refusal);
+    await expect(administrate(house, listEndUsers, { user })).rejects.toMatchObject(refusal);
   });
 
   test("a lone surrogate is refused on the wire", async () => {

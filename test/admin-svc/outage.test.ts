@@ -59,6 +59,9 @@ const assignAll = () => assign(house.client, guardrailId, keyHashes, bearer(hous
 
 const operations: (() => Promise<unknown>)[] = [
   assignAll,
+  () => administrate(house, EndUserService.method.listEndUsers, {}),
+  () => administrate(house, EndUserService.method.createEndUser, { user: crypto.randomUUID() }),
+  () => administrate(house, EndUserService.method.deleteEndUser, { user: "alice" }),
   () => administrate(house, GuardrailService.method.listGuardrails, {}),
   () => administrate(house, GuardrailService.method.listKeyAssignments, {}),
   () => administrate(house, GuardrailService.method.createGuardrail, { name: "x" }),

@@ -215,6 +215,18 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       expect([removed, validate("UnassignedKeys", removed)]).toEqual([{ unassigned_count: 1 }, []]);
     });
 
+    test("registers, lists, shows and deactivates an end user", async () => {
+      const created = await manage("POST", "/end-users", { user: "someone" });
+      expect([created.status, validate("EndUserAnswer", await created.json())]).toEqual([201, []]);
+      await expectFailure(await manage("POST", "/end-users", { user: "someone" }), 409);
+      expect(validate("EndUserList", await (await manage("GET", "/end-users?user=someone")).json())).toEqual([]);
+      expect(validate("EndUserAnswer", await (await manage("GET", "/end-users/someone")).json())).toEqual([]);
+      const gone = await manage("DELETE", "/end-users/someone");
+      expect([gone.status, await gone.text(), gone.headers.get("x-request-id")]).toEqual([204, "", expect.any(String)]);
+      await expectFailure(await manage("GET", "/end-users?user=%20"), 400);
+      await expectFailure(await send("GET", "/end-users"), 403);
+    });
+
     test("updates an end user", async () => {
       const updated: unknown = await (await manage("PATCH", "/end-users/employee_123", { is_active: false })).json();
       expect(validate("EndUserAnswer", updated)).toEqual([]);
@@ -251,6 +263,7 @@ limits: {body_bytes: 20000, turn_ms: 4000}
       await expectFailure(await manage("GET", one), 404);
       await expectFailure(await manage("GET", "/keys?limit=0"), 400);
       await expectFailure(await manage("POST", "/keys", { name: "k", limit: -5 }), 400);
+      await expectFailure(await manage("POST", "/keys", { name: "k", creator_user_id: "u" }), 400);
       await expectFailure(await send("GET", "/key", undefined, { authorization }), 401);
       await expectFailure(await send("GET", "/keys"), 403);
     });

@@ -1,15 +1,12 @@
 /** A wrong value in any field of the contract is seen, by the published document as by our own checks. */
 import { describe, expect, test } from "@jest/globals";
-import {
-  assigned,
-  endUserAnswer,
-  endUserChange,
-  keyHashes,
-  unassigned,
-} from "@sluice/proto/contract/administration.js";
+import { assigned, keyHashes, unassigned } from "@sluice/proto/contract/administration.js";
+import { endUserAnswer, endUserChange, endUserList, newEndUser } from "@sluice/proto/contract/end-users.js";
 import { errorOf, errorStatuses } from "@sluice/proto/contract/errors.js";
 import { eventName, streamEvents } from "@sluice/proto/contract/events.js";
 import { endpointList } from "@sluice/proto/contract/endpoints.js";
+import { assignmentList, guardrailAnswer, guardrailList, newGuardrail } from "@sluice/proto/contract/guardrails.js";
+import { createdKey, currentKeyAnswer, keyAnswer, keyList, newKey } from "@sluice/proto/contract/keys.js";
 import { modelList } from "@sluice/proto/contract/models.js";
 import { itemName, outputItems } from "@sluice/proto/contract/output.js";
 import { providerList } from "@sluice/proto/contract/providers.js";
@@ -91,6 +88,17 @@ const kinds: [string, Shape][] = [
   ["UnassignedKeys", unassigned],
   ["EndUserChange", endUserChange],
   ["EndUserAnswer", endUserAnswer],
+  ["EndUserList", endUserList],
+  ["NewEndUser", newEndUser],
+  ["KeyList", keyList],
+  ["KeyAnswer", keyAnswer],
+  ["NewKey", newKey],
+  ["CreatedKey", createdKey],
+  ["CurrentKeyAnswer", currentKeyAnswer],
+  ["GuardrailList", guardrailList],
+  ["GuardrailAnswer", guardrailAnswer],
+  ["NewGuardrail", newGuardrail],
+  ["KeyAssignmentList", assignmentList],
 ];
 
 describe.each(kinds)("%s", (name, shape) => {

@@ -1,6 +1,7 @@
 /** The 21 worked examples of the contract against the published document, and against the shapes that the house checks by. */
 import { describe, expect, test } from "@jest/globals";
-import { endUserAnswer, endUserChange, keyHashes } from "@sluice/proto/contract/administration.js";
+import { keyHashes } from "@sluice/proto/contract/administration.js";
+import { endUserAnswer, endUserChange } from "@sluice/proto/contract/end-users.js";
 import { errorOf } from "@sluice/proto/contract/errors.js";
 import { streamEvent } from "@sluice/proto/contract/events.js";
 import { input } from "@sluice/proto/contract/input.js";

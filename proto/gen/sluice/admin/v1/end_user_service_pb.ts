@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/end_user_service.proto.
  */
 export const file_sluice_admin_v1_end_user_service: GenFile = /*@__PURE__*/
-  fileDesc("CiZzbHVpY2UvYWRtaW4vdjEvZW5kX3VzZXJfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIooBCgdFbmRVc2VyEgwKBHVzZXIYASABKAkSEQoJaXNfYWN0aXZlGAIgASgIEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKFFVwZGF0ZUVuZFVzZXJSZXF1ZXN0EgwKBHVzZXIYASABKAkSFgoJaXNfYWN0aXZlGAIgASgISACIAQFCDAoKX2lzX2FjdGl2ZSJDChVVcGRhdGVFbmRVc2VyUmVzcG9uc2USKgoIZW5kX3VzZXIYASABKAsyGC5zbHVpY2UuYWRtaW4udjEuRW5kVXNlcjJwCg5FbmRVc2VyU2VydmljZRJeCg1VcGRhdGVFbmRVc2VyEiUuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUVuZFVzZXJSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUVuZFVzZXJSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiZzbHVpY2UvYWRtaW4vdjEvZW5kX3VzZXJfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIooBCgdFbmRVc2VyEgwKBHVzZXIYASABKAkSEQoJaXNfYWN0aXZlGAIgASgIEi4KCmNyZWF0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnVwZGF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKFFVwZGF0ZUVuZFVzZXJSZXF1ZXN0EgwKBHVzZXIYASABKAkSFgoJaXNfYWN0aXZlGAIgASgISACIAQFCDAoKX2lzX2FjdGl2ZSJDChVVcGRhdGVFbmRVc2VyUmVzcG9uc2USKgoIZW5kX3VzZXIYASABKAsyGC5zbHVpY2UuYWRtaW4udjEuRW5kVXNlciJqChNMaXN0RW5kVXNlcnNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIRCgR1c2VyGAMgASgJSACIAQESGAoQaW5jbHVkZV9pbmFjdGl2ZRgEIAEoCEIHCgVfdXNlciJYChRMaXN0RW5kVXNlcnNSZXNwb25zZRIrCgllbmRfdXNlcnMYASADKAsyGC5zbHVpY2UuYWRtaW4udjEuRW5kVXNlchITCgt0b3RhbF9jb3VudBgCIAEoBCIkChRDcmVhdGVFbmRVc2VyUmVxdWVzdBIMCgR1c2VyGAEgASgJIkMKFUNyZWF0ZUVuZFVzZXJSZXNwb25zZRIqCghlbmRfdXNlchgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5FbmRVc2VyIiEKEUdldEVuZFVzZXJSZXF1ZXN0EgwKBHVzZXIYASABKAkiQAoSR2V0RW5kVXNlclJlc3BvbnNlEioKCGVuZF91c2VyGAEgASgLMhguc2x1aWNlLmFkbWluLnYxLkVuZFVzZXIiJAoURGVsZXRlRW5kVXNlclJlcXVlc3QSDAoEdXNlchgBIAEoCSIXChVEZWxldGVFbmRVc2VyUmVzcG9uc2Uy5AMKDkVuZFVzZXJTZXJ2aWNlEl4KDVVwZGF0ZUVuZFVzZXISJS5zbHVpY2UuYWRtaW4udjEuVXBkYXRlRW5kVXNlclJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuVXBkYXRlRW5kVXNlclJlc3BvbnNlElsKDExpc3RFbmRVc2VycxIkLnNsdWljZS5hZG1pbi52MS5MaXN0RW5kVXNlcnNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RFbmRVc2Vyc1Jlc3BvbnNlEl4KDUNyZWF0ZUVuZFVzZXISJS5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlRW5kVXNlclJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlRW5kVXNlclJlc3BvbnNlElUKCkdldEVuZFVzZXISIi5zbHVpY2UuYWRtaW4udjEuR2V0RW5kVXNlclJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0RW5kVXNlclJlc3BvbnNlEl4KDURlbGV0ZUVuZFVzZXISJS5zbHVpY2UuYWRtaW4udjEuRGVsZXRlRW5kVXNlclJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuRGVsZXRlRW5kVXNlclJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A registered end user of one workspace.
@@ -108,6 +108,196 @@ export const UpdateEndUserResponseSchema: GenMessage<UpdateEndUserResponse> = /*
   messageDesc(file_sluice_admin_v1_end_user_service, 2);
 
 /**
+ * Which end users.
+ *
+ * @generated from message sluice.admin.v1.ListEndUsersRequest
+ */
+export type ListEndUsersRequest = Message<"sluice.admin.v1.ListEndUsersRequest"> & {
+  /**
+   * How many to leave out at the beginning.
+   *
+   * @generated from field: uint32 offset = 1;
+   */
+  offset: number;
+
+  /**
+   * 1 to 100; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * Only this one, compared exactly.
+   *
+   * @generated from field: optional string user = 3;
+   */
+  user?: string | undefined;
+
+  /**
+   * Whether those that are not active are listed, too.
+   *
+   * @generated from field: bool include_inactive = 4;
+   */
+  includeInactive: boolean;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListEndUsersRequest.
+ * Use `create(ListEndUsersRequestSchema)` to create a new message.
+ */
+export const ListEndUsersRequestSchema: GenMessage<ListEndUsersRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 3);
+
+/**
+ * One page of end users.
+ *
+ * @generated from message sluice.admin.v1.ListEndUsersResponse
+ */
+export type ListEndUsersResponse = Message<"sluice.admin.v1.ListEndUsersResponse"> & {
+  /**
+   * In the order of their code points.
+   *
+   * @generated from field: repeated sluice.admin.v1.EndUser end_users = 1;
+   */
+  endUsers: EndUser[];
+
+  /**
+   * How many there are on all pages.
+   *
+   * @generated from field: uint64 total_count = 2;
+   */
+  totalCount: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListEndUsersResponse.
+ * Use `create(ListEndUsersResponseSchema)` to create a new message.
+ */
+export const ListEndUsersResponseSchema: GenMessage<ListEndUsersResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 4);
+
+/**
+ * An end user to register.
+ *
+ * @generated from message sluice.admin.v1.CreateEndUserRequest
+ */
+export type CreateEndUserRequest = Message<"sluice.admin.v1.CreateEndUserRequest"> & {
+  /**
+   * As in EndUser.
+   *
+   * @generated from field: string user = 1;
+   */
+  user: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.CreateEndUserRequest.
+ * Use `create(CreateEndUserRequestSchema)` to create a new message.
+ */
+export const CreateEndUserRequestSchema: GenMessage<CreateEndUserRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 5);
+
+/**
+ * The new end user.
+ *
+ * @generated from message sluice.admin.v1.CreateEndUserResponse
+ */
+export type CreateEndUserResponse = Message<"sluice.admin.v1.CreateEndUserResponse"> & {
+  /**
+   * As stored.
+   *
+   * @generated from field: sluice.admin.v1.EndUser end_user = 1;
+   */
+  endUser?: EndUser | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.CreateEndUserResponse.
+ * Use `create(CreateEndUserResponseSchema)` to create a new message.
+ */
+export const CreateEndUserResponseSchema: GenMessage<CreateEndUserResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 6);
+
+/**
+ * Asks for one end user.
+ *
+ * @generated from message sluice.admin.v1.GetEndUserRequest
+ */
+export type GetEndUserRequest = Message<"sluice.admin.v1.GetEndUserRequest"> & {
+  /**
+   * The end user, as registered.
+   *
+   * @generated from field: string user = 1;
+   */
+  user: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetEndUserRequest.
+ * Use `create(GetEndUserRequestSchema)` to create a new message.
+ */
+export const GetEndUserRequestSchema: GenMessage<GetEndUserRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 7);
+
+/**
+ * The end user.
+ *
+ * @generated from message sluice.admin.v1.GetEndUserResponse
+ */
+export type GetEndUserResponse = Message<"sluice.admin.v1.GetEndUserResponse"> & {
+  /**
+   * As stored.
+   *
+   * @generated from field: sluice.admin.v1.EndUser end_user = 1;
+   */
+  endUser?: EndUser | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetEndUserResponse.
+ * Use `create(GetEndUserResponseSchema)` to create a new message.
+ */
+export const GetEndUserResponseSchema: GenMessage<GetEndUserResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 8);
+
+/**
+ * An end user to deactivate.
+ *
+ * @generated from message sluice.admin.v1.DeleteEndUserRequest
+ */
+export type DeleteEndUserRequest = Message<"sluice.admin.v1.DeleteEndUserRequest"> & {
+  /**
+   * The end user, as registered.
+   *
+   * @generated from field: string user = 1;
+   */
+  user: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.DeleteEndUserRequest.
+ * Use `create(DeleteEndUserRequestSchema)` to create a new message.
+ */
+export const DeleteEndUserRequestSchema: GenMessage<DeleteEndUserRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 9);
+
+/**
+ * Nothing is left to say.
+ *
+ * @generated from message sluice.admin.v1.DeleteEndUserResponse
+ */
+export type DeleteEndUserResponse = Message<"sluice.admin.v1.DeleteEndUserResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.DeleteEndUserResponse.
+ * Use `create(DeleteEndUserResponseSchema)` to create a new message.
+ */
+export const DeleteEndUserResponseSchema: GenMessage<DeleteEndUserResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_end_user_service, 10);
+
+/**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.
  *
  * @generated from service sluice.admin.v1.EndUserService
@@ -123,6 +313,46 @@ export const EndUserService: GenService<{
     methodKind: "unary";
     input: typeof UpdateEndUserRequestSchema;
     output: typeof UpdateEndUserResponseSchema;
+  },
+  /**
+   * Lists the workspace's end users in the order of their code points. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.EndUserService.ListEndUsers
+   */
+  listEndUsers: {
+    methodKind: "unary";
+    input: typeof ListEndUsersRequestSchema;
+    output: typeof ListEndUsersResponseSchema;
+  },
+  /**
+   * Registers an end user as active. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, CONFLICT (registered already), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.EndUserService.CreateEndUser
+   */
+  createEndUser: {
+    methodKind: "unary";
+    input: typeof CreateEndUserRequestSchema;
+    output: typeof CreateEndUserResponseSchema;
+  },
+  /**
+   * Answers one end user. Faults as UpdateEndUser.
+   *
+   * @generated from rpc sluice.admin.v1.EndUserService.GetEndUser
+   */
+  getEndUser: {
+    methodKind: "unary";
+    input: typeof GetEndUserRequestSchema;
+    output: typeof GetEndUserResponseSchema;
+  },
+  /**
+   * Deactivates an end user, who stays registered; may be repeated. Faults as UpdateEndUser.
+   *
+   * @generated from rpc sluice.admin.v1.EndUserService.DeleteEndUser
+   */
+  deleteEndUser: {
+    methodKind: "unary";
+    input: typeof DeleteEndUserRequestSchema;
+    output: typeof DeleteEndUserResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_end_user_service, 0);

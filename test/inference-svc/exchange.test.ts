@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import fc from "fast-check";
-import { shortest } from "../support/clock.js";
+import { shortest, stalled } from "../support/clock.js";
 import {
   type Reply,
   type Upstream,
@@ -601,17 +601,6 @@ describe("bounds", () => {
     expect((await run(engine.turn, asking({ stream: false }))).fault?.reason).toBe(FaultReason.PROVIDER_FAILED);
   });
 });
-
-/** The figure once it has not moved for a while. */
-async function stalled(read: () => number): Promise<number> {
-  for (let last = -1, same = 0; ; ) {
-    const now = read();
-    same = now === last ? same + 1 : 0;
-    last = now;
-    if (same === 10) return now;
-    await new Promise((resolve) => setTimeout(resolve, 30));
-  }
-}
 
 test("a connection that broke before it carried a byte is tried once more", async () => {
   let connections = 0;

@@ -31,3 +31,14 @@ export async function isLinear(size: number, work: (size: number) => unknown): P
   await attempt();
   return (await shortest(linear, attempt, 10)) < linear;
 }
+
+/** The figure once it has not moved for a while. */
+export async function stalled(read: () => number): Promise<number> {
+  for (let last = -1, same = 0; ; ) {
+    const now = read();
+    same = now === last ? same + 1 : 0;
+    last = now;
+    if (same === 10) return now;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}

@@ -73,8 +73,8 @@ function exhausted({ limitUsd = "0", remainingUsd = "0" }: ReserveBudgetResponse
   const needed = Number(neededUsd);
   const message =
     remaining > 0
-      ? `The budget of this key has ${remaining} USD left of ${limit}, and this request could cost ${needed}: ask for fewer max_output_tokens, or raise the limit of the key`
-      : `The budget of this key, ${limit} USD, is spent`;
+      ? `Insufficient credits: the budget of this key has ${remaining} USD left of ${limit}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the key`
+      : `Insufficient credits: the budget of this key, ${limit} USD, is spent`;
   return new Fault(FaultReason.PAYMENT_REQUIRED, message, {
     origin: FaultOrigin.CLIENT,
     shouldRetry: false,

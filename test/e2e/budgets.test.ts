@@ -83,7 +83,7 @@ test("a budget that is spent is 402, and says so", async () => {
     usage_monthly: 0.02,
   });
   expect((await (await ask(key)).json()) as object).toMatchObject({
-    error: { message: "The budget of this key, 0.02 USD, is spent" },
+    error: { message: "Insufficient credits: the budget of this key, 0.02 USD, is spent" },
   });
 });
 

@@ -1,6 +1,5 @@
 /** The statuses of the contract, each from its own cause, over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { masked, sampleJson } from "../support/contract.ts";
 import { type House, startHouse } from "../support/house.ts";
@@ -172,10 +171,13 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     expect(Object.keys(wrong.error)).toEqual(["code", "message"]);
   });
 
-  test("402 has no cause yet: what it will look like", () => {
-    const fault = new Fault(FaultReason.PAYMENT_REQUIRED);
-    expect([fault.status, fault.errorType, fault.shouldRetry]).toEqual([402, "payment_required", false]);
-    expect(fault.message).toBe(samples["402"]?.error.message);
+  test("402: the budget of the key is spent", async () => {
+    const { stdout } = await house.admin("keys", "create", "--name", "poor", "--limit", "0", "--json");
+    const response = await post({}, (JSON.parse(stdout) as { key: string }).key);
+    const body = await expectFault(response, 402);
+    expectWords(body);
+    expect(body.error.metadata).toMatchObject({ error_type: "payment_required", limit: 0 });
+    expect(response.headers.get("x-should-retry")).toBe("false");
   });
 
   test("403: keys of the other kind", async () => {

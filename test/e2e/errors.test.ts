@@ -207,7 +207,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     ["OPTIONS", "/responses", "POST"],
     ["DELETE", "/models", "HEAD, GET"],
     ["GET", "/end-users/ada", "PATCH"],
-    ["PUT", "/guardrails/a/assignments/keys", "POST"],
+    ["PUT", "/guardrails/a/assignments/keys", "HEAD, GET, POST"],
   ])("404: %s %s", async (method, path, allow) => {
     const response = await fetch(`${house.baseUrl}${path}`, {
       method,

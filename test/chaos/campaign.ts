@@ -1,0 +1,187 @@
+/**
+ * Kills processes of a house at random while administrators write and clients ask. Between two kills the house must have healed itself: turns
+ * are answered and writes acknowledged again. In the end nothing acknowledged may be lost or half done, and every call that the provider
+ * was asked for is on record once.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Random } from "../fuzz/random.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { type Upstream, startUpstream } from "../support/upstream.ts";
+import { callsBySession, reply, startAsking } from "./asking.ts";
+import { differences } from "./records.ts";
+import { startWriting } from "./writing.ts";
+
+export interface CampaignOptions {
+  readonly seed: number;
+  readonly kills: number;
+  /** Called after every kill that the house has healed from. */
+  readonly progress?: (line: string) => void;
+}
+
+export interface Report {
+  readonly kills: number;
+  readonly answered: number;
+  readonly acknowledged: number;
+  /** Calls that the provider counted. */
+  readonly calls: number;
+  readonly complaints: readonly string[];
+}
+
+const clients = 6;
+const writers = 3;
+const keysOfWriter = 3;
+/** After a kill, until the next one. */
+const answersBetween = 20;
+const writesBetween = 3;
+const healLimitMs = 90_000;
+const deliveryLimitMs = 60_000;
+
+const victims = ["gateway", "inference-svc", "inference-svc-1", "admin-svc", "postgres"];
+const ways = ["SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGSTOP"] as const;
+const longestStopMs = 1_500;
+
+export async function campaign({ seed, kills, progress }: CampaignOptions): Promise<Report> {
+  const acme = await startUpstream([reply]);
+  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: 2, config: configOf(acme) });
+  try {
+    return await new Campaign(house, acme, new Random(seed), progress ?? (() => {})).run(kills);
+  } finally {
+    await house.stop();
+    await acme.stop();
+  }
+}
+
+const configOf = ({ url }: Upstream): string => `
+providers:
+  - {id: acme, dialect: chat, base_url: "${url}/v1"}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "1", completion: "2"}}]}
+`;
+
+class Campaign {
+  readonly #house: House;
+  readonly #acme: Upstream;
+  readonly #random: Random;
+  readonly #progress: (line: string) => void;
+  readonly #complaints: string[] = [];
+  #over = false;
+
+  constructor(house: House, acme: Upstream, random: Random, progress: (line: string) => void) {
+    this.#house = house;
+    this.#acme = acme;
+    this.#random = random;
+    this.#progress = progress;
+  }
+
+  async run(kills: number): Promise<Report> {
+    const over = () => this.#over;
+    const { asking, ended: asked } = startAsking(this.#house, clients, over);
+    const { writing, ended: written } = startWriting(this.#house, await this.#guardrails(), await this.#keys(), over);
+    const healed = (answers: number, writes: number) =>
+      asking.answered >= answers + answersBetween && writing.acknowledged >= writes + writesBetween;
+    let done = 0;
+    for (; done < kills && this.#complaints.length === 0; done++) {
+      await this.#until(healLimitMs, healed, asking, writing);
+      await this.#kill(done + 1);
+    }
+    await this.#until(healLimitMs, healed, asking, writing);
+    this.#over = true;
+    await Promise.all([asked, written]);
+    const calls = callsBySession(this.#acme);
+    this.#complaints.push(...asking.odd, ...writing.odd, ...(await this.#settled(writing.journals, calls)));
+    return {
+      kills: done,
+      answered: asking.answered,
+      acknowledged: writing.acknowledged,
+      calls: [...calls.values()].reduce((sum, count) => sum + count, 0),
+      complaints: this.#complaints,
+    };
+  }
+
+  async #guardrails(): Promise<readonly string[]> {
+    const ids: string[] = [];
+    for (const name of ["first", "second"]) {
+      const { stdout } = await this.#house.admin(
+        "guardrails",
+        "create",
+        "--name",
+        name,
+        "--block",
+        "never-said",
+        "--json",
+      );
+      ids.push((JSON.parse(stdout) as { id: string }).id);
+    }
+    return ids;
+  }
+
+  async #keys(): Promise<readonly (readonly string[])[]> {
+    const sets: string[][] = [];
+    for (let writer = 0; writer < writers; writer++) {
+      const set: string[] = [];
+      for (let n = 0; n < keysOfWriter; n++) {
+        const { stdout } = await this.#house.admin("keys", "create", "--name", `w${writer}`, "--json");
+        set.push(hashKey((JSON.parse(stdout) as { key: string }).key));
+      }
+      sets.push(set);
+    }
+    return sets;
+  }
+
+  async #until(
+    limitMs: number,
+    healed: (answers: number, writes: number) => boolean,
+    asking: { readonly answered: number },
+    writing: { readonly acknowledged: number },
+  ): Promise<void> {
+    const { answered } = asking;
+    const { acknowledged } = writing;
+    const limit = performance.now() + limitMs;
+    while (!healed(answered, acknowledged)) {
+      if (performance.now() > limit) {
+        const since = `${asking.answered - answered} answers and ${writing.acknowledged - acknowledged} writes`;
+        return void this.#complaints.push(`not healed after ${limitMs} ms: ${since} since the last kill`);
+      }
+      await wait(10);
+    }
+  }
+
+  async #kill(number: number): Promise<void> {
+    const name = this.#random.pick(victims);
+    const chosen = this.#random.pick(ways);
+    // To Postgres SIGTERM means: when the last client has gone. None goes, and nobody new is let in.
+    const way = name === "postgres" && chosen === "SIGTERM" ? "SIGINT" : chosen;
+    const stopMs = this.#random.below(longestStopMs);
+    const pid = this.#house.pids()[name];
+    this.#progress(`${number}: ${way} to ${name}`);
+    // It may be on its way up again.
+    if (pid === undefined || !signal(pid, way)) return;
+    if (way !== "SIGSTOP") return;
+    await wait(stopMs);
+    signal(pid, "SIGCONT");
+  }
+
+  /** Records are on their way for a while, and the database may have been killed last; what is still different after that is wrong. */
+  async #settled(
+    journals: Parameters<typeof differences>[1],
+    calls: ReadonlyMap<string, number>,
+  ): Promise<readonly string[]> {
+    const limit = performance.now() + deliveryLimitMs;
+    for (;;) {
+      const found = await differences(this.#house.databaseUrl, journals, calls).catch((error: Error) => [
+        error.message,
+      ]);
+      if (found.length === 0 || performance.now() > limit) return found;
+      await wait(200);
+    }
+  }
+}
+
+function signal(pid: number, way: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, way);
+  } catch {
+    return false;
+  }
+}

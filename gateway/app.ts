@@ -1,5 +1,5 @@
 /** The edge: what happens to every request, in order, and where each path leads. */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
@@ -8,6 +8,7 @@ import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import Koa from "koa";
 import { isDocument, writeDocument } from "./docs/route.ts";
@@ -17,6 +18,7 @@ import { writeFault, writeJson, writeJsonText, writeNothing } from "./http/error
 import type { RequestObserver } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
+import { shed } from "./http/shed.ts";
 import type { LanePool } from "./lane/pool.ts";
 import { listEndpoints } from "./models/endpoints.ts";
 import { listModels } from "./models/list.ts";
@@ -29,6 +31,7 @@ import type { KeepAlive } from "./sse/event-stream.ts";
 export interface AppParts {
   readonly access: Access;
   readonly pool: LanePool;
+  readonly pressure: Pick<Pressure, "refuses">;
   readonly keepAlive: KeepAlive;
   readonly openTurns: OpenTurns;
   readonly limits: Limits;
@@ -68,6 +71,8 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
 }
 
 const responsesPath = "/api/v1/responses";
+/** What costs much. Administration and probes are never refused. */
+const isTurn = ({ method, url }: IncomingMessage): boolean => method === "POST" && url === responsesPath;
 
 export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
@@ -80,6 +85,11 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     context.respond = false;
     if (request.url === "/livez") return writeProbe(response, true, "ok");
     if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
+    if (isTurn(request) && parts.pressure.refuses()) {
+      // Pages of other origins may read it, too.
+      parts.cors?.(request, response);
+      return shed(request, response);
+    }
     observe(parts, context);
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
     // Before the key is asked for: a browser sends none with a preflight.

@@ -9,6 +9,7 @@ import { close, listen } from "@sluice/proto/runtime/http1/server.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { createApp } from "./app.ts";
@@ -44,6 +45,7 @@ const access = new Access({
   registry,
 });
 const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, (address) => grpcTransport(address, token), log);
+const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
 const openTurns = new OpenTurns(() => house.current.limits.streams_per_key);
 gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => openTurns.total);
@@ -51,6 +53,7 @@ gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () 
 const app = createApp({
   access,
   pool,
+  pressure,
   keepAlive,
   openTurns,
   get limits() {
@@ -75,6 +78,7 @@ await serveProbes(settings.SLUICE_GATEWAY_HEALTH_PORT, lifecycle, registry);
 await pool.start();
 await access.watch();
 await pool.greeted();
+pressure.start();
 
 house.watch((edge) => {
   cors = corsOf(edge);

@@ -11,6 +11,7 @@ import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
@@ -73,6 +74,7 @@ const serving = new Serving(
   house.current.file,
 );
 endpointMetrics(registry, () => serving.catalog, records);
+const pressure = new Pressure({ waiting: () => 0, log, registry });
 const identities = new Identities(settings.SLUICE_SECRET);
 const shared = {
   access,
@@ -86,7 +88,7 @@ const shared = {
   region: settings.SLUICE_REGION,
 };
 const doors = new InferenceDoors({
-  engine: new Engine({ ...shared, turn: serving.turn, registry }),
+  engine: new Engine({ ...shared, turn: serving.turn, pressure, registry }),
   rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse }),
   access,
   serving,
@@ -107,6 +109,7 @@ const server = await serveRpc({
 });
 await serveProbes(settings.SLUICE_INFERENCE_HEALTH_PORT, lifecycle, registry);
 await access.watch();
+pressure.start();
 
 house.watch(({ file, leftOut: left }) => {
   serving.replace(file);

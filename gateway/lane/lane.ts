@@ -42,7 +42,6 @@ class LaneTurn implements TurnControl {
   }
 
   receive(batch: Batch): void {
-    this.accepted = true;
     if (batch.events.length > 0) this.listener.events(batch.events);
     this.#owed += batch.cost;
     if (!this.#paused) this.#grant();
@@ -83,6 +82,7 @@ export class Lane {
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
+  #waiting = 0;
 
   constructor(address: string, transport: Transport) {
     this.address = address;
@@ -99,11 +99,17 @@ export class Lane {
     return this.#turns.size;
   }
 
+  /** Turns that were sent and that nobody over there has begun to work on. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** Only on a ready lane. The open message is handed over: its credit is set here. */
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new LaneTurn(this, id, listener);
     this.#turns.add(id, turn);
+    this.#waiting++;
     open.credit = turnCredit;
     const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
     this.#push(id, { case: "open", value: open }, bytes);
@@ -115,7 +121,10 @@ export class Lane {
   }
 
   forget(id: number, cancel: boolean): void {
-    if (!this.#turns.delete(id)) return;
+    const turn = this.#turns.get(id);
+    if (!turn) return;
+    this.#turns.delete(id);
+    if (!turn.accepted) this.#waiting--;
     if (cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
     this.#settle();
   }
@@ -152,6 +161,7 @@ export class Lane {
   #lost(): void {
     this.#ready = false;
     this.#link = undefined;
+    this.#waiting = 0;
     for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
     if (this.#stopped) return this.#transport.close();
     setTimeout(
@@ -183,6 +193,8 @@ export class Lane {
   /** A bug that shows in one turn must not touch its neighbours in the same message. */
   #deliver(id: number, turn: LaneTurn, frame: SessionResponse["frames"][number]["frame"], last: boolean): void {
     try {
+      if (!turn.accepted) this.#waiting--;
+      turn.accepted = true;
       if (last) this.forget(id, false);
       if (frame.case === "fault") return turn.listener.failed(Fault.fromMessage(frame.value), true);
       if (frame.case === "batch") turn.receive(frame.value);

@@ -47,6 +47,12 @@ export class LanePool {
     return this.#usable().length > 0;
   }
 
+  /** Turns that wait for the process that has begun all but the fewest. */
+  get waiting(): number {
+    const waiting = this.#usable().map(({ small, large }) => small.waiting + large.waiting);
+    return waiting.length === 0 ? 0 : Math.min(...waiting);
+  }
+
   /** Settles when the first process takes turns: before that the gateway is not ready. */
   async greeted(): Promise<void> {
     while (!this.ready) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,0 +1,106 @@
+/**
+ * Whether a process has more to do than it can. Bursts and single stalls are nothing: what counts is a queue that does not go away, so that its
+ * smallest size of a second is looked at, as CoDel does (RFC 8289), and not a percentile, which one long stall decides.
+ *
+ * While a queue stands, each turn of the event loop takes on new work for some milliseconds and refuses the rest of what has come: so the process
+ * is busy with what it has taken on, and who is refused hears of it at once.
+ */
+import { Counter, type Registry } from "./metrics.ts";
+import type { Logger } from "./log.ts";
+
+const standsMs = 1_000;
+const calmMs = 1_000;
+
+/** A queue whose size is looked at again and again. */
+export class StandingQueue {
+  readonly #most: number;
+  readonly #calm: number;
+  #aboveSince: number | undefined;
+  #calmSince: number | undefined;
+  /** It was longer than `most` at every look of a second, and since then not for a second no longer than `calm`. */
+  stands = false;
+
+  /** @param calm below what is left while the queue is held down */
+  constructor(most: number, calm: number) {
+    this.#most = most;
+    this.#calm = calm;
+  }
+
+  /** @param now milliseconds */
+  look(size: number, now: number): void {
+    this.#aboveSince = size > this.#most ? (this.#aboveSince ?? now) : undefined;
+    this.#calmSince = size <= this.#calm ? (this.#calmSince ?? now) : undefined;
+    if (this.#aboveSince !== undefined && now - this.#aboveSince >= standsMs) this.stands = true;
+    if (this.#calmSince !== undefined && now - this.#calmSince >= calmMs) this.stands = false;
+  }
+}
+
+const beatMs = 20;
+/** How late a timer may be; less is also what a machine does that is busy with other things. */
+const lateMs = 200;
+const calmLateMs = 35;
+/** Of one turn of the event loop, as long as timers are late: with what is refused in the rest of it, an answer takes less than 100 ms. */
+const workMs = 60;
+/** Turns handed over that nobody has begun: some 20 ms of an inference process. */
+const mostWaiting = 64;
+const calmWaiting = 32;
+
+export interface PressureParts {
+  /** Work that was handed over and not yet begun. */
+  readonly waiting: () => number;
+  readonly log: Pick<Logger, "warn">;
+  readonly registry: Registry;
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
+
+export class Pressure {
+  readonly #parts: PressureParts;
+  readonly #now: () => number;
+  readonly #late = new StandingQueue(lateMs, calmLateMs);
+  readonly #waiting = new StandingQueue(mostWaiting, calmWaiting);
+  readonly #refused: Counter;
+  #beatAt: number;
+  #refusing = false;
+
+  constructor(parts: PressureParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? (() => performance.now());
+    this.#beatAt = this.#now();
+    this.#refused = new Counter({
+      name: "sluice_shed_total",
+      help: "Turns that were refused because the process had more to do than it could.",
+      registers: [parts.registry],
+    });
+  }
+
+  /** Looks fifty times a second; keeps no process alive. */
+  start(): void {
+    setInterval(() => this.beat(), beatMs).unref();
+  }
+
+  beat(): void {
+    const now = this.#now();
+    this.#late.look(now - this.#beatAt - beatMs, now);
+    this.#waiting.look(this.#parts.waiting(), now);
+    this.#beatAt = now;
+    const refusing = this.#late.stands || this.#waiting.stands;
+    if (refusing !== this.#refusing) {
+      const why = { late: this.#late.stands, waiting: this.#waiting.stands };
+      this.#parts.log.warn(why, refusing ? "overloaded: new turns may be refused" : "no longer overloaded");
+    }
+    this.#refusing = refusing;
+  }
+
+  /** Whether a new turn is to be refused; counts those that are. */
+  refuses(): boolean {
+    if (!this.#refusing) return false;
+    const late = this.#late.stands && this.#now() - this.#beatAt > workMs;
+    const refused = late || (this.#waiting.stands && this.#parts.waiting() >= mostWaiting);
+    if (refused) this.#refused.inc();
+    return refused;
+  }
+}
+
+/** Apart from each other, so that those who were refused together do not come back together. */
+export const refusedMs = (): number => 1_000 + Math.random() * 4_000;

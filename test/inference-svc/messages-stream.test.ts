@@ -198,12 +198,12 @@ describe("web search", () => {
     encrypted_index: "x",
     cited_text: "Shannon was born",
   };
-  const searched = (content: unknown) => [
+  const searched = (content: unknown, lead = "So: ") => [
     begun(),
     ...textBlock(0, "I will look."),
     ...block(1, searchBlock, inputDelta('{"query":'), inputDelta('"shannon"}')),
     ...block(2, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content }),
-    ...textBlock(3, "So: "),
+    ...textBlock(3, lead),
     ...block(
       4,
       { type: "text", text: "", citations: [] },
@@ -228,6 +228,13 @@ describe("web search", () => {
     end_index: 16,
     content: "Shannon was born",
   };
+
+  test("places are counted in code points", () => {
+    const { items } = read(searched(found, "😀😀: "));
+    expect(items.flatMap(({ content }) => (content as { annotations?: object[] }[] | undefined) ?? [])).toContainEqual(
+      expect.objectContaining({ annotations: [expect.objectContaining({ start_index: 4, end_index: 16 })] }),
+    );
+  });
 
   test("of two calls by one id the first finds nothing", () => {
     const call = (index: number) => block(index, searchBlock, inputDelta('{"query":"shannon"}'));

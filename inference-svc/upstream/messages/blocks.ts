@@ -1,4 +1,5 @@
 /** The blocks of an answer, one after the other, as the items that they are in a response. */
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { CallWriter } from "../item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
@@ -114,10 +115,10 @@ export class Blocks {
     };
   }
 
-  /** Characters of the part that is open. */
+  /** Code points of the part that is open. */
   get #written(): number {
     const part = this.#message?.parts.at(-1);
-    return part?.type === "output_text" ? part.text.length : 0;
+    return part?.type === "output_text" ? codePointLength(part.text) : 0;
   }
 
   #say(words: string): void {

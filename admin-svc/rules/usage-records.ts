@@ -1,6 +1,11 @@
 /** What a record of usage, or what is held for one, must be to be stored: a batch with one that is not is refused, and whoever sent it sends them one by one. */
+import { fromJsonString } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/usage.js";
-import type { ReserveBudgetRequest, UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import {
+  type ReserveBudgetRequest,
+  type UsageRecord,
+  UsageRecordSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Problems, checked } from "@sluice/proto/runtime/validation/problems.js";
 
 const maxRecords = 500;
@@ -12,12 +17,29 @@ const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function checkUsageRecords(records: readonly UsageRecord[]): void {
+export function readUsageRecords(recordsJson: readonly Uint8Array[]): readonly UsageRecord[] {
+  const records: UsageRecord[] = [];
   checked((problems) => {
-    if (records.length === 0) problems.add("records", "at least 1 record");
-    if (records.length > maxRecords) return problems.add("records", `at most ${maxRecords} records`);
-    for (const [index, record] of records.entries()) checkRecord(record, `records.${index}`, problems);
+    if (recordsJson.length === 0) problems.add("records_json", "at least 1 record");
+    if (recordsJson.length > maxRecords) return problems.add("records_json", `at most ${maxRecords} records`);
+    for (const [index, json] of recordsJson.entries()) {
+      const record = recordOf(json);
+      if (!record) problems.add(`records_json.${index}`, "must be a UsageRecord in JSON");
+      else checkRecord(record, `records_json.${index}`, problems);
+      if (record) records.push(record);
+    }
   });
+  return records;
+}
+
+/** Fields of a newer process are passed over. */
+function recordOf(json: Uint8Array): UsageRecord | undefined {
+  try {
+    const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
+    return fromJsonString(UsageRecordSchema, text, { ignoreUnknownFields: true });
+  } catch {
+    return undefined;
+  }
 }
 
 function checkRecord(record: UsageRecord, path: string, problems: Problems): void {

@@ -9,7 +9,7 @@ import {
   type UsageRecord,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { checkReservation, checkUsageRecords } from "../rules/usage-records.ts";
+import { checkReservation, readUsageRecords } from "../rules/usage-records.ts";
 import { type NewUsageRecord, insertUsage } from "../store/usage.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
@@ -18,9 +18,9 @@ import { Reservations } from "./reservations.ts";
 export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
   return {
-    recordUsage: ({ records }, { requestHeader }) => {
+    recordUsage: ({ recordsJson }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      checkUsageRecords(records);
+      const records = readUsageRecords(recordsJson);
       return orUnavailable(async () => {
         const storedCount = await insertUsage(writes, records.map(rowOf));
         return create(RecordUsageResponseSchema, { storedCount });

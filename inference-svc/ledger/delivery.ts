@@ -9,7 +9,6 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { SpoolReader } from "./reader.ts";
-import { type ClosedRecord, messageOf } from "./record.ts";
 
 const mostRecords = 500;
 /** Long enough for a batch, short enough for whoever looks up what was just answered. */
@@ -26,7 +25,7 @@ export interface DeliveryParts {
   /** For what admin-svc will never take. */
   readonly directory: string;
   /** Called with what need not be kept any more. */
-  readonly onDelivered: (records: readonly ClosedRecord[]) => void;
+  readonly onDelivered: (records: readonly Buffer[]) => void;
 }
 
 export class Delivery {
@@ -97,7 +96,7 @@ export class Delivery {
   }
 
   /** One that is refused must not hold up the others: then each goes alone, and that one is kept aside. */
-  async #send(records: readonly ClosedRecord[]): Promise<void> {
+  async #send(records: readonly Buffer[]): Promise<void> {
     try {
       await this.#record(records);
     } catch (error) {
@@ -107,21 +106,17 @@ export class Delivery {
     }
   }
 
-  async #record(records: readonly ClosedRecord[]): Promise<void> {
+  async #record(records: readonly Buffer[]): Promise<void> {
     const { client, token } = this.#parts;
-    const request = create(RecordUsageRequestSchema, { records: records.map(messageOf) });
+    const request = create(RecordUsageRequestSchema, { recordsJson: [...records] });
     await call(client, LedgerService.method.recordUsage, request, serviceMetadata(token), timeoutMs);
   }
 
-  #keepAside(records: readonly ClosedRecord[], error: unknown): void {
+  #keepAside(records: readonly Buffer[], error: unknown): void {
     const { directory, log } = this.#parts;
-    for (const record of records) {
-      appendFileSync(join(directory, "refused.jsonl"), `${JSON.stringify(record)}\n`, { mode: 0o600 });
-      log.error(
-        { turn_id: record.turnId, attempt: record.attempt, err: error },
-        "usage record refused, kept in refused.jsonl",
-      );
-    }
+    for (const record of records)
+      appendFileSync(join(directory, "refused.jsonl"), `${record.toString("utf8")}\n`, { mode: 0o600 });
+    log.error({ err: error }, "usage record refused, kept in refused.jsonl");
   }
 
   #failed(error: unknown): void {

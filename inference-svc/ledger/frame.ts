@@ -17,7 +17,7 @@ export function frameOf(record: string): Buffer {
 }
 
 export interface Frames {
-  readonly records: readonly string[];
+  readonly records: readonly Buffer[];
   /** Bytes of the whole frames. */
   readonly end: number;
   /** Whether what follows is no frame, and not merely the beginning of one. */
@@ -26,7 +26,7 @@ export interface Frames {
 
 /** The whole frames at the beginning of the bytes. @param most records that are wanted */
 export function readFrames(bytes: Buffer, most: number): Frames {
-  const records: string[] = [];
+  const records: Buffer[] = [];
   let at = 0;
   while (records.length < most && at + headerBytes <= bytes.length) {
     const length = bytes.readUInt32BE(at);
@@ -35,7 +35,7 @@ export function readFrames(bytes: Buffer, most: number): Frames {
     if (end > bytes.length) break;
     const record = bytes.subarray(at + headerBytes, end);
     if (crc32(record) !== bytes.readUInt32BE(at + 4)) return { records, end: at, broken: true };
-    records.push(record.toString("utf8"));
+    records.push(record);
     at = end;
   }
   return { records, end: at, broken: false };

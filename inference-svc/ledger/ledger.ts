@@ -10,7 +10,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { Delivery } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
-import { type Closed, type ClosedRecord, type Opened, lost } from "./record.ts";
+import { type Closed, type Opened, callOf, closedLine, lost, openedLine } from "./record.ts";
 import { unfinished } from "./recovery.ts";
 import { Spool } from "./spool.ts";
 
@@ -42,7 +42,7 @@ export class Ledger {
   readonly #delivery: Delivery;
   /** Of the last end that was written. */
   #sequence = 0;
-  /** Of the last end that was delivered. */
+  /** Ends of this start that were delivered. */
   #delivered = 0;
   #open = 0;
 
@@ -59,7 +59,7 @@ export class Ledger {
     const reader = new SpoolReader(this.#spool, ({ path }, offset) =>
       log.error({ file: path, offset }, "usage records end in what is no record"),
     );
-    const onDelivered = (records: readonly ClosedRecord[]) => this.#note(records);
+    const onDelivered = (records: readonly Buffer[]) => this.#note(records);
     this.#delivery = new Delivery({ reader, client, token, log, directory, onDelivered });
     this.#recover();
     gauge(
@@ -80,8 +80,10 @@ export class Ledger {
   /** @throws Fault UNAVAILABLE when it cannot be written down: then the call must not be made */
   open(opened: Opened): Entry {
     if (this.#spool.size >= limitBytes) throw unavailable(new Error("the spool is full"));
+    const call = callOf(opened);
+    const line = openedLine(opened);
     try {
-      this.#spool.append({ kind: "open", record: opened });
+      this.#spool.append(call, line);
     } catch (cause) {
       throw unavailable(cause);
     }
@@ -92,7 +94,7 @@ export class Ledger {
         if (over) return;
         over = true;
         this.#open--;
-        this.#close(opened, closed);
+        this.#close(call, line, closed);
       },
     };
   }
@@ -103,21 +105,18 @@ export class Ledger {
     this.#spool.close(this.#open === 0 && this.#delivered === this.#sequence);
   }
 
-  #note(records: readonly ClosedRecord[]): void {
-    const last = records.findLast(({ bootId }) => bootId === this.#bootId);
-    if (last) this.#delivered = last.sequence;
+  /** They come in their order. Those of earlier starts were never counted here. */
+  #note(records: readonly Buffer[]): void {
+    this.#delivered += records.filter((record) => record.includes(this.#bootId)).length;
   }
 
   /** An end that cannot be written down is not kept from whoever waits for the answer: at the next start the call is lost, and on record. */
-  #close(opened: Opened, closed: Closed): void {
+  #close(call: string, line: string, closed: Closed): void {
     const counted = { bootId: this.#bootId, sequence: this.#sequence + 1, instance: this.#options.instance };
     try {
-      this.#spool.append({ kind: "close", record: { ...opened, ...closed, ...counted } });
+      this.#spool.append(call, closedLine(line, closed, counted));
     } catch (error) {
-      return this.#options.log.error(
-        { err: error, turn_id: opened.turnId },
-        "the end of a call cannot be written down",
-      );
+      return this.#options.log.error({ err: error, call }, "the end of a call cannot be written down");
     }
     this.#sequence++;
     this.#delivery.wake();
@@ -125,8 +124,8 @@ export class Ledger {
 
   #recover(): void {
     const left = unfinished(this.#spool.segments.slice(0, -1));
-    for (const opened of left) this.#close(opened, lost);
-    if (left.length > 0) this.#options.log.warn({ calls: left.length }, "calls of an earlier start are lost");
+    for (const [call, line] of left) this.#close(call, line, lost);
+    if (left.size > 0) this.#options.log.warn({ calls: left.size }, "calls of an earlier start are lost");
   }
 }
 

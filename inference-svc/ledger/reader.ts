@@ -1,10 +1,11 @@
 /** Reads the records of calls that are over out of the spool, in the order in which they were written, while it is being written. */
 import { type FileHandle, open } from "node:fs/promises";
 import { readFrames } from "./frame.ts";
-import type { ClosedRecord, Line } from "./record.ts";
 import type { Segment, Spool } from "./spool.ts";
 
 const readBytes = 1024 * 1024;
+/** Of the line of an end. */
+const closing = "c".charCodeAt(0);
 
 /** Up to where the spool was read. */
 export interface Position {
@@ -13,7 +14,8 @@ export interface Position {
 }
 
 export interface Portion {
-  readonly records: readonly ClosedRecord[];
+  /** JSON, each a call that is over. */
+  readonly records: readonly Buffer[];
   /** Where the next portion begins, once this one is delivered. */
   readonly next: Position;
 }
@@ -33,12 +35,12 @@ export class SpoolReader {
 
   /** Undefined when everything that was written is read. @param most records */
   async read(most: number): Promise<Portion | undefined> {
-    const records: ClosedRecord[] = [];
+    const records: Buffer[] = [];
     let at: Position | undefined = this.#position;
     let next = at;
     while (at && records.length < most) {
       const { lines, end } = await this.#lines(at, most - records.length);
-      for (const line of lines) if (line.kind === "close") records.push(line.record);
+      for (const line of lines) if (line[0] === closing) records.push(line.subarray(1));
       next = { segment: at.segment, offset: end };
       at = lines.length > 0 ? next : this.#after(at.segment);
       if (at) next = at;
@@ -60,16 +62,14 @@ export class SpoolReader {
     this.#file = undefined;
   }
 
-  async #lines({ segment, offset }: Position, most: number): Promise<{ lines: readonly Line[]; end: number }> {
+  async #lines({ segment, offset }: Position, most: number): Promise<{ lines: readonly Buffer[]; end: number }> {
     const handle = await this.#handleOf(segment);
     const buffer = Buffer.allocUnsafe(Math.min(readBytes, Math.max(0, segment.size - offset)));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
-    const { records, end, broken } = readFrames(buffer.subarray(0, bytesRead), most);
-    if (broken && segment.sealed) {
-      this.#onBroken(segment, offset + end);
-      return { lines: records.map(lineOf), end: segment.size };
-    }
-    return { lines: records.map(lineOf), end: offset + end };
+    const { records: lines, end, broken } = readFrames(buffer.subarray(0, bytesRead), most);
+    if (!broken || !segment.sealed) return { lines, end: offset + end };
+    this.#onBroken(segment, offset + end);
+    return { lines, end: segment.size };
   }
 
   #after(segment: Segment): Position | undefined {
@@ -86,5 +86,3 @@ export class SpoolReader {
     return this.#file.handle;
   }
 }
-
-const lineOf = (record: string): Line => JSON.parse(record) as Line;

@@ -1,10 +1,7 @@
-/** What is written down of a call to a provider: when it is begun, and when it is over. */
-import { create } from "@bufbuild/protobuf";
-import {
-  AttemptStatus,
-  type UsageRecord,
-  UsageRecordSchema,
-} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+/**
+ * What is written down of a call to a provider: when it is begun, and when it is over. A line of the spool is a letter and a JSON object: `o`
+ * with what is known at the beginning, `c` with that and the end, which is a UsageRecord in the JSON mapping of protobuf.
+ */
 
 /** Known when the call is begun. */
 export interface Opened {
@@ -50,12 +47,12 @@ export interface Closed {
   readonly costUsd?: string;
 }
 
-export const statuses = {
-  completed: AttemptStatus.COMPLETED,
-  incomplete: AttemptStatus.INCOMPLETE,
-  failed: AttemptStatus.FAILED,
-  cancelled: AttemptStatus.CANCELLED,
-  lost: AttemptStatus.LOST,
+const statuses = {
+  completed: "ATTEMPT_STATUS_COMPLETED",
+  incomplete: "ATTEMPT_STATUS_INCOMPLETE",
+  failed: "ATTEMPT_STATUS_FAILED",
+  cancelled: "ATTEMPT_STATUS_CANCELLED",
+  lost: "ATTEMPT_STATUS_LOST",
 } as const;
 
 /** Which closings were counted: by a number without gaps in each start of a process. */
@@ -65,25 +62,16 @@ export interface Counted {
   readonly instance: string;
 }
 
-export type ClosedRecord = Opened & Closed & Counted;
-
-/** A line of the spool. */
-export type Line =
-  | { readonly kind: "open"; readonly record: Opened }
-  | { readonly kind: "close"; readonly record: ClosedRecord };
-
 /** By what a call is known everywhere. */
-export const callOf = ({ turnId, attempt }: Opened): string => `${turnId}/${attempt}`;
+export const callOf = ({ turnId, attempt }: Pick<Opened, "turnId" | "attempt">): string => `${turnId}/${attempt}`;
 
 /** The process is gone that made the call. */
 export const lost: Closed = { status: "lost", httpStatus: 502, durationMs: 0, serviceTier: "", isEstimated: false };
 
-export function messageOf({ status, sequence, openedAtMs, tokens, ...rest }: ClosedRecord): UsageRecord {
-  return create(UsageRecordSchema, {
-    ...rest,
-    status: statuses[status],
-    sequence: BigInt(sequence),
-    openedAtMs: BigInt(openedAtMs),
-    ...(tokens && { tokens }),
-  });
+export const openedLine = (opened: Opened): string => `o${JSON.stringify(opened)}`;
+
+/** @param line of the beginning, whose members are taken over as they stand */
+export function closedLine(line: string, { status, ...closed }: Closed, counted: Counted): string {
+  const end = JSON.stringify({ status: statuses[status], ...closed, ...counted });
+  return `c${line.slice(1, -1)},${end.slice(1)}`;
 }

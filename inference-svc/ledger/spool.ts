@@ -8,7 +8,6 @@
 import { closeSync, fdatasync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { frameOf } from "./frame.ts";
-import { type Line, callOf } from "./record.ts";
 
 /** Some twenty thousand records. */
 const segmentBytes = 16 * 1024 * 1024;
@@ -61,14 +60,17 @@ export class Spool {
     return this.segments.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** @throws when the disk takes nothing: then the record is not written */
-  append(line: Line): void {
-    const frame = frameOf(JSON.stringify(line));
+  /**
+   * @param call whose beginning or end it is
+   * @throws when the disk takes nothing: then the line is not written
+   */
+  append(call: string, line: string): void {
+    const frame = frameOf(line);
     if (this.#current.size + frame.length > segmentBytes && this.#current.size > 0) this.#roll();
     const segment = this.#current;
     writeWhole(this.#file, frame);
     segment.size += frame.length;
-    this.#count(line, segment);
+    this.#count(call, line, segment);
     this.#syncSoon();
   }
 
@@ -93,9 +95,8 @@ export class Spool {
     return this.segments.at(-1) as Segment;
   }
 
-  #count({ kind, record }: Line, segment: Segment): void {
-    const call = callOf(record);
-    if (kind === "open") {
+  #count(call: string, line: string, segment: Segment): void {
+    if (line.startsWith("o")) {
       segment.open++;
       this.#openedIn.set(call, segment);
       return;

@@ -14,7 +14,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ledger } from "@sluice/inference-svc/ledger/ledger.js";
-import { type Closed, type Opened, callOf } from "@sluice/inference-svc/ledger/record.js";
+import { type Closed, type Opened, callOf, closedLine, openedLine } from "@sluice/inference-svc/ledger/record.js";
 import { unfinished } from "@sluice/inference-svc/ledger/recovery.js";
 import { Spool } from "@sluice/inference-svc/ledger/spool.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
@@ -67,7 +67,7 @@ describe("the spool", () => {
     const spool = spoolIn(directory);
     const calls = [opened(), opened({ user: "ü" }), opened()];
     const sizes = calls.map((record) => {
-      spool.append({ kind: "open", record });
+      spool.append(callOf(record), openedLine(record));
       return spool.size;
     });
     const [name = ""] = files();
@@ -78,7 +78,7 @@ describe("the spool", () => {
       else truncateSync(path, length);
       const left = unfinished([{ path, size: length, sealed: true, open: 0 }]);
       const expected = calls.filter((_, index) => (sizes[index] as number) <= length);
-      expect(left.map(callOf)).toEqual(expected.map(callOf));
+      expect([...left.keys()]).toEqual(expected.map(callOf));
     }
     spool.close(false);
   });
@@ -86,42 +86,41 @@ describe("the spool", () => {
   test("what was overwritten ends what is read, and nothing else", () => {
     const spool = spoolIn(directory);
     const calls = [opened(), opened()];
-    for (const record of calls) spool.append({ kind: "open", record });
+    for (const record of calls) spool.append(callOf(record), openedLine(record));
     const [name = ""] = files();
     const path = join(directory, name);
     appendFileSync(path, "no record, but long enough to be one");
     const left = unfinished([{ path, size: statSync(path).size, sealed: true, open: 0 }]);
-    expect(left.map(callOf)).toEqual(calls.map(callOf));
+    expect([...left.keys()]).toEqual(calls.map(callOf));
     spool.close(false);
   });
 
   test("a call that is over is not unfinished, in whichever file its end stands", () => {
     const spool = spoolIn(directory);
     const call = opened({ model: "m".repeat(1_000_000) });
-    spool.append({ kind: "open", record: call });
+    spool.append(callOf(call), openedLine(call));
     const other = opened();
-    for (let n = 0; n < 20; n++)
-      spool.append({ kind: "open", record: opened({ ...other, model: "m".repeat(1_000_000) }) });
-    spool.append({ kind: "close", record: { ...call, ...closed, bootId: "b", sequence: 1, instance: "i" } });
+    for (let n = 0; n < 20; n++) spool.append(callOf(other), openedLine({ ...other, model: "m".repeat(1_000_000) }));
+    spool.append(callOf(call), closedLine(openedLine(call), closed, { bootId: "b", sequence: 1, instance: "i" }));
     expect(files().length).toBe(2);
-    expect(unfinished(spool.segments).map(callOf)).toEqual([callOf(other)]);
+    expect([...unfinished(spool.segments).keys()]).toEqual([callOf(other)]);
     spool.close(false);
   });
 
   test("a file is kept while a call that was begun in it is under way", () => {
     const spool = spoolIn(directory);
     const call = opened({ model: "m".repeat(1_000_000) });
-    spool.append({ kind: "open", record: call });
+    spool.append(callOf(call), openedLine(call));
     const filling = () => {
       const record = opened({ model: "m".repeat(1_000_000) });
-      spool.append({ kind: "open", record });
-      spool.append({ kind: "close", record: { ...record, ...closed, bootId: "b", sequence: 1, instance: "i" } });
+      spool.append(callOf(record), openedLine(record));
+      spool.append(callOf(record), closedLine(openedLine(record), closed, { bootId: "b", sequence: 1, instance: "i" }));
     };
     for (let n = 0; n < 20; n++) filling();
     const before = files();
     spool.trim(() => true);
     expect(files()).toEqual(before);
-    spool.append({ kind: "close", record: { ...call, ...closed, bootId: "b", sequence: 2, instance: "i" } });
+    spool.append(callOf(call), closedLine(openedLine(call), closed, { bootId: "b", sequence: 2, instance: "i" }));
     spool.trim(() => true);
     expect(files()).toEqual(before.slice(-1));
     spool.close(true);

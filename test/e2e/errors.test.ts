@@ -206,7 +206,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
     ["GET", "/responses", "POST"],
     ["OPTIONS", "/responses", "POST"],
     ["DELETE", "/models", "HEAD, GET"],
-    ["GET", "/end-users/ada", "PATCH"],
+    ["PUT", "/end-users/ada", "HEAD, GET, PATCH, DELETE"],
     ["PUT", "/guardrails/a/assignments/keys", "HEAD, GET, POST"],
   ])("404: %s %s", async (method, path, allow) => {
     const response = await fetch(`${house.baseUrl}${path}`, {

@@ -292,7 +292,7 @@ compat: {tool_type_aliases: ["openrouter:"]}
     expect([made, listed, itself, changed].flatMap((answer) => unknowns(answer))).toEqual([]);
     expect(await apiKeys.delete({ hash })).toEqual({ deleted: true });
     await expect(apiKeys.get({ hash })).rejects.toBeInstanceOf(errors.NotFoundResponseError);
-    const budget = apiKeys.create({ requestBody: { name: "sdk", limit: 5 } });
+    const budget = apiKeys.create({ requestBody: { name: "sdk", limit: -5 } });
     await expect(budget).rejects.toBeInstanceOf(errors.BadRequestResponseError);
     const notAllowed = clientOf(house.apiKey).apiKeys.list();
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });

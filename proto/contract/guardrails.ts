@@ -12,9 +12,9 @@ import {
   word,
 } from "../runtime/validation/shape.ts";
 import {
+  changeOf,
   deleted,
   listOf,
-  oneAtLeast,
   onlyFalse,
   onlyNull,
   ownWorkspace,
@@ -90,10 +90,7 @@ export const newGuardrail: ObjectShape = named(
   object({ ...settings, ...unavailable, workspace_id: ownWorkspace }, { required: ["name"], strict: true }),
 );
 
-export const guardrailChange: ObjectShape = named(
-  "GuardrailChange",
-  object({ ...settings, ...unavailable }, { strict: true, also: oneAtLeast, description: "At least one field." }),
-);
+export const guardrailChange: ObjectShape = named("GuardrailChange", changeOf({ ...settings, ...unavailable }));
 
 export const guardrailQuery: ObjectShape = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
 

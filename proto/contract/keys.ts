@@ -15,10 +15,10 @@ import {
 } from "../runtime/validation/shape.ts";
 import { endUserName } from "./end-users.ts";
 import {
+  changeOf,
   deleted,
   givenTime,
   listOf,
-  oneAtLeast,
   onlyFalse,
   onlyNull,
   ownWorkspace,
@@ -87,10 +87,7 @@ const changes = {
 /** The fields that a change can set, whatever form they came in. */
 export const keySettings: ObjectShape = object(changes);
 
-export const keyChange: ObjectShape = named(
-  "KeyChange",
-  object({ ...changes, ...unavailable }, { strict: true, also: oneAtLeast, description: "At least one field." }),
-);
+export const keyChange: ObjectShape = named("KeyChange", changeOf({ ...changes, ...unavailable }));
 
 export const keyQuery: ObjectShape = object(
   {

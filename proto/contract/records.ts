@@ -45,10 +45,15 @@ export const onlyNull = (subject: string): Shape =>
 export const onlyFalse = (subject: string): Shape =>
   described(constant(false, `${subject} not available yet`), `Only false: ${subject} not available yet.`);
 
-/** For changes: without a field there is nothing to do. */
-export const oneAtLeast = (value: object, path: string, problems: Problems): void => {
+const oneAtLeast = (value: object, path: string, problems: Problems): void => {
   if (Object.keys(value).length === 0) problems.add(path === "" ? "body" : path, "at least one field");
 };
+
+/** What a change may name: without a field there is nothing to do. */
+export function changeOf(fields: Readonly<Record<string, Shape>>): ObjectShape {
+  const change = object(fields, { strict: true, also: oneAtLeast, description: "At least one field." });
+  return { ...change, schema: (components) => ({ ...change.schema(components), minProperties: 1 }) };
+}
 
 /** @param usual rows of a page when nothing else is asked for */
 export const pageQuery = (usual: number) => ({

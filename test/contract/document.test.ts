@@ -66,6 +66,11 @@ describe("the published document", () => {
     }
   });
 
+  test.each(["KeyChange", "GuardrailChange"])("%s: a change without a field is none", (name) => {
+    expect(validate(name, {})).not.toEqual([]);
+    expect(validate(name, { name: "x" })).toEqual([]);
+  });
+
   const contents: [string, PublishedContent][] = [
     ...operations.flatMap(({ name, operation }): [string, PublishedContent][] => [
       ...(operation.requestBody

@@ -292,8 +292,10 @@ compat: {tool_type_aliases: ["openrouter:"]}
     expect([made, listed, itself, changed].flatMap((answer) => unknowns(answer))).toEqual([]);
     expect(await apiKeys.delete({ hash })).toEqual({ deleted: true });
     await expect(apiKeys.get({ hash })).rejects.toBeInstanceOf(errors.NotFoundResponseError);
-    const budget = apiKeys.create({ requestBody: { name: "sdk", limit: -5 } });
-    await expect(budget).rejects.toBeInstanceOf(errors.BadRequestResponseError);
+    const budget = await apiKeys.create({ requestBody: { name: "sdk", limit: 5, limitReset: "daily" } });
+    expect([unknowns(budget), budget.data]).toMatchObject([[], { limit: 5, limitRemaining: 5, limitReset: "daily" }]);
+    const member = apiKeys.create({ requestBody: { name: "sdk", creatorUserId: "user_1" } });
+    await expect(member).rejects.toBeInstanceOf(errors.BadRequestResponseError);
     const notAllowed = clientOf(house.apiKey).apiKeys.list();
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });

@@ -46,13 +46,23 @@ describe("admin-svc that does not answer", () => {
     expect([status, headers.get("retry-after"), headers.get("x-should-retry")]).toEqual([503, "1", "true"]);
   });
 
-  test("administration is 500 with the word that a retry may help", async () => {
-    const response = await fetch(`${house.baseUrl}/end-users/bob`, {
-      method: "PATCH",
+  test.each<[string, string, string | undefined]>([
+    ["PATCH", "/end-users/bob", '{"is_active":true}'],
+    ["GET", "/end-users", undefined],
+    ["GET", "/key", undefined],
+    ["GET", "/keys", undefined],
+    ["POST", "/keys", '{"name":"x"}'],
+    ["DELETE", `/keys/${"0".repeat(64)}`, undefined],
+    ["GET", "/guardrails", undefined],
+    ["GET", "/guardrails/assignments/keys", undefined],
+  ])("administration is 500 with the word that a retry may help: %s %s", async (method, path, body) => {
+    const response = await fetch(`${house.baseUrl}${path}`, {
+      method,
       headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
-      body: '{"is_active":true}',
+      ...(body !== undefined && { body }),
     });
-    expect([response.status, response.headers.get("x-should-retry")]).toEqual([500, "true"]);
+    const said = [response.status, response.headers.get("retry-after"), response.headers.get("x-should-retry")];
+    expect(said).toEqual([500, "1", "true"]);
     expect(await response.json()).toMatchObject({ error: { code: 500, message: "Internal Server Error" } });
   });
 

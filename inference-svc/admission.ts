@@ -4,6 +4,7 @@ import type { Resolved } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
+import { refusedMs } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { type Scope, Trace } from "./turn/scope.ts";
 import type { TurnSignal } from "./turn/signal.ts";
@@ -46,3 +47,7 @@ export function admit(
     trace: new Trace(generation),
   };
 }
+
+/** The answer to a turn that is one too many. */
+export const overloaded = (): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });

@@ -1,12 +1,11 @@
 /** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import { type Pressure, refusedMs } from "@sluice/proto/runtime/pressure.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
-import { type Requester, admit } from "./admission.ts";
+import { type Requester, admit, overloaded } from "./admission.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Trace } from "./turn/scope.ts";
@@ -18,13 +17,9 @@ import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 /** What a process holds open in less than a gibibyte: 66 KiB each were measured, without what they say. */
 const mostOpen = 10_000;
 
-const overloaded = () =>
-  new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.INFERENCE, retryAfterMs: refusedMs() });
-
 export interface EngineParts {
   readonly access: Access;
   readonly turn: Turn;
-  readonly pressure: Pick<Pressure, "refuses">;
   readonly log: Logger;
   readonly registry: Registry;
   readonly region: string;
@@ -69,7 +64,7 @@ export class Engine {
     let given = false;
     this.#open++;
     try {
-      if (this.#open > mostOpen || this.#parts.pressure.refuses()) throw overloaded();
+      if (this.#open > mostOpen) throw overloaded();
       const turnRequest = this.#parts.parse(request, requester);
       const resolved = this.#parts.access.resolve(requester.keyHash, requester.policyGeneration);
       // Nearly always known: then nobody waits for it.

@@ -88,9 +88,10 @@ const shared = {
   region: settings.SLUICE_REGION,
 };
 const doors = new InferenceDoors({
-  engine: new Engine({ ...shared, turn: serving.turn, pressure, registry }),
+  engine: new Engine({ ...shared, turn: serving.turn, registry }),
   rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse }),
   access,
+  pressure,
   serving,
   records,
   token: settings.SLUICE_SERVICE_TOKEN,

@@ -21,8 +21,10 @@ import {
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
 import { newId } from "@sluice/proto/runtime/id.js";
+import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
+import { overloaded } from "./admission.ts";
 import type { Engine } from "./engine.ts";
 import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
@@ -35,6 +37,7 @@ export interface ServiceParts {
   readonly engine: Engine;
   readonly rehearsals: Rehearsals;
   readonly access: Access;
+  readonly pressure: Pick<Pressure, "refuses">;
   readonly serving: Serving;
   readonly records: EndpointRecords;
   readonly token: string;
@@ -71,6 +74,8 @@ export class InferenceDoors {
   }
 
   async *#runTurn(request: RunTurnRequest, context: HandlerContext) {
+    // Gateways see by themselves how many of their turns wait, and refuse before they hand over.
+    if (this.#parts.pressure.refuses()) throw overloaded();
     const { keyHash } = parseBearer(context.requestHeader.get("authorization"));
     const problems = new Problems();
     checkScalars(request, problems);

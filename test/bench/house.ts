@@ -85,10 +85,17 @@ export async function startHouse(options: {
   }
 }
 
+/** One upstream under three names, which share what is asked of the model that has an outage. */
+const mocks = ["mock", "mock-2", "mock-3"];
+const pricing = { prompt: "1", completion: "1" };
+
 function houseFile(upstreamPort: number, scripts: readonly Script[]): object {
   return {
-    providers: [{ id: "mock", dialect: "chat", base_url: `http://127.0.0.1:${upstreamPort}/v1` }],
-    models: [...new Set(scripts.map(modelOf))].map((id) => ({ id, endpoints: [{ provider: "mock" }] })),
+    providers: mocks.map((id) => ({ id, dialect: "chat", base_url: `http://127.0.0.1:${upstreamPort}/v1` })),
+    models: [...new Map(scripts.map((script) => [modelOf(script), script]))].map(([id, { kind }]) => ({
+      id,
+      endpoints: kind === "outage" ? mocks.map((provider) => ({ provider, pricing })) : [{ provider: mocks[0] }],
+    })),
     limits: { streams_per_key: streamsPerKey },
   };
 }

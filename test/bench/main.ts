@@ -11,6 +11,8 @@ import { cancelScript, measureCancel } from "./scenarios/cancel.ts";
 import { costScenarios, measureCost } from "./scenarios/cost.ts";
 import { idleScript, measureIdle } from "./scenarios/idle.ts";
 import { measureIsolation, stormScript } from "./scenarios/isolation.ts";
+import { measureOutage, outageScript } from "./scenarios/outage.ts";
+import { measureOverload } from "./scenarios/overload.ts";
 import { measureSlowReaders, slowReaderScripts } from "./scenarios/slow-readers.ts";
 
 const subjectCpu = 0;
@@ -39,6 +41,7 @@ async function prepare(options: Options, cleanup: Cleanup, interruption: AbortSi
     stormScript,
     ...slowReaderScripts,
     idleScript,
+    outageScript,
   ];
   const house = own(await startHouse({ upstreamPort, scripts, cpu: subjectCpu, interruption }));
   return {
@@ -52,7 +55,7 @@ async function prepare(options: Options, cleanup: Cleanup, interruption: AbortSi
   };
 }
 
-async function measure(bench: Bench, { selected }: Options): Promise<Finding[]> {
+async function measure(bench: Bench, { selected, quick }: Options): Promise<Finding[]> {
   const findings: Finding[] = [];
   const problems = new Map<string, number>();
   const run = async (id: ScenarioId, scenario: () => Promise<readonly Finding[]>) => {
@@ -73,6 +76,9 @@ async function measure(bench: Bench, { selected }: Options): Promise<Finding[]> 
   // Never repeated: a stream that was killed once is one too many.
   await run("isolation", async () => [await measureIsolation(bench)]);
   await run("slow-readers", () => patiently(() => measureSlowReaders(bench)));
+  await run("outage", () => measureOutage(bench, quick));
+  // Last: it leaves the house with more garbage than any other.
+  await run("overload", () => measureOverload(bench));
   return [...findings, errorFinding(problems)];
 }
 

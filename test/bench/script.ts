@@ -6,6 +6,8 @@ export type Script =
   | { readonly kind: "paced"; readonly deltas: number; readonly gapMs: number }
   /** The whole stream in one write. */
   | { readonly kind: "burst"; readonly deltas: number }
+  /** A whole answer, or an error while the mock was told to fail. */
+  | { readonly kind: "outage" }
   /** Deltas as fast as the reader takes them, without end. */
   | { readonly kind: "flood" }
   /** One delta, then nothing more, and no end. */
@@ -23,7 +25,7 @@ export function modelOf(script: Script): string {
 /** @throws for a model that no script is called by */
 export function scriptOf(model: string): Script {
   const [kind, deltas, gapMs] = model.replace("bench/", "").split("-");
-  if (kind === "json" || kind === "flood" || kind === "silent") return { kind };
+  if (kind === "json" || kind === "outage" || kind === "flood" || kind === "silent") return { kind };
   if (kind === "burst") return { kind, deltas: Number(deltas) };
   if (kind === "paced") return { kind, deltas: Number(deltas), gapMs: Number(gapMs) };
   throw new Error(`no script is called ${model}`);
@@ -32,5 +34,8 @@ export function scriptOf(model: string): Script {
 /** Deltas of a complete answer. */
 export function deltasOf(script: Script): number {
   if (script.kind === "paced" || script.kind === "burst") return script.deltas;
-  return script.kind === "json" ? 0 : endless;
+  return isWhole(script) ? 0 : endless;
 }
+
+/** Answered with one JSON body. */
+export const isWhole = ({ kind }: Script): boolean => kind === "json" || kind === "outage";

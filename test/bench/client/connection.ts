@@ -1,7 +1,7 @@
 /** One client connection: a request at a time on a raw socket, its deltas counted as they arrive. */
 import { type Socket, connect } from "node:net";
 import { sharedNow } from "../measure/machine.ts";
-import { type Script, deltasOf } from "../script.ts";
+import { type Script, deltasOf, isWhole } from "../script.ts";
 import { AnswerReader } from "./answer-reader.ts";
 import { MarkCounter } from "./mark-counter.ts";
 import { type RequestForm, type Target, deltaMark, requestBytes, successMark } from "./target.ts";
@@ -95,7 +95,7 @@ export class Connection {
     const exchange = this.#exchange;
     if (!exchange) return;
     if (exchange.opening.length < 200) exchange.opening += bytes.toString("latin1", 0, 200);
-    if (exchange.script.kind === "json") return;
+    if (isWhole(exchange.script)) return;
     const deltas = exchange.deltaMarks.feed(bytes);
     exchange.successes += exchange.successMarks.feed(bytes);
     if (deltas === 0) return;
@@ -121,7 +121,7 @@ export class Connection {
 
 function problemOf({ script, status, deltas, successes, opening }: Exchange): string | undefined {
   if (status !== 200) return `status ${status}: ${opening}`;
-  if (script.kind === "json") return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
+  if (isWhole(script)) return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
   if (successes !== 1) return `stream ended without success after ${deltas} deltas`;
   if (deltas !== deltasOf(script)) return `${deltas} deltas instead of ${deltasOf(script)}`;
   return undefined;

@@ -1,5 +1,5 @@
 /** Where load goes, and how requests and answers look there. */
-import { type Script, modelOf } from "../script.ts";
+import { type Script, isWhole, modelOf } from "../script.ts";
 import { longRequest } from "./long-request.ts";
 
 /** `responses` is the house; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
@@ -42,7 +42,7 @@ export interface RequestForm {
 
 export function bodyOf({ format }: Target, script: Script, { tag, long = false }: RequestForm = {}): string {
   const model = modelOf(script);
-  const stream = script.kind !== "json";
+  const stream = !isWhole(script);
   if (long) return JSON.stringify({ model, stream, ...longRequest[format] });
   const text = tag === undefined ? question : `${question} tag:${tag}`;
   if (format === "responses") {

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { cancelBatches } from "../client/cancel.ts";
 import { storm } from "../client/storm.ts";
+import { offer } from "../client/offered.ts";
 import { IdleStreams } from "../client/idle.ts";
 import { UnreadStreams, timeStream } from "../client/unread.ts";
 import { Workload, type WorkloadOptions } from "../client/workload.ts";
@@ -42,6 +43,7 @@ const idle = new IdleStreams();
 
 const commands = {
   window,
+  offer,
   cancelBatches,
   storm,
   openUnread: unread.open.bind(unread),

@@ -29,6 +29,9 @@ export const wholeAnswer = Buffer.from(
   `HTTP/1.1 200 OK${crlf}content-type: application/json${crlf}content-length: ${Buffer.byteLength(jsonAnswer)}${crlf}${crlf}${jsonAnswer}`,
 );
 
+/** As while a provider is down; the connection stays. */
+export const broken = Buffer.from(`HTTP/1.1 500 Internal Server Error${crlf}content-length: 0${crlf}${crlf}`);
+
 export const refusal = (status: string): Buffer =>
   Buffer.from(`HTTP/1.1 ${status}${crlf}content-length: 0${crlf}connection: close${crlf}${crlf}`);
 

@@ -2,13 +2,15 @@
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { sharedNow } from "../measure/machine.ts";
 import { serve } from "./commands.ts";
-import { burst, delta, floodPart, refusal, streamHead, streamTail, wholeAnswer } from "./mock-answers.ts";
+import { broken, burst, delta, floodPart, refusal, streamHead, streamTail, wholeAnswer } from "./mock-answers.ts";
 import { type MockRequest, RequestReader } from "./mock-request.ts";
 
 /** When the socket of a tagged request was seen closed. */
 const closedAtMs = new Map<string, number>();
 const floods = new Set<Socket>();
 let connections = 0;
+let failing = false;
+let asked = 0;
 
 const server = createServer({ noDelay: true }, (socket) => {
   const reader = new RequestReader();
@@ -31,7 +33,9 @@ const server = createServer({ noDelay: true }, (socket) => {
 
 function answer(socket: Socket, { script, tag }: MockRequest): void {
   if (tag !== undefined) noteClose(socket, tag);
-  if (script.kind === "json") socket.write(wholeAnswer);
+  asked++;
+  if (script.kind === "json" || (script.kind === "outage" && !failing)) socket.write(wholeAnswer);
+  else if (script.kind === "outage") socket.write(broken);
   else if (script.kind === "burst") socket.write(burst(script.deltas));
   else if (script.kind === "flood") flood(socket);
   else if (script.kind === "silent") begin(socket);
@@ -88,6 +92,10 @@ const commands = {
   /** Bytes of each flood that the kernel has taken. */
   accepted: () => [...floods].map((socket) => socket.bytesWritten - socket.writableLength),
   connections: () => connections,
+  /** Whether requests for `outage` fail. */
+  fail: (on: boolean) => void (failing = on),
+  /** Requests so far. */
+  asked: () => asked,
 };
 export type MockCommands = typeof commands;
 serve(commands);

@@ -6,12 +6,13 @@ import { type Command, CommandError, type Commands, type Terminal, UsageError } 
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
+import { ledger } from "./cli/ledger.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres.ts";
 
-const nouns: Readonly<Record<string, Commands>> = { keys, guardrails, "end-users": endUsers };
+const nouns: Readonly<Record<string, Commands>> = { keys, guardrails, "end-users": endUsers, ledger };
 
 interface Output {
   write(text: string): unknown;

@@ -12,6 +12,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { runCli } from "@sluice/admin-svc/cli.js";
 import { type AdminHouse, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
 
@@ -131,5 +132,42 @@ describe("refused", () => {
   ])("%s", async (_, records, message) => {
     expect(await refusal(records)).toEqual([400, message]);
     for (const { turnId } of records.slice(0, 1)) if (turnId.length === 36) expect(await stored(turnId)).toEqual([]);
+  });
+});
+
+describe("the check of the command line", () => {
+  async function check(...options: string[]): Promise<readonly [code: number, output: string]> {
+    let output = "";
+    const write = (text: string) => (output += text);
+    const code = await runCli(["ledger", "check", ...options], {
+      databaseUrl: house.databaseUrl,
+      stdout: { write },
+      stderr: { write },
+    });
+    return [code, output];
+  }
+
+  test("says that all is there", async () => {
+    await house.database.deleteFrom("usage_records").execute();
+    await house.database.deleteFrom("key_days").execute();
+    const bootId = randomUUID();
+    await record([usageRecord({ bootId }), usageRecord({ bootId, sequence: 2n, status: AttemptStatus.LOST })]);
+    expect(await check()).toEqual([0, "2 records, 1 of them lost calls, 0 estimated; 0 reservations\n"]);
+  });
+
+  test("names what is missing, and sums that are wrong", async () => {
+    const gap = usageRecord({ sequence: 3n });
+    await record([gap]);
+    await house.database.updateTable("key_days").set({ cost_usd: "7" }).execute();
+    const [code, output] = await check("--json");
+    const [line = ""] = output.split("\n");
+    expect(code).toBe(1);
+    expect(JSON.parse(line)).toMatchObject({
+      records: 3,
+      gaps: [{ boot_id: gap.bootId, instance: "test-1", missing: 2 }],
+      wrong_sums: [{ key_hash: gap.keyHash, summed_usd: "7.000000000000" }],
+    });
+    expect(output).toContain("the ledger is not whole: 2 places");
+    expect((await check())[1]).toContain(`${gap.bootId}  test-1   2        `);
   });
 });

@@ -14,6 +14,7 @@ import {
 } from "../inference-svc/converse-telling.ts";
 import { exceptionFrame } from "../support/event-stream.ts";
 import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
 import { checkLadder } from "../support/ladder-rules.ts";
 import { parseSse } from "../support/sse.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/upstream.ts";
@@ -179,10 +180,12 @@ test("a damaged frame is never taken for words", async () => {
   expect(events.flatMap((event) => ("delta" in event ? [event.delta] : []))).toEqual(["Hel"]);
 });
 
-test("no credential in any log", () => {
+test("no credential in any log", async () => {
   const folder = join(house.dataDir, "logs");
-  const logs = readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-  expect(logs.join("")).toContain("AccessDeniedException");
+  const read = () => readdirSync(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+  // Lines are written some time after they are said.
+  await eventually(() => read().join("").includes("AccessDeniedException"));
+  const logs = read();
   for (const text of [...logs, house.output()]) {
     expect(text).not.toContain("AKIDEXAMPLE");
     expect(text).not.toContain(secret);

@@ -11,7 +11,7 @@ export type ScenarioId = CostId | BehaviourId;
 
 export const scenarioIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), ...behaviourIds];
 
-/** What is measured again ends before this, so that a full run stays below eight minutes. */
+/** What is measured again ends before this, so that a full run stays below ten minutes. */
 const repeatForMs = 220_000;
 
 export interface Options {

@@ -12,7 +12,8 @@ const shedLimitMs = 100;
 
 export const overloadScript: Script = { kind: "json" };
 
-export async function measureOverload({ load, house, pace, say }: Bench): Promise<readonly Finding[]> {
+export async function measureOverload(bench: Bench): Promise<readonly Finding[]> {
+  const { load, house, pace } = bench;
   const { target } = house;
   const windows: number[] = [];
   for (let round = 0; round < 3; round++) {
@@ -39,7 +40,7 @@ export async function measureOverload({ load, house, pace, say }: Bench): Promis
     forMs,
     settleMs: 2_000,
   });
-  for (const [problem, count] of offered.problems) say(`  ${count} x ${problem}`);
+  for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
   const share = (offered.served * 1_000) / forMs / peak;
   const p99 = percentile(offered.shedMs, 99);
   const common = { pipe: "", ratio: "" } as const;

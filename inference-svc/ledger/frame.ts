@@ -5,7 +5,7 @@ import { crc32 } from "node:zlib";
 const headerBytes = 8;
 
 /** What is longer is no length: the bytes are not ours, or torn. */
-const longestRecord = 1024 * 1024;
+const longestRecord = 128 * 1024;
 
 export function frameOf(record: string): Buffer {
   const length = Buffer.byteLength(record);

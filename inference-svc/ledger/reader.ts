@@ -3,7 +3,8 @@ import { type FileHandle, open } from "node:fs/promises";
 import { readFrames } from "./frame.ts";
 import type { Segment, Spool } from "./spool.ts";
 
-const readBytes = 1024 * 1024;
+/** Some hundred records, and more than the longest one. */
+const readBytes = 256 * 1024;
 /** Of the line of an end. */
 const closing = "c".charCodeAt(0);
 
@@ -23,6 +24,7 @@ export interface Portion {
 export class SpoolReader {
   readonly #spool: Spool;
   readonly #onBroken: (segment: Segment, offset: number) => void;
+  readonly #buffer = Buffer.allocUnsafeSlow(readBytes);
   #position: Position;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
 
@@ -33,20 +35,18 @@ export class SpoolReader {
     this.#position = { segment: spool.segments[0] as Segment, offset: 0 };
   }
 
-  /** Undefined when everything that was written is read. @param most records */
+  /**
+   * Undefined when everything that was written is read. The records are those of the next read only until then.
+   * @param most records
+   */
   async read(most: number): Promise<Portion | undefined> {
-    const records: Buffer[] = [];
-    let at: Position | undefined = this.#position;
-    let next = at;
-    while (at && records.length < most) {
-      const { lines, end } = await this.#lines(at, most - records.length);
-      for (const line of lines) if (line[0] === closing) records.push(line.subarray(1));
-      next = { segment: at.segment, offset: end };
-      at = lines.length > 0 ? next : this.#after(at.segment);
-      if (at) next = at;
+    for (let at: Position | undefined = this.#position; at; at = this.#after(at.segment)) {
+      const { lines, end } = await this.#lines(at, most);
+      const next = { segment: at.segment, offset: end };
+      if (end === at.offset) continue;
+      return { records: lines.filter(([letter]) => letter === closing).map((line) => line.subarray(1)), next };
     }
-    if (next.segment === this.#position.segment && next.offset === this.#position.offset) return undefined;
-    return { records, next };
+    return undefined;
   }
 
   /** What lies before it is delivered, and need not be kept. */
@@ -64,9 +64,10 @@ export class SpoolReader {
 
   async #lines({ segment, offset }: Position, most: number): Promise<{ lines: readonly Buffer[]; end: number }> {
     const handle = await this.#handleOf(segment);
-    const buffer = Buffer.allocUnsafe(Math.min(readBytes, Math.max(0, segment.size - offset)));
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, offset);
-    const { records: lines, end, broken } = readFrames(buffer.subarray(0, bytesRead), most);
+    const wanted = Math.min(this.#buffer.length, Math.max(0, segment.size - offset));
+    if (wanted === 0) return { lines: [], end: offset };
+    const { bytesRead } = await handle.read(this.#buffer, 0, wanted, offset);
+    const { records: lines, end, broken } = readFrames(this.#buffer.subarray(0, bytesRead), most);
     if (!broken || !segment.sealed) return { lines, end: offset + end };
     this.#onBroken(segment, offset + end);
     return { lines, end: segment.size };

@@ -180,9 +180,10 @@ class Scanner {
       if (keys > jsonLimits.keys) throw this.#refused(`more than ${jsonLimits.keys} keys in an object`);
       const keyStart = this.#at;
       const keyEnd = this.#key(distinct);
+      const key = depth === 1 ? decoded(this.#bytes, keyStart, keyEnd, this.#escaped) : "";
       const start = this.#at;
       this.#value(depth, level);
-      if (depth === 1) this.members.push({ key: decoded(this.#bytes, keyStart, keyEnd), start, end: this.#at });
+      if (depth === 1) this.members.push({ key, start, end: this.#at });
       this.#skipSpace();
       const byte = this.#bytes[this.#at];
       if (byte === closeBrace) return void this.#at++;
@@ -206,7 +207,8 @@ class Scanner {
       throw this.#refused(`key of more than ${jsonLimits.keyBytes} bytes`, start);
     }
     if (distinct && !distinct.add(start, end, this.#escaped)) {
-      throw this.#refused(`duplicate key ${JSON.stringify(decoded(this.#bytes, start, end).slice(0, 64))}`, start);
+      const key = decoded(this.#bytes, start, end, true);
+      throw this.#refused(`duplicate key ${JSON.stringify(key.slice(0, 64))}`, start);
     }
     this.#skipSpace();
     if (this.#bytes[this.#at] !== colon) throw this.#unexpected("':'");
@@ -283,9 +285,9 @@ class Scanner {
   }
 }
 
-/** The text of a string between its quotes. */
-const decoded = (bytes: Buffer, start: number, end: number): string =>
-  JSON.parse(bytes.toString("utf8", start, end)) as string;
+/** The text of a string, whose quotes are at both ends. @param escaped whether it may have escapes */
+const decoded = (bytes: Buffer, start: number, end: number, escaped: boolean): string =>
+  escaped ? (JSON.parse(bytes.toString("utf8", start, end)) as string) : bytes.toString("utf8", start + 1, end - 1);
 
 /** So many keys are compared one by one; what has more is compared by hash. */
 const fewKeys = 16;
@@ -304,7 +306,7 @@ class KeySet {
   /** @returns false when the key is there already */
   add(start: number, end: number, escaped: boolean): boolean {
     if (escaped || this.#spans.length === 2 * fewKeys) this.#decoded ??= this.#decode();
-    if (this.#decoded) return this.#decoded.size !== this.#decoded.add(decoded(this.#bytes, start, end)).size;
+    if (this.#decoded) return this.#decoded.size !== this.#decoded.add(decoded(this.#bytes, start, end, escaped)).size;
     const spans = this.#spans;
     for (let at = 0; at < spans.length; at += 2) {
       const other = spans[at]!;
@@ -317,7 +319,7 @@ class KeySet {
   #decode(): Set<string> {
     const keys = new Set<string>();
     for (let at = 0; at < this.#spans.length; at += 2) {
-      keys.add(decoded(this.#bytes, this.#spans[at]!, this.#spans[at + 1]!));
+      keys.add(decoded(this.#bytes, this.#spans[at]!, this.#spans[at + 1]!, false));
     }
     return keys;
   }

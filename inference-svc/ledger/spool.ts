@@ -5,7 +5,18 @@
  * Files are numbered and only ever removed from the oldest on, and only once each call that was begun in them is over and delivered: so
  * the beginning of a call is never gone before its end is safe.
  */
-import { closeSync, fdatasync, mkdirSync, openSync, readdirSync, rmSync, statSync, unlink, writeSync } from "node:fs";
+import {
+  closeSync,
+  fdatasync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  unlink,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { frameOf } from "./frame.ts";
 
@@ -68,7 +79,13 @@ export class Spool {
     const frame = frameOf(line);
     if (this.#current.size + frame.length > segmentBytes && this.#current.size > 0) this.#roll();
     const segment = this.#current;
-    writeWhole(this.#file, frame);
+    try {
+      writeWhole(this.#file, frame);
+    } catch (error) {
+      // Half a record would end what is read of the file, and with it everything that is written behind it.
+      ftruncateSync(this.#file, segment.size);
+      throw error;
+    }
     segment.size += frame.length;
     this.#count(call, line, segment);
     this.#syncSoon();

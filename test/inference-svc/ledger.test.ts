@@ -22,7 +22,7 @@ import { openLog } from "@sluice/proto/runtime/log.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type AdminHouse, openHouse, serviceToken } from "../admin-svc/house.ts";
-import { eventually } from "../support/processes.ts";
+import { eventually, run } from "../support/processes.ts";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 
 const opened = (fields: Partial<Opened> = {}): Opened => ({
@@ -93,6 +93,37 @@ describe("the spool", () => {
     const left = unfinished([{ path, size: statSync(path).size, sealed: true, open: 0 }]);
     expect([...left.keys()]).toEqual(calls.map(callOf));
     spool.close(false);
+  });
+
+  test("what a full disk took half of spoils nothing that is written later", async () => {
+    const program = `
+      import { Spool } from ${JSON.stringify(import.meta.resolve("@sluice/inference-svc/ledger/spool.js"))};
+      const [directory] = process.argv.slice(1);
+      const bootId = "00000000-0000-4000-8000-000000000000";
+      const spool = new Spool({ directory, bootId, startedAtMs: Date.now(), onSyncFailure: () => {} });
+      const line = (turnId, filling) => "o" + JSON.stringify({ turnId, attempt: 1, filling });
+      let taken = 0;
+      try {
+        for (; ; taken++) spool.append(String(taken), line(String(taken), "x".repeat(10_000)));
+      } catch (error) {
+        spool.append("small", line("small", ""));
+        console.log(taken, error.code);
+      }`;
+    // 64 KiB: the last one is written to the limit, and then refused.
+    const limited = 'ulimit -f 64; exec "$@"';
+    const args = ["-c", limited, "bash", process.execPath, "--input-type=module", "-e", program, directory];
+    const { code, stdout, stderr } = await run("bash", args);
+    expect([code, stdout, stderr]).toEqual([0, "6 EFBIG\n", ""]);
+    const segments = files().map((name) => ({ path: join(directory, name), size: 0, sealed: true, open: 0 }));
+    expect([...unfinished(segments).keys()].map((call) => call.split("/")[0])).toEqual([
+      "0",
+      "1",
+      "2",
+      "3",
+      "4",
+      "5",
+      "small",
+    ]);
   });
 
   test("a call that is over is not unfinished, in whichever file its end stands", () => {

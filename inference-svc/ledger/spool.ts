@@ -14,9 +14,9 @@ import {
   readdirSync,
   rmSync,
   statSync,
-  unlink,
   writeSync,
 } from "node:fs";
+import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { frameOf } from "./frame.ts";
 
@@ -57,6 +57,7 @@ export class Spool {
   #syncing = false;
   #unsynced = false;
   #timer: NodeJS.Timeout | undefined;
+  #removing: Promise<void> = Promise.resolve();
 
   /** @throws when the directory cannot be written to */
   constructor(options: SpoolOptions) {
@@ -97,8 +98,9 @@ export class Spool {
       const [oldest] = this.segments;
       if (!oldest?.sealed || oldest.open > 0 || !delivered(oldest)) return;
       this.segments.shift();
-      // Beside the process: to give back sixteen megabytes takes long. What stays for want of it is delivered again, and stored once.
-      unlink(oldest.path, () => {});
+      // Beside the process: to give back sixteen megabytes takes long. One after the other: an end must not go before its beginning. What stays for
+      // want of it is delivered again, and stored once.
+      this.#removing = this.#removing.then(() => unlink(oldest.path)).catch(() => {});
     }
   }
 

@@ -2,12 +2,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
-  AttemptStatus,
-  TokenCountsSchema,
-  type UsageRecord,
-  UsageRecordSchema,
-} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import {
   type Activity,
   ActivitySchema,
   GetGenerationResponseSchema,
@@ -16,10 +10,11 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
-import { type ActivityRow, type UsageRow, activityOf, generationRecords } from "../store/usage.ts";
+import { type ActivityRow, activityOf, generationRecords } from "../store/usage.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Parts } from "./parts.ts";
+import { recordOf } from "./usage-record.ts";
 
 export function usageService(parts: Parts): ServiceImpl<typeof UsageService> {
   const { reads, serviceToken } = parts;
@@ -45,51 +40,6 @@ export function usageService(parts: Parts): ServiceImpl<typeof UsageService> {
 }
 
 const isStorable = (text: string): boolean => text.length <= 1_024 && !text.includes("\0");
-
-const statuses = {
-  completed: AttemptStatus.COMPLETED,
-  incomplete: AttemptStatus.INCOMPLETE,
-  failed: AttemptStatus.FAILED,
-  cancelled: AttemptStatus.CANCELLED,
-  lost: AttemptStatus.LOST,
-} as const;
-
-function recordOf(row: UsageRow): UsageRecord {
-  return create(UsageRecordSchema, {
-    turnId: row.turn_id,
-    attempt: row.attempt,
-    bootId: row.boot_id,
-    sequence: BigInt(row.sequence),
-    instance: row.instance,
-    workspaceId: row.workspace_id,
-    keyHash: row.key_hash,
-    generationId: row.generation_id,
-    requestId: row.request_id,
-    openedAtMs: BigInt(row.opened_at.getTime()),
-    durationMs: Number(row.duration_ms),
-    model: row.model,
-    provider: row.provider,
-    upstreamModel: row.upstream_model,
-    serviceTier: row.service_tier,
-    status: statuses[row.status],
-    httpStatus: row.http_status,
-    isEstimated: row.is_estimated,
-    streamed: row.streamed,
-    ...(row.input_tokens !== null && { tokens: tokensOf(row) }),
-    ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
-    ...(row.user !== null && { user: row.user }),
-    ...(row.session_id !== null && { sessionId: row.session_id }),
-  });
-}
-
-const tokensOf = (row: UsageRow) =>
-  create(TokenCountsSchema, {
-    input: Number(row.input_tokens),
-    cached: Number(row.cached_tokens),
-    cacheWrite: Number(row.cache_write_tokens),
-    output: Number(row.output_tokens),
-    reasoning: Number(row.reasoning_tokens),
-  });
 
 const activityMessage = (row: ActivityRow): Activity =>
   create(ActivitySchema, {

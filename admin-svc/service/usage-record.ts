@@ -1,0 +1,92 @@
+/** A record of usage between its message and its row. */
+import { create } from "@bufbuild/protobuf";
+import {
+  AttemptStatus,
+  TokenCountsSchema,
+  type UsageRecord,
+  UsageRecordSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { NewUsageRecord, UsageRow } from "../store/usage.ts";
+
+const statuses = {
+  completed: AttemptStatus.COMPLETED,
+  incomplete: AttemptStatus.INCOMPLETE,
+  failed: AttemptStatus.FAILED,
+  cancelled: AttemptStatus.CANCELLED,
+  lost: AttemptStatus.LOST,
+} as const;
+
+const words: ReadonlyMap<AttemptStatus, keyof typeof statuses> = new Map(
+  Object.entries(statuses).map(([word, status]) => [status, word as keyof typeof statuses]),
+);
+
+export function rowOf(record: UsageRecord): NewUsageRecord {
+  const { tokens } = record;
+  return {
+    turn_id: record.turnId,
+    attempt: record.attempt,
+    boot_id: record.bootId,
+    sequence: record.sequence.toString(),
+    instance: record.instance,
+    workspace_id: record.workspaceId,
+    key_hash: record.keyHash,
+    generation_id: record.generationId,
+    request_id: record.requestId,
+    opened_at: new Date(Number(record.openedAtMs)),
+    duration_ms: record.durationMs,
+    model: record.model,
+    provider: record.provider,
+    upstream_model: record.upstreamModel,
+    service_tier: record.serviceTier,
+    // What a newer process calls otherwise is not known here either.
+    status: words.get(record.status) ?? "lost",
+    http_status: record.httpStatus,
+    input_tokens: tokens?.input ?? null,
+    cached_tokens: tokens?.cached ?? null,
+    cache_write_tokens: tokens?.cacheWrite ?? null,
+    output_tokens: tokens?.output ?? null,
+    reasoning_tokens: tokens?.reasoning ?? null,
+    is_estimated: record.isEstimated,
+    cost_usd: record.costUsd ?? null,
+    streamed: record.streamed,
+    user: record.user ?? null,
+    session_id: record.sessionId ?? null,
+  };
+}
+
+export function recordOf(row: UsageRow): UsageRecord {
+  return create(UsageRecordSchema, {
+    turnId: row.turn_id,
+    attempt: row.attempt,
+    bootId: row.boot_id,
+    sequence: BigInt(row.sequence),
+    instance: row.instance,
+    workspaceId: row.workspace_id,
+    keyHash: row.key_hash,
+    generationId: row.generation_id,
+    requestId: row.request_id,
+    openedAtMs: BigInt(row.opened_at.getTime()),
+    durationMs: Number(row.duration_ms),
+    model: row.model,
+    provider: row.provider,
+    upstreamModel: row.upstream_model,
+    serviceTier: row.service_tier,
+    status: statuses[row.status],
+    httpStatus: row.http_status,
+    isEstimated: row.is_estimated,
+    streamed: row.streamed,
+    ...(row.input_tokens !== null && { tokens: tokensOf(row) }),
+    ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
+    ...(row.user !== null && { user: row.user }),
+    ...(row.session_id !== null && { sessionId: row.session_id }),
+  });
+}
+
+const tokensOf = (row: UsageRow) =>
+  create(TokenCountsSchema, {
+    input: Number(row.input_tokens),
+    cached: Number(row.cached_tokens),
+    cacheWrite: Number(row.cache_write_tokens),
+    output: Number(row.output_tokens),
+    reasoning: Number(row.reasoning_tokens),
+  });

@@ -1,4 +1,6 @@
 /** What the database says in the end, held against what administrators and the provider know. */
+import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
+import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
 import pg from "pg";
 import type { Journal } from "./writing.ts";
 
@@ -14,8 +16,7 @@ export async function differences(
     return [
       ...(await wrongAssignments(database, journals)),
       ...(await wrongRecords(database, calls)),
-      ...(await gaps(database)),
-      ...(await wrongSums(database)),
+      ...(await wrongLedger(databaseUrl)),
     ];
   } finally {
     await database.end();
@@ -49,22 +50,16 @@ async function wrongRecords(database: pg.Client, calls: ReadonlyMap<string, numb
   ];
 }
 
-async function gaps(database: pg.Client): Promise<string[]> {
-  const { rows } = await database.query<{ boot_id: string; missing: string }>(
-    `select boot_id, max(sequence) - count(*) as missing from usage_records group by boot_id having max(sequence) <> count(*)`,
-  );
-  return rows.map(({ boot_id, missing }) => `${missing} records of boot ${boot_id} are missing`);
-}
-
-async function wrongSums(database: pg.Client): Promise<string[]> {
-  const { rows } = await database.query<{ key_hash: string }>(
-    `select coalesce(days.key_hash, sums.key_hash) as key_hash
-     from key_days as days
-     full join (
-       select key_hash, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost, count(*) as calls
-       from usage_records group by 1, 2
-     ) as sums on sums.key_hash = days.key_hash and sums.day = days.day
-     where days.cost_usd is distinct from sums.cost or days.attempts is distinct from sums.calls`,
-  );
-  return rows.map(({ key_hash }) => `the sums of key ${key_hash} are not those of its records`);
+/** What the command line looks for. */
+async function wrongLedger(databaseUrl: string): Promise<string[]> {
+  const database = openDatabase(databaseUrl, cliLimits, () => {});
+  try {
+    const { gaps, wrongSums } = await ledgerState(database);
+    return [
+      ...gaps.map(({ bootId, missing }) => `${missing} records of boot ${bootId} are missing`),
+      ...wrongSums.map(({ keyHash }) => `the sums of key ${keyHash} are not those of its records`),
+    ];
+  } finally {
+    await database.destroy();
+  }
 }

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/access_service.proto.
  */
 export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJeCglHdWFyZHJhaWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRI3Cg9jb250ZW50X2ZpbHRlcnMYAyADKAsyHi5zbHVpY2UuYWRtaW4udjEuQ29udGVudEZpbHRlciLcAQoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIQhAKDl9leHBpcmVzX2F0X21zQgwKCl9ndWFyZHJhaWwiJQoRUmVzb2x2ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiYQoSUmVzb2x2ZUtleVJlc3BvbnNlEiwKBmNhbGxlchgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5DYWxsZXJIAIgBARISCgpnZW5lcmF0aW9uGAIgASgEQgkKB19jYWxsZXIiQQoSV2F0Y2hQb2xpY3lSZXF1ZXN0Eg8KB3Byb2Nlc3MYASABKAkSGgoSYXBwbGllZF9nZW5lcmF0aW9uGAIgASgEIkoKE1dhdGNoUG9saWN5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBBISCgprZXlfaGFzaGVzGAIgAygJEgsKA2FsbBgDIAEoCCpUCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSS0VZX0tJTkRfSU5GRVJFTkNFEAESFwoTS0VZX0tJTkRfTUFOQUdFTUVOVBACKkYKDEZpbHRlckFjdGlvbhIdChlGSUxURVJfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTRklMVEVSX0FDVElPTl9CTE9DSxABMsQBCg1BY2Nlc3NTZXJ2aWNlElUKClJlc29sdmVLZXkSIi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlc3BvbnNlElwKC1dhdGNoUG9saWN5EiMuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlKAEwAWIGcHJvdG8z");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiLlAgoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeSKWAgoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIEjgKFHdvcmtzcGFjZV9ndWFyZHJhaWxzGAcgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbEIQCg5fZXhwaXJlc19hdF9tc0IMCgpfZ3VhcmRyYWlsIiUKEVJlc29sdmVLZXlSZXF1ZXN0EhAKCGtleV9oYXNoGAEgASgJImEKElJlc29sdmVLZXlSZXNwb25zZRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESEgoKZ2VuZXJhdGlvbhgCIAEoBEIJCgdfY2FsbGVyIkEKEldhdGNoUG9saWN5UmVxdWVzdBIPCgdwcm9jZXNzGAEgASgJEhoKEmFwcGxpZWRfZ2VuZXJhdGlvbhgCIAEoBCJKChNXYXRjaFBvbGljeVJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQSEgoKa2V5X2hhc2hlcxgCIAMoCRILCgNhbGwYAyABKAgqVAoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhYKEktFWV9LSU5EX0lORkVSRU5DRRABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAip4CgxGaWx0ZXJBY3Rpb24SHQoZRklMVEVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhcKE0ZJTFRFUl9BQ1RJT05fQkxPQ0sQARIYChRGSUxURVJfQUNUSU9OX1JFREFDVBACEhYKEkZJTFRFUl9BQ1RJT05fRkxBRxADKmkKCUFwcGxpZXNUbxIaChZBUFBMSUVTX1RPX1VOU1BFQ0lGSUVEEAASFAoQQVBQTElFU19UT19JTlBVVBABEhUKEUFQUExJRVNfVE9fT1VUUFVUEAISEwoPQVBQTElFU19UT19CT1RIEAMqZQoNR3VhcmRyYWlsTW9kZRIeChpHVUFSRFJBSUxfTU9ERV9VTlNQRUNJRklFRBAAEhoKFkdVQVJEUkFJTF9NT0RFX0VORk9SQ0UQARIYChRHVUFSRFJBSUxfTU9ERV9BVURJVBACKlsKC0Vycm9yUG9saWN5EhwKGEVSUk9SX1BPTElDWV9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX1BPTElDWV9DTE9TRUQQARIVChFFUlJPUl9QT0xJQ1lfT1BFThACKl4KCVNjYW5TY29wZRIaChZTQ0FOX1NDT1BFX1VOU1BFQ0lGSUVEEAASGwoXU0NBTl9TQ09QRV9BTExfTUVTU0FHRVMQARIYChRTQ0FOX1NDT1BFX1VTRVJfT05MWRACMsQBCg1BY2Nlc3NTZXJ2aWNlElUKClJlc29sdmVLZXkSIi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlc3BvbnNlElwKC1dhdGNoUG9saWN5EiMuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlKAEwAWIGcHJvdG8z");
 
 /**
  * One rule of a guardrail.
@@ -28,7 +28,7 @@ export type ContentFilter = Message<"sluice.admin.v1.ContentFilter"> & {
   pattern: string;
 
   /**
-   * Shown instead of the pattern; empty when there is none.
+   * Shown instead of the pattern, and put in the place of what is redacted; empty when there is none.
    *
    * @generated from field: string label = 2;
    */
@@ -48,6 +48,153 @@ export type ContentFilter = Message<"sluice.admin.v1.ContentFilter"> & {
  */
 export const ContentFilterSchema: GenMessage<ContentFilter> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 0);
+
+/**
+ * A rule that is built in.
+ *
+ * @generated from message sluice.admin.v1.BuiltinFilter
+ */
+export type BuiltinFilter = Message<"sluice.admin.v1.BuiltinFilter"> & {
+  /**
+   * email, phone, ssn, credit-card, ip-address, secrets, person-name, address or regex-prompt-injection.
+   *
+   * @generated from field: string slug = 1;
+   */
+  slug: string;
+
+  /**
+   * What happens on a match.
+   *
+   * @generated from field: sluice.admin.v1.FilterAction action = 2;
+   */
+  action: FilterAction;
+
+  /**
+   * Only of regex-prompt-injection.
+   *
+   * @generated from field: sluice.admin.v1.ScanScope scan_scope = 3;
+   */
+  scanScope: ScanScope;
+};
+
+/**
+ * Describes the message sluice.admin.v1.BuiltinFilter.
+ * Use `create(BuiltinFilterSchema)` to create a new message.
+ */
+export const BuiltinFilterSchema: GenMessage<BuiltinFilter> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 1);
+
+/**
+ * Which models and providers may serve. What is absent or empty restricts nothing.
+ *
+ * @generated from message sluice.admin.v1.RoutingPolicy
+ */
+export type RoutingPolicy = Message<"sluice.admin.v1.RoutingPolicy"> & {
+  /**
+   * Slugs of models; no other may be asked.
+   *
+   * @generated from field: repeated string allowed_models = 1;
+   */
+  allowedModels: string[];
+
+  /**
+   * Slugs of models that may not be asked.
+   *
+   * @generated from field: repeated string ignored_models = 2;
+   */
+  ignoredModels: string[];
+
+  /**
+   * Slugs of providers, as in `provider.only` of a request; no other may be asked.
+   *
+   * @generated from field: repeated string allowed_providers = 3;
+   */
+  allowedProviders: string[];
+
+  /**
+   * Slugs of providers that may not be asked.
+   *
+   * @generated from field: repeated string ignored_providers = 4;
+   */
+  ignoredProviders: string[];
+
+  /**
+   * Whether models of this author may be asked only where nothing is kept.
+   *
+   * @generated from field: optional bool enforce_zdr_anthropic = 5;
+   */
+  enforceZdrAnthropic?: boolean | undefined;
+
+  /**
+   * The same of this author.
+   *
+   * @generated from field: optional bool enforce_zdr_openai = 6;
+   */
+  enforceZdrOpenai?: boolean | undefined;
+
+  /**
+   * The same of this author.
+   *
+   * @generated from field: optional bool enforce_zdr_google = 7;
+   */
+  enforceZdrGoogle?: boolean | undefined;
+
+  /**
+   * The same of this author, x-ai in slugs.
+   *
+   * @generated from field: optional bool enforce_zdr_xai = 8;
+   */
+  enforceZdrXai?: boolean | undefined;
+
+  /**
+   * The same of every other author.
+   *
+   * @generated from field: optional bool enforce_zdr_other = 9;
+   */
+  enforceZdrOther?: boolean | undefined;
+
+  /**
+   * The same by author, which is what stands before the slash of a model's slug; `other` are all but the four above.
+   *
+   * @generated from field: map<string, bool> enforce_zdr_groups = 10;
+   */
+  enforceZdrGroups: { [key: string]: boolean };
+
+  /**
+   * False: no endpoint that costs something at a provider that may train on what it is sent.
+   *
+   * @generated from field: optional bool enable_paid_model_training = 11;
+   */
+  enablePaidModelTraining?: boolean | undefined;
+
+  /**
+   * False: the same of endpoints that cost nothing.
+   *
+   * @generated from field: optional bool enable_free_model_training = 12;
+   */
+  enableFreeModelTraining?: boolean | undefined;
+
+  /**
+   * False: no endpoint that costs nothing at a provider that may publish what it is sent.
+   *
+   * @generated from field: optional bool enable_free_model_publication = 13;
+   */
+  enableFreeModelPublication?: boolean | undefined;
+
+  /**
+   * Any of global, europe, us: where a provider has to be; global is anywhere.
+   *
+   * @generated from field: repeated string allowed_data_regions = 14;
+   */
+  allowedDataRegions: string[];
+};
+
+/**
+ * Describes the message sluice.admin.v1.RoutingPolicy.
+ * Use `create(RoutingPolicySchema)` to create a new message.
+ */
+export const RoutingPolicySchema: GenMessage<RoutingPolicy> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 2);
 
 /**
  * A guardrail as it is enforced.
@@ -75,6 +222,41 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
    * @generated from field: repeated sluice.admin.v1.ContentFilter content_filters = 3;
    */
   contentFilters: ContentFilter[];
+
+  /**
+   * Each slug once.
+   *
+   * @generated from field: repeated sluice.admin.v1.BuiltinFilter content_filter_builtins = 4;
+   */
+  contentFilterBuiltins: BuiltinFilter[];
+
+  /**
+   * Which models and providers may serve.
+   *
+   * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 5;
+   */
+  routingPolicy?: RoutingPolicy | undefined;
+
+  /**
+   * What the content filters look at.
+   *
+   * @generated from field: sluice.admin.v1.AppliesTo applies_to = 6;
+   */
+  appliesTo: AppliesTo;
+
+  /**
+   * Whether it acts.
+   *
+   * @generated from field: sluice.admin.v1.GuardrailMode mode = 7;
+   */
+  mode: GuardrailMode;
+
+  /**
+   * What becomes of a text that the content filters could not look at.
+   *
+   * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 8;
+   */
+  onError: ErrorPolicy;
 };
 
 /**
@@ -82,7 +264,7 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
  * Use `create(GuardrailSchema)` to create a new message.
  */
 export const GuardrailSchema: GenMessage<Guardrail> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 1);
+  messageDesc(file_sluice_admin_v1_access_service, 3);
 
 /**
  * A key with everything that decides what it may do.
@@ -131,6 +313,13 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
    * @generated from field: bool has_budget = 6;
    */
   hasBudget: boolean;
+
+  /**
+   * Guardrails that every key of the workspace is under; the one that the key itself holds is not repeated.
+   *
+   * @generated from field: repeated sluice.admin.v1.Guardrail workspace_guardrails = 7;
+   */
+  workspaceGuardrails: Guardrail[];
 };
 
 /**
@@ -138,7 +327,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 2);
+  messageDesc(file_sluice_admin_v1_access_service, 4);
 
 /**
  * Asks for one key.
@@ -159,7 +348,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
  * Use `create(ResolveKeyRequestSchema)` to create a new message.
  */
 export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 3);
+  messageDesc(file_sluice_admin_v1_access_service, 5);
 
 /**
  * The answer, as of a generation.
@@ -187,7 +376,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 4);
+  messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
  * First `process`, then acknowledgements.
@@ -215,7 +404,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
  * Use `create(WatchPolicyRequestSchema)` to create a new message.
  */
 export const WatchPolicyRequestSchema: GenMessage<WatchPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 5);
+  messageDesc(file_sluice_admin_v1_access_service, 7);
 
 /**
  * One step of policy, or a heartbeat when nothing is invalidated.
@@ -250,7 +439,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
  * Use `create(WatchPolicyResponseSchema)` to create a new message.
  */
 export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 6);
+  messageDesc(file_sluice_admin_v1_access_service, 8);
 
 /**
  * What a key may be used for.
@@ -305,6 +494,20 @@ export enum FilterAction {
    * @generated from enum value: FILTER_ACTION_BLOCK = 1;
    */
   BLOCK = 1,
+
+  /**
+   * What was found is replaced by the label, or by `[REDACTED]`.
+   *
+   * @generated from enum value: FILTER_ACTION_REDACT = 2;
+   */
+  REDACT = 2,
+
+  /**
+   * What was found is reported.
+   *
+   * @generated from enum value: FILTER_ACTION_FLAG = 3;
+   */
+  FLAG = 3,
 }
 
 /**
@@ -312,6 +515,149 @@ export enum FilterAction {
  */
 export const FilterActionSchema: GenEnum<FilterAction> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_access_service, 1);
+
+/**
+ * What a guardrail's rules look at.
+ *
+ * @generated from enum sluice.admin.v1.AppliesTo
+ */
+export enum AppliesTo {
+  /**
+   * As input.
+   *
+   * @generated from enum value: APPLIES_TO_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * What is sent to a provider.
+   *
+   * @generated from enum value: APPLIES_TO_INPUT = 1;
+   */
+  INPUT = 1,
+
+  /**
+   * What comes back.
+   *
+   * @generated from enum value: APPLIES_TO_OUTPUT = 2;
+   */
+  OUTPUT = 2,
+
+  /**
+   * Both.
+   *
+   * @generated from enum value: APPLIES_TO_BOTH = 3;
+   */
+  BOTH = 3,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.AppliesTo.
+ */
+export const AppliesToSchema: GenEnum<AppliesTo> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_access_service, 2);
+
+/**
+ * Whether a guardrail acts.
+ *
+ * @generated from enum sluice.admin.v1.GuardrailMode
+ */
+export enum GuardrailMode {
+  /**
+   * As enforce.
+   *
+   * @generated from enum value: GUARDRAIL_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It does what its rules say.
+   *
+   * @generated from enum value: GUARDRAIL_MODE_ENFORCE = 1;
+   */
+  ENFORCE = 1,
+
+  /**
+   * It reports what it would have done, and changes nothing.
+   *
+   * @generated from enum value: GUARDRAIL_MODE_AUDIT = 2;
+   */
+  AUDIT = 2,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.GuardrailMode.
+ */
+export const GuardrailModeSchema: GenEnum<GuardrailMode> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_access_service, 3);
+
+/**
+ * What becomes of a text that could not be looked at.
+ *
+ * @generated from enum sluice.admin.v1.ErrorPolicy
+ */
+export enum ErrorPolicy {
+  /**
+   * As closed.
+   *
+   * @generated from enum value: ERROR_POLICY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It is refused.
+   *
+   * @generated from enum value: ERROR_POLICY_CLOSED = 1;
+   */
+  CLOSED = 1,
+
+  /**
+   * It passes, on record.
+   *
+   * @generated from enum value: ERROR_POLICY_OPEN = 2;
+   */
+  OPEN = 2,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.ErrorPolicy.
+ */
+export const ErrorPolicySchema: GenEnum<ErrorPolicy> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_access_service, 4);
+
+/**
+ * Which messages a built-in filter looks at.
+ *
+ * @generated from enum sluice.admin.v1.ScanScope
+ */
+export enum ScanScope {
+  /**
+   * As all messages.
+   *
+   * @generated from enum value: SCAN_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Everything that a model reads.
+   *
+   * @generated from enum value: SCAN_SCOPE_ALL_MESSAGES = 1;
+   */
+  ALL_MESSAGES = 1,
+
+  /**
+   * Messages of the user alone.
+   *
+   * @generated from enum value: SCAN_SCOPE_USER_ONLY = 2;
+   */
+  USER_ONLY = 2,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.ScanScope.
+ */
+export const ScanScopeSchema: GenEnum<ScanScope> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_access_service, 5);
 
 /**
  * Internal: only callers that present the service token are served.

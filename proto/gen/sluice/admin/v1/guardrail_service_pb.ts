@@ -8,7 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { ContentFilter } from "./access_service_pb.ts";
+import type { AppliesTo, BuiltinFilter, ContentFilter, ErrorPolicy, GuardrailMode, RoutingPolicy } from "./access_service_pb.ts";
 import { file_sluice_admin_v1_access_service } from "./access_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/guardrail_service.proto.
  */
 export const file_sluice_admin_v1_guardrail_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKEAgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Rlc2NyaXB0aW9uIkwKFUxpc3RHdWFyZHJhaWxzUmVxdWVzdBIOCgZvZmZzZXQYASABKA0SDQoFbGltaXQYAiABKA0SFAoMd29ya3NwYWNlX2lkGAMgASgJImMKFkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USNAoKZ3VhcmRyYWlscxgBIAMoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEwoLdG90YWxfY291bnQYAiABKAQinwEKFkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEjcKD2NvbnRlbnRfZmlsdGVycxgDIAMoCzIeLnNsdWljZS5hZG1pbi52MS5Db250ZW50RmlsdGVyEhQKDHdvcmtzcGFjZV9pZBgEIAEoCUIOCgxfZGVzY3JpcHRpb24iTgoXQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCIrChNHZXRHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSJLChRHZXRHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkIn4KFlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QSMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYgoXVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBISCgpnZW5lcmF0aW9uGAIgASgEIi4KFkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJIi0KF0RlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQiZgoZTGlzdEtleUFzc2lnbm1lbnRzUmVxdWVzdBIZCgxndWFyZHJhaWxfaWQYASABKAlIAIgBARIOCgZvZmZzZXQYAiABKA0SDQoFbGltaXQYAyABKA1CDwoNX2d1YXJkcmFpbF9pZCJmChpMaXN0S2V5QXNzaWdubWVudHNSZXNwb25zZRIzCgthc3NpZ25tZW50cxgBIAMoCzIeLnNsdWljZS5hZG1pbi52MS5LZXlBc3NpZ25tZW50EhMKC3RvdGFsX2NvdW50GAIgASgEIsIBCg1LZXlBc3NpZ25tZW50EgoKAmlkGAEgASgJEhQKDGd1YXJkcmFpbF9pZBgCIAEoCRIQCghrZXlfaGFzaBgDIAEoCRIQCghrZXlfbmFtZRgEIAEoCRIRCglrZXlfbGFiZWwYBSABKAkSGAoLYXNzaWduZWRfYnkYBiABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIOCgxfYXNzaWduZWRfYnkypwYKEEd1YXJkcmFpbFNlcnZpY2USVQoKQXNzaWduS2V5cxIiLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVzcG9uc2USWwoMVW5hc3NpZ25LZXlzEiQuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1JlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuVW5hc3NpZ25LZXlzUmVzcG9uc2USYQoOTGlzdEd1YXJkcmFpbHMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USZAoPQ3JlYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USWwoMR2V0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0R3VhcmRyYWlsUmVzcG9uc2USZAoPVXBkYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USZAoPRGVsZXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuRGVsZXRlR3VhcmRyYWlsUmVzcG9uc2USbQoSTGlzdEtleUFzc2lnbm1lbnRzEiouc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QaKy5zbHVpY2UuYWRtaW4udjEuTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKmBAoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYCCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgJIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YCiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgMIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgNIAEoCEIOCgxfZGVzY3JpcHRpb24iTAoVTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkiYwoWTGlzdEd1YXJkcmFpbHNSZXNwb25zZRI0CgpndWFyZHJhaWxzGAEgAygLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBITCgt0b3RhbF9jb3VudBgCIAEoBCLBAwoWQ3JlYXRlR3VhcmRyYWlsUmVxdWVzdBIMCgRuYW1lGAEgASgJEhgKC2Rlc2NyaXB0aW9uGAIgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISFAoMd29ya3NwYWNlX2lkGAQgASgJEj8KF2NvbnRlbnRfZmlsdGVyX2J1aWx0aW5zGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkJ1aWx0aW5GaWx0ZXISNgoOcm91dGluZ19wb2xpY3kYBiABKAsyHi5zbHVpY2UuYWRtaW4udjEuUm91dGluZ1BvbGljeRIuCgphcHBsaWVzX3RvGAcgASgOMhouc2x1aWNlLmFkbWluLnYxLkFwcGxpZXNUbxIsCgRtb2RlGAggASgOMh4uc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbE1vZGUSLgoIb25fZXJyb3IYCSABKA4yHC5zbHVpY2UuYWRtaW4udjEuRXJyb3JQb2xpY3kSGQoRd29ya3NwYWNlX2RlZmF1bHQYCiABKAhCDgoMX2Rlc2NyaXB0aW9uImIKF0NyZWF0ZUd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEgoKZ2VuZXJhdGlvbhgCIAEoBCIrChNHZXRHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSJLChRHZXRHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkIn4KFlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QSMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYgoXVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBISCgpnZW5lcmF0aW9uGAIgASgEIi4KFkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJIi0KF0RlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQiZgoZTGlzdEtleUFzc2lnbm1lbnRzUmVxdWVzdBIZCgxndWFyZHJhaWxfaWQYASABKAlIAIgBARIOCgZvZmZzZXQYAiABKA0SDQoFbGltaXQYAyABKA1CDwoNX2d1YXJkcmFpbF9pZCJmChpMaXN0S2V5QXNzaWdubWVudHNSZXNwb25zZRIzCgthc3NpZ25tZW50cxgBIAMoCzIeLnNsdWljZS5hZG1pbi52MS5LZXlBc3NpZ25tZW50EhMKC3RvdGFsX2NvdW50GAIgASgEIsIBCg1LZXlBc3NpZ25tZW50EgoKAmlkGAEgASgJEhQKDGd1YXJkcmFpbF9pZBgCIAEoCRIQCghrZXlfaGFzaBgDIAEoCRIQCghrZXlfbmFtZRgEIAEoCRIRCglrZXlfbGFiZWwYBSABKAkSGAoLYXNzaWduZWRfYnkYBiABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIOCgxfYXNzaWduZWRfYnkypwYKEEd1YXJkcmFpbFNlcnZpY2USVQoKQXNzaWduS2V5cxIiLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVzcG9uc2USWwoMVW5hc3NpZ25LZXlzEiQuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1JlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuVW5hc3NpZ25LZXlzUmVzcG9uc2USYQoOTGlzdEd1YXJkcmFpbHMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USZAoPQ3JlYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USWwoMR2V0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0R3VhcmRyYWlsUmVzcG9uc2USZAoPVXBkYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USZAoPRGVsZXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuRGVsZXRlR3VhcmRyYWlsUmVzcG9uc2USbQoSTGlzdEtleUFzc2lnbm1lbnRzEiouc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QaKy5zbHVpY2UuYWRtaW4udjEuTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
 
 /**
  * Keys to assign.
@@ -184,6 +184,48 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
    * @generated from field: google.protobuf.Timestamp updated_at = 7;
    */
   updatedAt?: Timestamp | undefined;
+
+  /**
+   * Each slug once.
+   *
+   * @generated from field: repeated sluice.admin.v1.BuiltinFilter content_filter_builtins = 8;
+   */
+  contentFilterBuiltins: BuiltinFilter[];
+
+  /**
+   * Which models and providers may serve.
+   *
+   * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 9;
+   */
+  routingPolicy?: RoutingPolicy | undefined;
+
+  /**
+   * What the content filters look at.
+   *
+   * @generated from field: sluice.admin.v1.AppliesTo applies_to = 10;
+   */
+  appliesTo: AppliesTo;
+
+  /**
+   * Whether it acts.
+   *
+   * @generated from field: sluice.admin.v1.GuardrailMode mode = 11;
+   */
+  mode: GuardrailMode;
+
+  /**
+   * What becomes of a text that the content filters could not look at.
+   *
+   * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 12;
+   */
+  onError: ErrorPolicy;
+
+  /**
+   * Whether every key of the workspace is under it, whatever else it holds.
+   *
+   * @generated from field: bool workspace_default = 13;
+   */
+  workspaceDefault: boolean;
 };
 
 /**
@@ -289,6 +331,48 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
    * @generated from field: string workspace_id = 4;
    */
   workspaceId: string;
+
+  /**
+   * Each slug once.
+   *
+   * @generated from field: repeated sluice.admin.v1.BuiltinFilter content_filter_builtins = 5;
+   */
+  contentFilterBuiltins: BuiltinFilter[];
+
+  /**
+   * Which models and providers may serve.
+   *
+   * @generated from field: sluice.admin.v1.RoutingPolicy routing_policy = 6;
+   */
+  routingPolicy?: RoutingPolicy | undefined;
+
+  /**
+   * What the content filters look at.
+   *
+   * @generated from field: sluice.admin.v1.AppliesTo applies_to = 7;
+   */
+  appliesTo: AppliesTo;
+
+  /**
+   * Whether it acts.
+   *
+   * @generated from field: sluice.admin.v1.GuardrailMode mode = 8;
+   */
+  mode: GuardrailMode;
+
+  /**
+   * What becomes of a text that the content filters could not look at.
+   *
+   * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 9;
+   */
+  onError: ErrorPolicy;
+
+  /**
+   * Whether every key of the workspace is under it, whatever else it holds.
+   *
+   * @generated from field: bool workspace_default = 10;
+   */
+  workspaceDefault: boolean;
 };
 
 /**
@@ -310,6 +394,13 @@ export type CreateGuardrailResponse = Message<"sluice.admin.v1.CreateGuardrailRe
    * @generated from field: sluice.admin.v1.GuardrailRecord guardrail = 1;
    */
   guardrail?: GuardrailRecord | undefined;
+
+  /**
+   * The policy generation from which this is in force.
+   *
+   * @generated from field: uint64 generation = 2;
+   */
+  generation: bigint;
 };
 
 /**
@@ -375,7 +466,7 @@ export type UpdateGuardrailRequest = Message<"sluice.admin.v1.UpdateGuardrailReq
   guardrail?: GuardrailRecord | undefined;
 
   /**
-   * Any of name, description, content_filters. What is named and absent is cleared.
+   * Any field that a new guardrail has, and `routing_policy.` with any of its fields. What is named and absent is cleared.
    *
    * @generated from field: google.protobuf.FieldMask update_mask = 2;
    */
@@ -623,7 +714,7 @@ export const GuardrailService: GenService<{
     output: typeof ListGuardrailsResponseSchema;
   },
   /**
-   * Makes a guardrail that no key holds. Faults as ListGuardrails.
+   * Makes a guardrail that no key holds, though all are under it when it is the workspace's default. Faults as ListGuardrails.
    *
    * @generated from rpc sluice.admin.v1.GuardrailService.CreateGuardrail
    */

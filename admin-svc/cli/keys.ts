@@ -14,6 +14,7 @@ import {
   rotateKey,
   updateKey,
 } from "../store/keys.ts";
+import { noRateLimitOptions, rateLimitOptions, rateLimitUsage, readRateLimits } from "./rate-limits.ts";
 import { CommandError, type Commands, UsageError, asUsage, checkHash, exactly, required } from "./command.ts";
 import { printable, table, time } from "./table.ts";
 
@@ -25,6 +26,7 @@ const settings = {
   "external-user": { type: "string" },
   limit: { type: "string" },
   "limit-reset": { type: "string" },
+  ...rateLimitOptions,
 } as const;
 
 const mint = (kind: KeyRow["kind"]): string => mintKey(kind === "management" ? KeyKind.MANAGEMENT : KeyKind.INFERENCE);
@@ -43,8 +45,7 @@ export const keys: Commands = {
     },
   },
   create: {
-    usage:
-      "--name NAME [--management] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] [--json]",
+    usage: `--name NAME [--management] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] ${rateLimitUsage()} [--json]`,
     summary: "Makes a key, stores its hash, and prints it once.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z.", "USER is the end user that the key is for."],
     async run(args, { database, print }) {
@@ -59,7 +60,8 @@ export const keys: Commands = {
       const externalUser = values["external-user"] ?? null;
       const limitUsd = values.limit ?? null;
       const limitReset = (values["limit-reset"] ?? null) as LimitReset | null;
-      await asUsage(() => checkKeySettings({ name, expiresAt, externalUser, limitUsd, limitReset }));
+      const rateLimits = readRateLimits(values);
+      await asUsage(() => checkKeySettings({ name, expiresAt, externalUser, limitUsd, limitReset, ...rateLimits }));
       const key = mint(kindOf(values.management));
       const made = await createKey(await database(), {
         workspaceId: defaultWorkspaceId,
@@ -69,6 +71,7 @@ export const keys: Commands = {
         externalUser,
         limitUsd,
         limitReset,
+        ...rateLimits,
       });
       if (!made) throw new Error("a freshly minted key exists already");
       for (const line of shownOnce(made.row, key, values.json)) print(line);
@@ -107,8 +110,7 @@ export const keys: Commands = {
     },
   },
   update: {
-    usage:
-      "HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] [--json]",
+    usage: `HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] ${rateLimitUsage("no")} [--json]`,
     summary: "Changes what is named; a disabled key is refused until it is enabled again.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, print }) {
@@ -154,6 +156,7 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeyCh
     "never-expires": flag,
     "no-external-user": flag,
     "no-limit": flag,
+    ...noRateLimitOptions,
   };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
   const hash = checkHash(exactly(positionals, "HASH").HASH);
@@ -182,6 +185,7 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeyCh
     ...(externalUser !== undefined && { externalUser }),
     ...(limitUsd !== undefined && { limitUsd }),
     ...(limitReset !== undefined && { limitReset }),
+    ...readRateLimits(values),
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
   await asUsage(() => checkKeySettings(change));
@@ -216,6 +220,9 @@ const described = (row: KeyRow) => ({
   created_at: row.created_at,
   updated_at: row.updated_at,
   expires_at: row.expires_at,
+  requests_per_minute: row.requests_per_minute,
+  tokens_per_minute: row.tokens_per_minute,
+  concurrent_requests: row.concurrent_requests,
 });
 
 const listed = (row: ListedKey) => ({
@@ -235,6 +242,9 @@ const shown = (row: ListedKey): string[] => [
   `created        ${time(row.created_at)}`,
   `updated        ${time(row.updated_at)}`,
   `expires        ${time(row.expires_at)}`,
+  `requests/min   ${row.requests_per_minute ?? "-"}`,
+  `tokens/min     ${row.tokens_per_minute ?? "-"}`,
+  `concurrent     ${row.concurrent_requests ?? "-"}`,
 ];
 
 function stateOf({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string {

@@ -14,6 +14,10 @@ export interface KeySettings {
   readonly limitUsd?: string | null;
   /** Null: never. */
   readonly limitReset?: string | null;
+  /** Null, here and below: as the house is configured. */
+  readonly requestsPerMinute?: number | null;
+  readonly tokensPerMinute?: number | null;
+  readonly concurrentRequests?: number | null;
 }
 
 const form = /^[0-9a-f]{64}$/;
@@ -30,12 +34,15 @@ export function checkKeySettings(settings: KeySettings): void {
   });
 }
 
-const jsonOf = ({ name, disabled, expiresAt, externalUser, limitUsd, limitReset }: KeySettings) => ({
-  name,
-  disabled,
+const jsonOf = ({ expiresAt, externalUser, limitUsd, ...settings }: KeySettings) => ({
+  name: settings.name,
+  disabled: settings.disabled,
   expires_at: expiresAt && textOf(expiresAt),
   limit: typeof limitUsd === "string" ? amountOf(limitUsd) : limitUsd,
-  limit_reset: limitReset,
+  limit_reset: settings.limitReset,
+  requests_per_minute: settings.requestsPerMinute,
+  tokens_per_minute: settings.tokensPerMinute,
+  concurrent_requests: settings.concurrentRequests,
   external: typeof externalUser === "string" ? { user: externalUser } : externalUser,
 });
 

@@ -14,6 +14,7 @@ import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { type ResolvedKey, resolveKey } from "../store/access.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
+import { rateLimitsMessage } from "./rate-limits.ts";
 import type { Watcher } from "./watcher.ts";
 
 export function accessService({ reads, policy, serviceToken }: Parts): ServiceImpl<typeof AccessService> {
@@ -59,6 +60,7 @@ function callerOf({
   kind,
   expiresAt,
   hasBudget,
+  rateLimits,
   guardrail,
 }: NonNullable<ResolvedKey["key"]>): Caller {
   return create(CallerSchema, {
@@ -66,6 +68,7 @@ function callerOf({
     workspaceId,
     kind: kinds[kind],
     hasBudget,
+    rateLimits: rateLimitsMessage(rateLimits),
     ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
     ...(guardrail && {
       guardrail: {

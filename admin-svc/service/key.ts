@@ -20,11 +20,13 @@ import { type KeySettings, checkKeySettings, isKeyHash } from "../rules/key.ts";
 import { type Spending, spendingOf } from "../store/budgets.ts";
 import type { LimitReset } from "../store/database.ts";
 import { type KeyChange, type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
+import { rateLimitsOf } from "../store/rate-limits.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { masked } from "./mask.ts";
 import { orRetryLater } from "./outage.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
+import { rateLimitSettings, rateLimitsMessage } from "./rate-limits.ts";
 
 /** Keys of a page when no limit is given. */
 const usualPage = 100;
@@ -57,7 +59,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         const { rows, total } = await pageOfKeys(reads, filter, pageOf({ offset, limit }, usualPage));
         return create(ListKeysResponseSchema, { keys: await shown(rows), totalCount: BigInt(total) });
       }),
-    createKey: ({ name, expiresAt, externalUser, limitUsd, limitReset, workspaceId }, context) =>
+    createKey: ({ name, expiresAt, externalUser, limitUsd, limitReset, rateLimits, workspaceId }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
         const settings = {
@@ -66,6 +68,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
           externalUser: externalUser ?? null,
           limitUsd: limitUsd ?? null,
           limitReset: resetOf(limitReset),
+          ...rateLimitSettings(rateLimits),
         };
         checkKeySettings(settings);
         const secret = mintKey(KeyKind.INFERENCE);
@@ -123,6 +126,9 @@ const settingsOf = (key: Key | undefined, mask: readonly string[]): KeySettings 
     external_user: () => ({ externalUser: key?.externalUser ?? null }),
     limit_usd: () => ({ limitUsd: key?.limitUsd ?? null }),
     limit_reset: () => ({ limitReset: resetOf(key?.limitReset ?? "") }),
+    "rate_limits.requests_per_minute": () => ({ requestsPerMinute: key?.rateLimits?.requestsPerMinute ?? null }),
+    "rate_limits.tokens_per_minute": () => ({ tokensPerMinute: key?.rateLimits?.tokensPerMinute ?? null }),
+    "rate_limits.concurrent_requests": () => ({ concurrentRequests: key?.rateLimits?.concurrentRequests ?? null }),
   });
 
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
@@ -144,6 +150,7 @@ function keyOf(row: KeyRow, spending: Spending | undefined): Key {
     ...(row.updated_at && { updatedAt: timestampFromDate(row.updated_at) }),
     ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
     limitReset: row.limit_reset ?? "",
+    rateLimits: rateLimitsMessage(rateLimitsOf(row)),
     ...(spending && { spending }),
   });
 }

@@ -1,6 +1,7 @@
 /** The one read behind every caller: key, guardrail and generation from a single snapshot. */
 import { type Kysely, sql } from "kysely";
 import type { Database, StoredFilter } from "./database.ts";
+import { rateLimitsOf } from "./rate-limits.ts";
 
 export interface ResolvedKey {
   readonly generation: bigint;
@@ -10,6 +11,8 @@ export interface ResolvedKey {
     readonly kind: "inference" | "management";
     readonly expiresAt: Date | null;
     readonly hasBudget: boolean;
+    /** Null: as the house is configured. */
+    readonly rateLimits: ReturnType<typeof rateLimitsOf>;
     readonly guardrail?: { readonly id: string; readonly name: string; readonly contentFilters: StoredFilter[] };
   };
 }
@@ -34,6 +37,9 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.kind",
       "key.expires_at",
       "key.limit_usd",
+      "key.requests_per_minute",
+      "key.tokens_per_minute",
+      "key.concurrent_requests",
       "guardrail.id as guardrail_id",
       "guardrail.name as guardrail_name",
       "guardrail.content_filters",
@@ -52,6 +58,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       kind,
       expiresAt,
       hasBudget: row.limit_usd !== null,
+      rateLimits: rateLimitsOf(row),
       ...(held && { guardrail: { id, name, contentFilters } }),
     },
   };

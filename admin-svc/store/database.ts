@@ -37,6 +37,10 @@ export interface ApiKeysTable {
   limit_usd: string | null;
   /** When that begins anew; null: never. */
   limit_reset: LimitReset | null;
+  /** Null, here and below: as the house is configured. */
+  requests_per_minute: number | null;
+  tokens_per_minute: number | null;
+  concurrent_requests: number | null;
 }
 
 /** One rule of a guardrail, as it is stored. */

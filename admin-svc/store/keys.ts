@@ -4,11 +4,12 @@ import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { ApiKeysTable, Database, LimitReset } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, recordChange } from "./policy.ts";
+import { type RateLimitSettings, rateLimitColumns, rateLimitsOf, sameRateLimits } from "./rate-limits.ts";
 import { transact } from "./transaction.ts";
 
 export type KeyRow = Selectable<ApiKeysTable>;
 
-export interface NewKey {
+export interface NewKey extends RateLimitSettings {
   readonly workspaceId: string;
   readonly name: string;
   /** As `mintKey` makes it. */
@@ -22,7 +23,7 @@ export interface NewKey {
 }
 
 /** What of a key can be changed; what is absent stays as it is. */
-export interface KeyChange {
+export interface KeyChange extends RateLimitSettings {
   readonly name?: string;
   readonly disabled?: boolean;
   /** Null: it does not expire. */
@@ -61,6 +62,7 @@ function insertKey(transaction: Transaction<Database>, key: NewKey): Promise<Key
       disabled: key.disabled ?? false,
       limit_usd: key.limitUsd ?? null,
       limit_reset: key.limitReset ?? null,
+      ...rateLimitColumns(key),
     })
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returningAll()
@@ -154,6 +156,7 @@ export function updateKey(
         ...(externalUser !== undefined && { external_user: externalUser }),
         ...(limitUsd !== undefined && { limit_usd: limitUsd }),
         ...(limitReset !== undefined && { limit_reset: limitReset }),
+        ...rateLimitColumns(change),
         updated_at: sql<Date>`clock_timestamp()`,
       })
       .where("hash", "=", hash)
@@ -167,6 +170,7 @@ export function updateKey(
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   (before.limit_usd === null) !== (after.limit_usd === null) ||
   before.disabled !== after.disabled ||
+  !sameRateLimits(before, after) ||
   before.expires_at?.getTime() !== after.expires_at?.getTime();
 
 /** What was done, or undefined when the workspace has no such key. */
@@ -204,6 +208,7 @@ export function rotateKey(
       limitReset: old.limit_reset,
       externalUser: old.external_user,
       disabled: old.disabled,
+      ...rateLimitsOf(old),
     });
     if (!row) throw new Error("a freshly minted key exists already");
     await transaction

@@ -21,6 +21,12 @@ const accountOf = ({ limitUsd, limitReset, spending }: Key) => ({
   byok_usage_monthly: 0,
 });
 
+const rateLimitsOf = ({ rateLimits }: Key) => ({
+  requests_per_minute: rateLimits?.requestsPerMinute ?? null,
+  tokens_per_minute: rateLimits?.tokensPerMinute ?? null,
+  concurrent_requests: rateLimits?.concurrentRequests ?? null,
+});
+
 export function keyJson(key: Key | undefined): JsonObject {
   if (!key?.createdAt) throw new Fault(FaultReason.INTERNAL);
   return {
@@ -31,6 +37,7 @@ export function keyJson(key: Key | undefined): JsonObject {
     expires_at: key.expiresAt ? instant(key.expiresAt) : null,
     external_user: key.externalUser ?? null,
     ...accountOf(key),
+    ...rateLimitsOf(key),
     creator_user_id: null,
     workspace_id: key.workspaceId,
     created_at: instant(key.createdAt),
@@ -49,6 +56,7 @@ export function currentKeyJson(key: Key | undefined): JsonObject {
     is_free_tier: false,
     expires_at: key.expiresAt ? instant(key.expiresAt) : null,
     ...accountOf(key),
+    ...rateLimitsOf(key),
     creator_user_id: null,
     organization_id: null,
     workspace_id: key.workspaceId,

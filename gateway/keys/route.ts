@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { FieldMaskSchema, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { IncomingMessage } from "node:http";
 import { keyChange, keyQuery, newKey } from "@sluice/proto/contract/keys.js";
+import { RateLimitsSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { KeySchema, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { administration, notFound, readObject } from "../http/administration.ts";
@@ -31,6 +32,9 @@ interface KeyBody {
   readonly external?: { readonly user: string } | null;
   readonly limit?: number | null;
   readonly limit_reset?: string | null;
+  readonly requests_per_minute?: number | null;
+  readonly tokens_per_minute?: number | null;
+  readonly concurrent_requests?: number | null;
   readonly workspace_id?: string;
 }
 
@@ -68,7 +72,17 @@ export const updateKey = administration(async ({ admin, token, access }, caller,
   const hash = hashOf(request);
   const body = (await readObject(request, bodyLimitBytes, keyChange)) as KeyBody;
   const { name, disabled, expires_at, external, limit, limit_reset } = body;
-  const named = { name, disabled, expires_at, external_user: external, limit_usd: limit, limit_reset };
+  const named = {
+    name,
+    disabled,
+    expires_at,
+    external_user: external,
+    limit_usd: limit,
+    limit_reset,
+    "rate_limits.requests_per_minute": body.requests_per_minute,
+    "rate_limits.tokens_per_minute": body.tokens_per_minute,
+    "rate_limits.concurrent_requests": body.concurrent_requests,
+  };
   const paths = Object.entries(named).flatMap(([path, value]) => (value === undefined ? [] : [path]));
   const key = create(KeySchema, { hash, name: name ?? "", disabled: disabled ?? false, ...valuesOf(body) });
   const input = create(method.updateKey.input, { key, updateMask: create(FieldMaskSchema, { paths }) });
@@ -93,11 +107,16 @@ export const getCurrentKey = administration(async ({ admin, token }, caller) => 
 /** A decimal of twelve places at most, as money is counted. */
 const decimalOf = (amount: number): string => amount.toFixed(12).replace(/\.?0+$/, "");
 
-const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset }: KeyBody) => ({
+const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset, ...body }: KeyBody) => ({
   ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
   limitReset: limitReset ?? "",
   ...(typeof expiresAt === "string" && { expiresAt: timestampFromDate(new Date(expiresAt)) }),
   ...(external && { externalUser: external.user }),
+  rateLimits: create(RateLimitsSchema, {
+    ...(typeof body.requests_per_minute === "number" && { requestsPerMinute: body.requests_per_minute }),
+    ...(typeof body.tokens_per_minute === "number" && { tokensPerMinute: body.tokens_per_minute }),
+    ...(typeof body.concurrent_requests === "number" && { concurrentRequests: body.concurrent_requests }),
+  }),
 });
 
 const path = /^\/api\/v1\/keys\/([^/]+)$/;

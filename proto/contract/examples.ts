@@ -183,6 +183,9 @@ const account = {
   byok_usage_daily: 0,
   byok_usage_weekly: 0,
   byok_usage_monthly: 0,
+  requests_per_minute: null,
+  tokens_per_minute: null,
+  concurrent_requests: null,
 } as const;
 
 const workspace = "00000000-0000-4000-8000-000000000001";

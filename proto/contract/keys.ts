@@ -1,4 +1,5 @@
 /** Keys: bodies, queries and answers of their operations. */
+import { mostConcurrentRequests, mostRequestsPerMinute, mostTokensPerMinute } from "../runtime/limits/settings.ts";
 import {
   type ObjectShape,
   array,
@@ -60,6 +61,22 @@ const budget = {
   ),
 };
 
+/** Fields that are null leave it to the house. */
+const rateLimits = {
+  requests_per_minute: described(
+    nullable(integer({ min: 1, max: mostRequestsPerMinute })),
+    "Requests that are answered: as many at once, then evenly. Above it 429. Null: as the house is configured.",
+  ),
+  tokens_per_minute: described(
+    nullable(integer({ min: 1, max: mostTokensPerMinute })),
+    "Tokens of input and output together, counted when a response ends. Once they are used up 429. Null: as the house is configured.",
+  ),
+  concurrent_requests: described(
+    nullable(integer({ min: 1, max: mostConcurrentRequests })),
+    "Requests that run at a time. Above it 429. Null: as the house is configured.",
+  ),
+};
+
 const unavailable = { include_byok_in_limit: onlyFalse("keys of your own are") };
 
 export const newKey: ObjectShape = named(
@@ -68,6 +85,7 @@ export const newKey: ObjectShape = named(
     {
       ...settings,
       ...budget,
+      ...rateLimits,
       external,
       ...unavailable,
       creator_user_id: onlyNull("members are"),
@@ -80,6 +98,7 @@ export const newKey: ObjectShape = named(
 const changes = {
   ...settings,
   ...budget,
+  ...rateLimits,
   disabled: described(boolean, "A disabled key is refused like an unknown one, until it is enabled again."),
   external: described(nullable(external), "The end user that the key is for; null: nobody in particular."),
 };
@@ -130,6 +149,7 @@ const key = {
   expires_at: expiry,
   external_user: described(nullable(string()), "The end user that it was made for."),
   ...account,
+  ...rateLimits,
   creator_user_id: creator,
   workspace_id: workspace,
   created_at: described(time, "When it was made."),
@@ -162,6 +182,7 @@ const current = {
   is_free_tier: described(constant(false), "There are no tiers."),
   expires_at: expiry,
   ...account,
+  ...rateLimits,
   creator_user_id: creator,
   organization_id: described(nullable(string()), "Always null: there are no organizations."),
   workspace_id: workspace,

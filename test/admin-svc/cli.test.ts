@@ -129,6 +129,23 @@ describe("keys", () => {
     expect(await run("keys", "show", "0".repeat(64))).toMatchObject({ code: 1, stderr: "no such key\n" });
   });
 
+  test("rate limits are given, changed and given up", async () => {
+    const { hash } = await json<KeyJson>("keys", "create", "--name", "k", "--requests-per-minute", "60");
+    expect(await listed(hash)).toMatchObject({ requests_per_minute: 60, tokens_per_minute: null });
+    const given = ["--tokens-per-minute", "5000", "--concurrent-requests", "3"];
+    await run("keys", "update", hash, ...given, "--no-requests-per-minute");
+    const now = { requests_per_minute: null, tokens_per_minute: 5000, concurrent_requests: 3 };
+    expect(await listed(hash)).toMatchObject(now);
+    expect((await run("keys", "show", hash)).stdout).toContain("tokens/min     5000\n");
+    const rotated = await json<KeyJson>("keys", "rotate", hash);
+    expect(await listed(rotated.hash)).toMatchObject(now);
+    const refused = async (...args: string[]) => (await run("keys", "update", rotated.hash, ...args)).stderr;
+    expect(await refused("--tokens-per-minute", "1e3")).toContain("--tokens-per-minute: a whole number");
+    expect(await refused("--tokens-per-minute", "0")).toContain("tokens_per_minute: must be between 1 and 1000000000");
+    const both = await refused("--concurrent-requests", "1", "--no-concurrent-requests");
+    expect(both).toContain("--concurrent-requests and --no-concurrent-requests exclude each other");
+  });
+
   test("a name cannot write to the terminal", async () => {
     await run("keys", "create", "--name", "red\u001b[31m\u202ename");
     const { stdout } = await run("keys", "list");

@@ -28,7 +28,18 @@ afterAll(() => house.close());
 
 const { listKeys, createKey, getKey, updateKey, deleteKey, getCurrentKey } = KeyService.method;
 
-type NewKey = { name?: string; expiresAt?: Timestamp; externalUser?: string; workspaceId?: string };
+interface RateLimits {
+  requestsPerMinute?: number;
+  tokensPerMinute?: number;
+  concurrentRequests?: number;
+}
+type NewKey = {
+  name?: string;
+  expiresAt?: Timestamp;
+  externalUser?: string;
+  workspaceId?: string;
+  rateLimits?: RateLimits;
+};
 const make = (settings: NewKey = {}): Promise<CreateKeyResponse> =>
   administrate(house, createKey, { name: "made", ...settings });
 const get = async (keyHash: string): Promise<Key | undefined> => (await administrate(house, getKey, { keyHash })).key;
@@ -63,6 +74,15 @@ describe("a new key", () => {
     expect(JSON.stringify(row)).not.toContain(secret);
   });
 
+  test("has the rate limits that it was given, as far as they were; whoever asks for the caller is told", async () => {
+    const given = { requestsPerMinute: 60, tokensPerMinute: 1_000_000_000 };
+    const { key } = await make({ rateLimits: given });
+    expect(key?.rateLimits).toMatchObject(given);
+    expect(key?.rateLimits?.concurrentRequests).toBeUndefined();
+    const { caller } = await resolveKey(house.client, key?.hash ?? "");
+    expect(caller?.rateLimits).toEqual(key?.rateLimits);
+  });
+
   test("does not register its end user", async () => {
     await make({ externalUser: "never registered" });
     const rows = house.database.selectFrom("end_users").select("user").where("user", "=", "never registered");
@@ -84,6 +104,10 @@ describe("a new key", () => {
     [{ externalUser: "x".repeat(513) }, "external.user: at most 512 characters"],
     [{ externalUser: " x" }, "external.user: must not begin or end with white space"],
     [{ expiresAt: timestampFromDate(new Date(Date.now() - 1)) }, "expires_at: must be in the future"],
+    [{ rateLimits: { requestsPerMinute: 0 } }, "requests_per_minute: must be between 1 and 1000000"],
+    [{ rateLimits: { requestsPerMinute: 1_000_001 } }, "requests_per_minute: must be between 1 and 1000000"],
+    [{ rateLimits: { tokensPerMinute: 1_000_000_001 } }, "tokens_per_minute: must be between 1 and 1000000000"],
+    [{ rateLimits: { concurrentRequests: 100_001 } }, "concurrent_requests: must be between 1 and 100000"],
     [
       { expiresAt: { $typeName: "google.protobuf.Timestamp", seconds: 1n << 60n, nanos: 0 } },
       "expires_at: must be an ISO 8601 time with its zone, such as 2027-01-31T00:00:00Z",
@@ -121,6 +145,19 @@ describe("a change", () => {
     expect(ended.generation).toBe(on.generation + 1n);
     const { caller } = await resolveKey(house.client, hash);
     expect(Number(caller?.expiresAtMs)).toBe(timestampDate(expiresAt).getTime());
+  });
+
+  test("of a rate limit is another policy, and leaves the others alone", async () => {
+    const { key, generation } = await make({ rateLimits: { requestsPerMinute: 5, concurrentRequests: 2 } });
+    const hash = key?.hash ?? "";
+    const paths = ["rate_limits.requests_per_minute"];
+    const raised = await change(hash, { rateLimits: { requestsPerMinute: 6 } }, paths);
+    expect([raised.generation, raised.key?.rateLimits?.concurrentRequests]).toEqual([generation + 1n, 2]);
+    expect((await change(hash, { rateLimits: { requestsPerMinute: 6 } }, paths)).generation).toBe(raised.generation);
+    const cleared = await change(hash, {}, paths);
+    expect(cleared.key?.rateLimits?.requestsPerMinute).toBeUndefined();
+    const { caller } = await resolveKey(house.client, hash);
+    expect([caller?.rateLimits?.requestsPerMinute, caller?.rateLimits?.concurrentRequests]).toEqual([undefined, 2]);
   });
 
   test.each<[Parameters<typeof change>[1], string[], string]>([

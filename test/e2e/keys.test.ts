@@ -52,6 +52,9 @@ describe("keys", () => {
       expires_at: "2999-01-31T02:00:00+02:00",
       limit: null,
       limit_reset: null,
+      requests_per_minute: 60,
+      tokens_per_minute: 100_000,
+      concurrent_requests: null,
       include_byok_in_limit: false,
       workspace_id: "00000000-0000-4000-8000-000000000001",
     });
@@ -61,6 +64,9 @@ describe("keys", () => {
       external_user: "employee_123",
       expires_at: "2999-01-31T00:00:00.000000Z",
       disabled: false,
+      requests_per_minute: 60,
+      tokens_per_minute: 100_000,
+      concurrent_requests: null,
       updated_at: null,
     });
     expect(await turn(body.key)).toBe(200);
@@ -127,6 +133,9 @@ describe("keys", () => {
       [{ name: "x", limit: -1 }, "limit: must be between 0 and 1000000000"],
       [{ name: "x", limit: "5" }, "limit: must be a number or null"],
       [{ name: "x", limit_reset: "yearly" }, "limit_reset: must be one of daily, weekly, monthly"],
+      [{ name: "x", requests_per_minute: 0 }, "requests_per_minute: must be between 1 and 1000000"],
+      [{ name: "x", tokens_per_minute: 1.5 }, "tokens_per_minute: must be an integer or null"],
+      [{ name: "x", concurrent_requests: "3" }, "concurrent_requests: must be an integer or null"],
       [{ name: "x", include_byok_in_limit: true }, "include_byok_in_limit: keys of your own are not available yet"],
       [{ name: "x", creator_user_id: "u" }, "creator_user_id: members are not available yet"],
       [{ name: "x", external: {} }, "external.user: required"],

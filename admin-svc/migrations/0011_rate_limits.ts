@@ -1,0 +1,11 @@
+/** How much a key may ask at a time. */
+import { type Kysely, sql } from "kysely";
+
+/** Null: as the house is configured. */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`
+    alter table api_keys
+      add column requests_per_minute integer check (requests_per_minute > 0),
+      add column tokens_per_minute integer check (tokens_per_minute > 0),
+      add column concurrent_requests integer check (concurrent_requests > 0)`.execute(database);
+}

@@ -2,17 +2,27 @@
 import type { Kysely } from "kysely";
 import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { audit } from "./cli/audit.ts";
+import { authorIn, takeWorkspace } from "./cli/author.ts";
 import { type Command, CommandError, type Commands, type Terminal, UsageError } from "./cli/command.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
+import { workspaces } from "./cli/workspaces.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres.ts";
 
-const nouns: Readonly<Record<string, Commands>> = { keys, guardrails, "end-users": endUsers, ledger };
+const nouns: Readonly<Record<string, Commands>> = {
+  keys,
+  guardrails,
+  "end-users": endUsers,
+  workspaces,
+  ledger,
+  audit,
+};
 
 interface Output {
   write(text: string): unknown;
@@ -28,12 +38,14 @@ export interface CliOptions {
 /** Exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
 export async function runCli(argv: readonly string[], { databaseUrl, stdout, stderr }: CliOptions): Promise<number> {
   let opened: Promise<Kysely<Database>> | undefined;
-  const terminal: Terminal = {
-    database: () => (opened ??= open(databaseUrl)),
-    print: (line) => void stdout.write(`${line}\n`),
-  };
   try {
-    await dispatch(argv, terminal);
+    const { workspace, rest } = takeWorkspace(argv);
+    const terminal: Terminal = {
+      database: () => (opened ??= open(databaseUrl)),
+      author: async () => authorIn(await terminal.database(), workspace),
+      print: (line) => void stdout.write(`${line}\n`),
+    };
+    await dispatch(rest, terminal);
     return 0;
   } catch (error) {
     const { message, code } = explain(error);
@@ -84,7 +96,7 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
   args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
 
 const help = (): string[] => [
-  "usage: admin NOUN VERB ... | admin NOUN --help | admin NOUN VERB --help",
+  "usage: admin NOUN VERB ... [--workspace NAME] | admin NOUN --help | admin NOUN VERB --help",
   ...Object.entries(nouns).map(([noun, commands]) => `  ${noun.padEnd(12)}${Object.keys(commands).join(", ")}`),
 ];
 

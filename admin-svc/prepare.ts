@@ -3,6 +3,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./migrations/migrate.ts";
+import type { Author } from "./store/audit.ts";
 import { dropExpiredReservations } from "./store/budgets.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
@@ -31,10 +32,12 @@ export async function prepareSchema(databaseUrl: string, log: Logger): Promise<v
   }
 }
 
+const bootstrap: Author = { workspaceId: defaultWorkspaceId, keyHash: null, program: "bootstrap", requestId: null };
+
 /** A key that is known already stays as it is, also when it was revoked. */
 export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
   for (const key of keys) {
-    const created = await createKey(database, { workspaceId: defaultWorkspaceId, name: "bootstrap", key });
+    const created = await createKey(database, bootstrap, { name: "bootstrap", key });
     if (created) log.info({ label: created.row.label, kind: created.row.kind }, "bootstrap key registered");
   }
 }

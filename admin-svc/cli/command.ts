@@ -1,6 +1,7 @@
 /** The shape of a command, and what it is given. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Kysely } from "kysely";
+import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 
 /** The command line is wrong: exit code 2. */
@@ -16,6 +17,8 @@ export class CommandError extends Error {
 export interface Terminal {
   /** The database, migrated; opened on first use, because some commands need none. */
   readonly database: () => Promise<Kysely<Database>>;
+  /** Writes to the workspace that `--workspace` names, or the default one. @throws CommandError when there is none of that name */
+  readonly author: () => Promise<Author>;
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
 }

@@ -3,7 +3,8 @@ import type { Kysely } from "kysely";
 import { parseArgs } from "node:util";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
-import { type Database, defaultWorkspaceId } from "../store/database.ts";
+import type { Author } from "../store/audit.ts";
+import type { Database } from "../store/database.ts";
 import { type EndUserRow, createEndUser, findEndUser, listEndUsers, updateEndUser } from "../store/end-users.ts";
 import { type Command, CommandError, type Commands, asUsage, exactly } from "./command.ts";
 import { printable, table, time } from "./table.ts";
@@ -14,15 +15,15 @@ const json = { json: { type: "boolean" } } as const;
 const about = (
   summary: string,
   done: string,
-  work: (database: Kysely<Database>, user: string) => Promise<EndUserRow | undefined>,
+  work: (database: Kysely<Database>, author: Author, user: string) => Promise<EndUserRow | undefined>,
 ): Command => ({
   usage: "USER [--json]",
   summary,
-  async run(args, { database, print }) {
+  async run(args, { database, author, print }) {
     const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
     const user = exactly(positionals, "USER").USER;
     await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
-    const row = await work(await database(), user);
+    const row = await work(await database(), await author(), user);
     if (!row) throw new CommandError("no such end user");
     print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} ${done}${stateOf(row)}`);
   },
@@ -33,31 +34,31 @@ export const endUsers: Commands = {
     usage: "USER [--json]",
     summary: "Registers an end user as active.",
     details: ["A name that begins with a dash comes after two dashes: end-users create -- -name"],
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const user = exactly(positionals, "USER").USER;
       await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
-      const row = await createEndUser(await database(), defaultWorkspaceId, user);
+      const row = await createEndUser(await database(), await author(), user);
       if (!row) throw new CommandError("this end user is registered already");
       print(values.json === true ? JSON.stringify(described(row)) : `${printable(user)} registered`);
     },
   },
-  show: about("Shows whether an end user is active.", "is ", (database, user) =>
-    findEndUser(database, defaultWorkspaceId, user),
+  show: about("Shows whether an end user is active.", "is ", (database, { workspaceId }, user) =>
+    findEndUser(database, workspaceId, user),
   ),
-  activate: about("Marks an end user as active.", "is now ", (database, user) =>
-    updateEndUser(database, defaultWorkspaceId, user, true),
+  activate: about("Marks an end user as active.", "is now ", (database, author, user) =>
+    updateEndUser(database, author, user, true),
   ),
-  deactivate: about("Marks an end user as inactive; it stays registered.", "is now ", (database, user) =>
-    updateEndUser(database, defaultWorkspaceId, user, false),
+  deactivate: about("Marks an end user as inactive; it stays registered.", "is now ", (database, author, user) =>
+    updateEndUser(database, author, user, false),
   ),
   list: {
     usage: "[--json]",
     summary: "Lists all registered end users.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       exactly(positionals);
-      const rows = await listEndUsers(await database(), defaultWorkspaceId);
+      const rows = await listEndUsers(await database(), (await author()).workspaceId);
       if (values.json === true) return print(JSON.stringify(rows.map(described)));
       const cells = rows.map((row) => [
         stateOf(row),

@@ -3,7 +3,6 @@ import { parseArgs } from "node:util";
 import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { assignKeys, pageOfAssignments, unassignKeys } from "../store/assignments.ts";
-import { defaultWorkspaceId } from "../store/database.ts";
 import {
   type GuardrailRow,
   createGuardrail,
@@ -39,19 +38,19 @@ export const guardrails: Commands = {
       "--name NAME --block PATTERN [--label LABEL] [--block PATTERN [--label LABEL]]... [--description TEXT] [--json]",
     summary: "Makes a guardrail that refuses requests in which a pattern is found.",
     details: patternDetails,
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { settings, asJson } = await readNewGuardrail(args);
-      const row = await createGuardrail(await database(), { workspaceId: defaultWorkspaceId, ...settings });
+      const row = await createGuardrail(await database(), await author(), settings);
       print(asJson ? JSON.stringify(described(row)) : row.id);
     },
   },
   list: {
     usage: "[--json]",
     summary: "Lists all guardrails with the number of keys that hold each.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       exactly(positionals);
-      const rows = await listGuardrails(await database(), defaultWorkspaceId);
+      const rows = await listGuardrails(await database(), (await author()).workspaceId);
       if (values.json === true)
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
       const cells = rows.map((row) => [
@@ -77,10 +76,10 @@ export const guardrails: Commands = {
       "ID [--name NAME] [--description TEXT | --no-description] [--block PATTERN [--label LABEL]... | --no-filters] [--json]",
     summary: "Changes what is named; patterns take the place of all that were there.",
     details: patternDetails,
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { id, change, asJson } = await readChange(args);
       const changed = isGuardrailId(id)
-        ? await updateGuardrail(await database(), defaultWorkspaceId, id, change)
+        ? await updateGuardrail(await database(), await author(), id, change)
         : undefined;
       if (!changed) throw new CommandError("no such guardrail");
       const { row, generation } = changed;
@@ -90,10 +89,10 @@ export const guardrails: Commands = {
   delete: {
     usage: "ID",
     summary: "Deletes a guardrail and takes it from every key that holds it.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
       const { ID: id } = exactly(positionals, "ID");
-      const change = isGuardrailId(id) ? await deleteGuardrail(await database(), defaultWorkspaceId, id) : undefined;
+      const change = isGuardrailId(id) ? await deleteGuardrail(await database(), await author(), id) : undefined;
       if (!change) throw new CommandError("no such guardrail");
       print(`${id} deleted (policy generation ${change.generation})`);
     },
@@ -111,12 +110,12 @@ export const guardrails: Commands = {
   assignments: {
     usage: "[ID] [--json]",
     summary: "Lists which key holds which guardrail, or the keys that hold this one.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const [id] = positionals;
       if (positionals.length > 1) throw new UsageError(`unexpected argument: ${positionals[1]}`);
       if (id !== undefined && !isGuardrailId(id)) throw new CommandError("no such guardrail");
-      const filter = { workspaceId: defaultWorkspaceId, guardrailId: id };
+      const filter = { workspaceId: (await author()).workspaceId, guardrailId: id };
       const found = await pageOfAssignments(await database(), filter, { offset: 0, limit: 2 ** 31 });
       if (!found) throw new CommandError("no such guardrail");
       if (values.json === true) return print(JSON.stringify(found.rows));
@@ -201,8 +200,8 @@ function addLabel(filter: { label: string | null } | undefined, label: string): 
   filter.label = label;
 }
 
-async function show(id: string, asJson: boolean, { database, print }: Terminal): Promise<void> {
-  const row = isGuardrailId(id) ? await findGuardrail(await database(), defaultWorkspaceId, id) : undefined;
+async function show(id: string, asJson: boolean, { database, author, print }: Terminal): Promise<void> {
+  const row = isGuardrailId(id) ? await findGuardrail(await database(), (await author()).workspaceId, id) : undefined;
   if (!row) throw new CommandError("no such guardrail");
   const keyHashes = await keysOfGuardrail(await database(), id);
   if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: keyHashes }));
@@ -223,12 +222,7 @@ async function runBulk(args: string[], terminal: Terminal, done: string, work: t
   if (hashes.length === 0) throw new UsageError("missing argument: HASH");
   const keyHashes = await asUsage(() => checkKeyHashes(hashes.map(checkHash)));
   if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
-  const result = await work(await terminal.database(), {
-    workspaceId: defaultWorkspaceId,
-    guardrailId: id,
-    keyHashes,
-    askedBy: null,
-  });
+  const result = await work(await terminal.database(), await terminal.author(), { guardrailId: id, keyHashes });
   if (!result) throw new CommandError("no such guardrail");
   terminal.print(`${result.count} of ${keyHashes.length} keys ${done} (policy generation ${result.generation})`);
 }

@@ -2,7 +2,7 @@
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { parseArgs } from "node:util";
 import { checkKeySettings } from "../rules/key.ts";
-import { type LimitReset, defaultWorkspaceId } from "../store/database.ts";
+import type { LimitReset } from "../store/database.ts";
 import {
   type KeyChange,
   type KeyRow,
@@ -48,7 +48,7 @@ export const keys: Commands = {
     usage: `--name NAME [--management] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] ${rateLimitUsage()} [--json]`,
     summary: "Makes a key, stores its hash, and prints it once.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z.", "USER is the end user that the key is for."],
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({
         args,
         allowPositionals: true,
@@ -63,8 +63,7 @@ export const keys: Commands = {
       const rateLimits = readRateLimits(values);
       await asUsage(() => checkKeySettings({ name, expiresAt, externalUser, limitUsd, limitReset, ...rateLimits }));
       const key = mint(kindOf(values.management));
-      const made = await createKey(await database(), {
-        workspaceId: defaultWorkspaceId,
+      const made = await createKey(await database(), await author(), {
         name,
         key,
         expiresAt,
@@ -80,10 +79,10 @@ export const keys: Commands = {
   list: {
     usage: "[--json]",
     summary: "Lists all keys, revoked ones too.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       exactly(positionals);
-      const rows = await listKeys(await database(), defaultWorkspaceId);
+      const rows = await listKeys(await database(), (await author()).workspaceId);
       if (values.json === true) return print(JSON.stringify(rows.map(listed)));
       const cells = rows.map((row) => [
         row.hash,
@@ -100,10 +99,10 @@ export const keys: Commands = {
   show: {
     usage: "HASH [--json]",
     summary: "Shows a key, a revoked one too.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const hash = checkHash(exactly(positionals, "HASH").HASH);
-      const row = await findKey(await database(), defaultWorkspaceId, hash);
+      const row = await findKey(await database(), (await author()).workspaceId, hash);
       if (!row) throw new CommandError("no such key");
       if (values.json === true) return print(JSON.stringify(listed(row)));
       for (const line of shown(row)) print(line);
@@ -113,9 +112,9 @@ export const keys: Commands = {
     usage: `HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] ${rateLimitUsage("no")} [--json]`,
     summary: "Changes what is named; a disabled key is refused until it is enabled again.",
     details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { hash, change, asJson } = await readChange(args);
-      const changed = await updateKey(await database(), defaultWorkspaceId, hash, change);
+      const changed = await updateKey(await database(), await author(), hash, change);
       if (!changed) throw new CommandError("no such key, or it is revoked");
       const { row, generation } = changed;
       print(asJson ? JSON.stringify(described(row)) : `${hash} changed (policy generation ${generation})`);
@@ -124,10 +123,10 @@ export const keys: Commands = {
   revoke: {
     usage: "HASH",
     summary: "Revokes a key for good and takes its guardrail from it.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
       const hash = checkHash(exactly(positionals, "HASH").HASH);
-      const change = await revokeKey(await database(), defaultWorkspaceId, hash);
+      const change = await revokeKey(await database(), await author(), hash);
       if (!change) throw new CommandError("no such key");
       const done = change.keyHashes?.length !== 0 ? "revoked" : "was revoked before";
       print(`${hash} ${done} (policy generation ${change.generation})`);
@@ -136,10 +135,10 @@ export const keys: Commands = {
   rotate: {
     usage: "HASH [--json]",
     summary: "Makes a new key with the name, kind, expiry and guardrail of the old one, which is revoked.",
-    async run(args, { database, print }) {
+    async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       const hash = checkHash(exactly(positionals, "HASH").HASH);
-      const rotated = await rotateKey(await database(), defaultWorkspaceId, hash, mint);
+      const rotated = await rotateKey(await database(), await author(), hash, mint);
       if (!rotated) throw new CommandError("no such key, or it is revoked");
       for (const line of shownOnce(rotated.row, rotated.key, values.json)) print(line);
     },

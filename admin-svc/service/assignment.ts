@@ -65,10 +65,10 @@ function runBulk(
   context: HandlerContext,
   work: typeof assignKeys,
 ): Promise<BulkResult> {
-  return administering(parts)(context, async ({ workspaceId, keyHash }) => {
+  return administering(parts)(context, async (administrator) => {
     const distinct = checkKeyHashes(keyHashes);
     if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
-    const result = await work(parts.writes, { workspaceId, guardrailId, keyHashes: distinct, askedBy: keyHash });
+    const result = await work(parts.writes, administrator, { guardrailId, keyHashes: distinct });
     if (!result) throw guardrailNotFound();
     await parts.policy.enforced(result);
     return result;

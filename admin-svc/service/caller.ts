@@ -1,18 +1,19 @@
 /** Who asks for an administrative operation, and whether it may. */
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { callerKeyHash, invalidKey, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
+import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Parts } from "./parts.ts";
 
-export interface Administrator {
-  /** Everything that the operation sees and changes is in here. */
-  readonly workspaceId: string;
-  readonly keyHash: string;
-}
+/** Everything that an operation sees and changes is in the workspace of its administrator. */
+export type Administrator = Author & { readonly keyHash: string };
+
+/** Characters; a caller of its own gives whatever it likes. */
+const maxRequestId = 200;
 
 /** The calling key, of either kind. @throws Fault */
 export async function requireKey(database: Kysely<Database>, headers: Headers, serviceToken: string): Promise<KeyRow> {
@@ -31,7 +32,8 @@ async function requireAdministrator(
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  return { workspaceId: key.workspace_id, keyHash: key.hash };
+  const requestId = headers.get(requestIdHeader)?.slice(0, maxRequestId) ?? null;
+  return { workspaceId: key.workspace_id, keyHash: key.hash, program: "api", requestId };
 }
 
 /** An operation of an administrator, with what an outage is answered with. */

@@ -35,9 +35,9 @@ export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService>
         return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), totalCount: BigInt(total) });
       }),
     createEndUser: ({ user }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      administer(context, async (administrator) => {
         checkName(user);
-        const row = await createEndUser(writes, workspaceId, user);
+        const row = await createEndUser(writes, administrator, user);
         if (!row) throw new Fault(FaultReason.CONFLICT, "End user is registered already");
         return create(CreateEndUserResponseSchema, { endUser: endUserOf(row) });
       }),
@@ -48,16 +48,16 @@ export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService>
         return create(GetEndUserResponseSchema, { endUser: endUserOf(row) });
       }),
     updateEndUser: ({ user, isActive }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      administer(context, async (administrator) => {
         checkName(user);
         if (isActive === undefined) throw invalid("is_active", "required");
-        const row = await updateEndUser(writes, workspaceId, user, isActive);
+        const row = await updateEndUser(writes, administrator, user, isActive);
         return create(UpdateEndUserResponseSchema, { endUser: endUserOf(row) });
       }),
     deleteEndUser: ({ user }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      administer(context, async (administrator) => {
         checkName(user);
-        endUserOf(await updateEndUser(writes, workspaceId, user, false));
+        endUserOf(await updateEndUser(writes, administrator, user, false));
         return create(DeleteEndUserResponseSchema);
       }),
   };

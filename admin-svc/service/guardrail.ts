@@ -50,7 +50,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         requireOwn(workspaceId, administrator);
         const settings = { name, description: description ?? null, contentFilters: filtersOf(contentFilters) };
         await checkGuardrailSettings(settings);
-        const row = await createGuardrail(writes, { ...settings, workspaceId: administrator.workspaceId });
+        const row = await createGuardrail(writes, administrator, settings);
         return create(CreateGuardrailResponseSchema, { guardrail: recordOf(row) });
       }),
     getGuardrail: ({ guardrailId }, context) =>
@@ -60,12 +60,12 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         return create(GetGuardrailResponseSchema, { guardrail: recordOf(row) });
       }),
     updateGuardrail: ({ guardrail, updateMask }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      administer(context, async (administrator) => {
         const id = guardrail?.id ?? "";
         if (!isGuardrailId(id)) throw guardrailNotFound();
         const settings = settingsOf(guardrail, updateMask?.paths ?? []);
         await checkGuardrailSettings(settings);
-        const changed = await updateGuardrail(writes, workspaceId, id, settings);
+        const changed = await updateGuardrail(writes, administrator, id, settings);
         if (!changed) throw guardrailNotFound();
         await policy.enforced(changed);
         return create(UpdateGuardrailResponseSchema, {
@@ -74,8 +74,10 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         });
       }),
     deleteGuardrail: ({ guardrailId }, context) =>
-      administer(context, async ({ workspaceId }) => {
-        const change = isGuardrailId(guardrailId) ? await deleteGuardrail(writes, workspaceId, guardrailId) : undefined;
+      administer(context, async (administrator) => {
+        const change = isGuardrailId(guardrailId)
+          ? await deleteGuardrail(writes, administrator, guardrailId)
+          : undefined;
         if (!change) throw guardrailNotFound();
         await policy.enforced(change);
         return create(DeleteGuardrailResponseSchema, { generation: change.generation });

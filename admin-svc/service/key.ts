@@ -72,7 +72,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         };
         checkKeySettings(settings);
         const secret = mintKey(KeyKind.INFERENCE);
-        const made = await createKey(writes, { ...settings, workspaceId: administrator.workspaceId, key: secret });
+        const made = await createKey(writes, administrator, { ...settings, key: secret });
         if (!made) throw new Error("a freshly minted key exists already");
         await policy.enforced(made);
         const [key] = await shown([made.row]);
@@ -86,20 +86,20 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         return create(GetKeyResponseSchema, { ...(key && { key }) });
       }),
     updateKey: ({ key, updateMask }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      administer(context, async (administrator) => {
         const settings = settingsOf(key, updateMask?.paths ?? []);
         checkKeySettings(settings);
-        const { hash } = await find(workspaceId, key?.hash ?? "");
-        const changed = await updateKey(writes, workspaceId, hash, settings);
+        const { hash } = await find(administrator.workspaceId, key?.hash ?? "");
+        const changed = await updateKey(writes, administrator, hash, settings);
         if (!changed) throw keyNotFound();
         await policy.enforced(changed);
         const [after] = await shown([changed.row]);
         return create(UpdateKeyResponseSchema, { ...(after && { key: after }), generation: changed.generation });
       }),
     deleteKey: ({ keyHash }, context) =>
-      administer(context, async ({ workspaceId }) => {
-        const { hash } = await find(workspaceId, keyHash);
-        const change = await revokeKey(writes, workspaceId, hash);
+      administer(context, async (administrator) => {
+        const { hash } = await find(administrator.workspaceId, keyHash);
+        const change = await revokeKey(writes, administrator, hash);
         if (!change) throw keyNotFound();
         await policy.enforced(change);
         return create(DeleteKeyResponseSchema, { generation: change.generation });

@@ -8,9 +8,41 @@ type Stamp = ColumnType<Date, never, never>;
 type BigInteger = ColumnType<string, bigint, bigint>;
 
 export interface WorkspacesTable {
-  id: string;
+  id: Generated<string>;
+  /** Unique. */
   name: string;
   created_at: Stamp;
+  /** Number and hash of the last entry of its audit log. */
+  audit_sequence: Generated<string>;
+  audit_hash: Generated<Buffer>;
+  /** The same of the last entry that retention has removed. */
+  audit_trimmed_sequence: Generated<string>;
+  audit_trimmed_hash: Generated<Buffer>;
+}
+
+/** One change by an administrator; written once, by SQL that makes its hash. */
+export interface AuditLogTable {
+  workspace_id: string;
+  /** From 1, without a gap within a workspace. */
+  sequence: BigInteger;
+  at: Stamp;
+  /** Hash of the management key, or the program that worked on the database itself. */
+  actor: string;
+  /** Noun and verb. */
+  action: string;
+  /** Null once it is erased, as are `before`, `after` and `salt`. */
+  target: string | null;
+  before: JSONColumnType<object> | null;
+  after: JSONColumnType<object> | null;
+  request_id: string | null;
+  /** Of the policy, when the change was one of it. */
+  generation: BigInteger | null;
+  salt: string | null;
+  /** Of what may be erased. */
+  digest: Buffer;
+  /** Of the entry before and all the rest of this one. */
+  hash: Buffer;
+  erased_at: Date | null;
 }
 
 /** Periods in UTC; weeks begin on Monday. */
@@ -146,6 +178,7 @@ export interface BudgetReservationsTable {
 
 export interface Database {
   workspaces: WorkspacesTable;
+  audit_log: AuditLogTable;
   api_keys: ApiKeysTable;
   guardrails: GuardrailsTable;
   guardrail_key_assignments: GuardrailKeyAssignmentsTable;

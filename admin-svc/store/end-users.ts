@@ -1,7 +1,9 @@
 /** Registered end users. Registration is a record; it never decides whether inference is allowed. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
+import { transact } from "./transaction.ts";
 
 export interface EndUserRow {
   readonly user: string;
@@ -24,35 +26,50 @@ const columns = [
 /** Undefined when the workspace has registered this end user before. */
 export function createEndUser(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   user: string,
 ): Promise<EndUserRow | undefined> {
-  return database
-    .insertInto("end_users")
-    .values({ workspace_id: workspaceId, user })
-    .onConflict((conflict) => conflict.columns(["workspace_id", "user"]).doNothing())
-    .returning(columns)
-    .executeTakeFirst();
+  return transact(database, async (transaction) => {
+    const row = await transaction
+      .insertInto("end_users")
+      .values({ workspace_id: author.workspaceId, user })
+      .onConflict((conflict) => conflict.columns(["workspace_id", "user"]).doNothing())
+      .returning(columns)
+      .executeTakeFirst();
+    if (row) await recordAudit(transaction, author, { action: "end-users.create", target: user, after: stateOf(row) });
+    return row;
+  });
 }
 
 /** Each write is later than the one before, also when nothing changes and when the clock stepped back. */
 export function updateEndUser(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   user: string,
   isActive: boolean,
 ): Promise<EndUserRow | undefined> {
-  return database
-    .updateTable("end_users")
-    .set({
-      is_active: isActive,
-      updated_at: sql<Date>`greatest(clock_timestamp(), updated_at + interval '1 microsecond')`,
-    })
-    .where("workspace_id", "=", workspaceId)
-    .where("user", "=", user)
-    .returning(columns)
-    .executeTakeFirst();
+  return transact(database, async (transaction) => {
+    const before = await one(transaction, author.workspaceId, user).select("is_active").forUpdate().executeTakeFirst();
+    if (!before) return undefined;
+    const row = await transaction
+      .updateTable("end_users")
+      .set({
+        is_active: isActive,
+        updated_at: sql<Date>`greatest(clock_timestamp(), updated_at + interval '1 microsecond')`,
+      })
+      .where("workspace_id", "=", author.workspaceId)
+      .where("user", "=", user)
+      .returning(columns)
+      .executeTakeFirstOrThrow();
+    await recordAudit(transaction, author, { action: "end-users.update", target: user, before, after: stateOf(row) });
+    return row;
+  });
 }
+
+const stateOf = ({ is_active: isActive }: EndUserRow) => ({ is_active: isActive });
+
+const one = (database: Kysely<Database>, workspaceId: string, user: string) =>
+  database.selectFrom("end_users").where("workspace_id", "=", workspaceId).where("user", "=", user);
 
 export function listEndUsers(database: Kysely<Database>, workspaceId: string): Promise<EndUserRow[]> {
   return database
@@ -95,10 +112,5 @@ export function findEndUser(
   workspaceId: string,
   user: string,
 ): Promise<EndUserRow | undefined> {
-  return database
-    .selectFrom("end_users")
-    .select(columns)
-    .where("workspace_id", "=", workspaceId)
-    .where("user", "=", user)
-    .executeTakeFirst();
+  return one(database, workspaceId, user).select(columns).executeTakeFirst();
 }

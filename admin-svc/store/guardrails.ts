@@ -1,5 +1,6 @@
 /** Guardrails: what a key that holds one may not say. */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { type Author, difference, recordAudit } from "./audit.ts";
 import type { Database, GuardrailsTable, StoredFilter } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
@@ -8,7 +9,6 @@ import { transact } from "./transaction.ts";
 export type GuardrailRow = Selectable<GuardrailsTable>;
 
 export interface NewGuardrail {
-  readonly workspaceId: string;
   readonly name: string;
   readonly description?: string | null;
   readonly contentFilters: readonly StoredFilter[];
@@ -24,17 +24,25 @@ export interface GuardrailChange {
 export type ChangedGuardrail = PolicyChange & { readonly row: GuardrailRow };
 
 /** No key holds a new guardrail, so the policy stays as it is. */
-export function createGuardrail(database: Kysely<Database>, guardrail: NewGuardrail): Promise<GuardrailRow> {
-  return database
-    .insertInto("guardrails")
-    .values({
-      workspace_id: guardrail.workspaceId,
-      name: guardrail.name,
-      description: guardrail.description ?? null,
-      content_filters: JSON.stringify(guardrail.contentFilters),
-    })
-    .returningAll()
-    .executeTakeFirstOrThrow();
+export function createGuardrail(
+  database: Kysely<Database>,
+  author: Author,
+  guardrail: NewGuardrail,
+): Promise<GuardrailRow> {
+  return transact(database, async (transaction) => {
+    const row = await transaction
+      .insertInto("guardrails")
+      .values({
+        workspace_id: author.workspaceId,
+        name: guardrail.name,
+        description: guardrail.description ?? null,
+        content_filters: JSON.stringify(guardrail.contentFilters),
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await recordAudit(transaction, author, { action: "guardrails.create", target: row.id, after: row });
+    return row;
+  });
 }
 
 export type ListedGuardrail = GuardrailRow & { readonly keys: number };
@@ -101,12 +109,12 @@ export async function keysOfGuardrail(database: Kysely<Database>, id: string): P
 /** Undefined when the workspace has no such guardrail. */
 export function updateGuardrail(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   id: string,
   { name, description, contentFilters }: GuardrailChange,
 ): Promise<ChangedGuardrail | undefined> {
   return transact(database, async (transaction) => {
-    const before = await lockGuardrail(transaction, workspaceId, id);
+    const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
     const row = await transaction
       .updateTable("guardrails")
@@ -120,37 +128,47 @@ export function updateGuardrail(
       .returningAll()
       .executeTakeFirstOrThrow();
     const holders = isOtherPolicy(before, row) ? await holdersOf(transaction, id) : [];
-    return { row, ...(await recordChange(transaction, holders)) };
+    const entry = { action: "guardrails.update", target: id, ...difference(before, row) };
+    return { row, ...(await recordChange(transaction, author, entry, holders)) };
   });
 }
 
 /** Takes it from every key that holds it, too. Undefined when the workspace has no such guardrail. */
 export function deleteGuardrail(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   id: string,
 ): Promise<PolicyChange | undefined> {
   return transact(database, async (transaction) => {
-    if (!(await lockGuardrail(transaction, workspaceId, id))) return undefined;
-    // In the order in which a bulk assignment writes: one that moves some of these keys elsewhere would deadlock otherwise.
-    await transaction
-      .selectFrom("guardrail_key_assignments")
-      .select("key_hash")
-      .where("guardrail_id", "=", id)
-      .orderBy("key_hash")
-      .forUpdate()
-      .execute();
+    const before = await lockGuardrail(transaction, author.workspaceId, id);
+    if (!before) return undefined;
+    await lockHolders(transaction, id);
     const released = await transaction
       .deleteFrom("guardrail_key_assignments")
       .where("guardrail_id", "=", id)
       .returning("key_hash")
       .execute();
     await transaction.deleteFrom("guardrails").where("id", "=", id).execute();
-    return recordChange(
-      transaction,
-      released.map((row) => row.key_hash),
-    );
+    const keyHashes = released.map((row) => row.key_hash);
+    const entry = { action: "guardrails.delete", target: id, before: { ...before, key_hashes: keyHashes } };
+    return recordChange(transaction, author, entry, keyHashes);
   });
+}
+
+/** As a bulk assignment does, and in the same order: one that moves some of these keys elsewhere at this moment waits, or is waited for. */
+async function lockHolders(transaction: Transaction<Database>, id: string): Promise<void> {
+  const holders = await transaction
+    .selectFrom("guardrail_key_assignments")
+    .select("key_hash")
+    .where("guardrail_id", "=", id)
+    .execute();
+  await transaction
+    .selectFrom("api_keys")
+    .select("hash")
+    .where("hash", "=", sql<string>`any(${holders.map((row) => row.key_hash)}::text[])`)
+    .orderBy("hash")
+    .forUpdate()
+    .execute();
 }
 
 /** Assignments of this guardrail wait until the commit: none may slip in between what is written and which keys are told. */

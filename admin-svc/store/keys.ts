@@ -1,16 +1,16 @@
 /** API keys: only their hashes are here. */
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { type Author, difference } from "./audit.ts";
 import type { ApiKeysTable, Database, LimitReset } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, recordChange } from "./policy.ts";
+import { type PolicyChange, currentGeneration, recordChange } from "./policy.ts";
 import { type RateLimitSettings, rateLimitColumns, rateLimitsOf, sameRateLimits } from "./rate-limits.ts";
 import { transact } from "./transaction.ts";
 
 export type KeyRow = Selectable<ApiKeysTable>;
 
 export interface NewKey extends RateLimitSettings {
-  readonly workspaceId: string;
   readonly name: string;
   /** As `mintKey` makes it. */
   readonly key: string;
@@ -40,20 +40,22 @@ export type ChangedKey = PolicyChange & { readonly row: KeyRow };
 const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
 
 /** The stored key, or undefined when its hash is known already: a revoked key stays revoked. */
-export function createKey(database: Kysely<Database>, key: NewKey): Promise<ChangedKey | undefined> {
+export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return transact(database, async (transaction) => {
-    const row = await insertKey(transaction, key);
+    const row = await insertKey(transaction, author.workspaceId, key);
+    if (!row) return undefined;
+    const entry = { action: "keys.create", target: row.hash, after: row };
     // Whoever tried this key too early holds it as unknown.
-    return row && { row, ...(await recordChange(transaction, [row.hash])) };
+    return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
   });
 }
 
-function insertKey(transaction: Transaction<Database>, key: NewKey): Promise<KeyRow | undefined> {
+function insertKey(transaction: Transaction<Database>, workspaceId: string, key: NewKey): Promise<KeyRow | undefined> {
   return transaction
     .insertInto("api_keys")
     .values({
       hash: hashKey(key.key),
-      workspace_id: key.workspaceId,
+      workspace_id: workspaceId,
       name: key.name,
       kind: kindOfKey(key.key) === KeyKind.MANAGEMENT ? "management" : "inference",
       label: labelOf(key.key),
@@ -139,12 +141,12 @@ export function findKey(database: Kysely<Database>, workspaceId: string, hash: s
 /** Undefined when the workspace has no such key, or it is revoked. */
 export function updateKey(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   hash: string,
   change: KeyChange,
 ): Promise<ChangedKey | undefined> {
   return transact(database, async (transaction) => {
-    const before = await lockKey(transaction, workspaceId, hash);
+    const before = await lockKey(transaction, author.workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
     const { name, disabled, expiresAt, externalUser, limitUsd, limitReset } = change;
     const row = await transaction
@@ -162,7 +164,8 @@ export function updateKey(
       .where("hash", "=", hash)
       .returningAll()
       .executeTakeFirstOrThrow();
-    return { row, ...(await recordChange(transaction, isOtherPolicy(before, row) ? [hash] : [])) };
+    const entry = { action: "keys.update", target: hash, ...difference(before, row) };
+    return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy(before, row) ? [hash] : [])) };
   });
 }
 
@@ -174,33 +177,29 @@ const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   before.expires_at?.getTime() !== after.expires_at?.getTime();
 
 /** What was done, or undefined when the workspace has no such key. */
-export function revokeKey(
-  database: Kysely<Database>,
-  workspaceId: string,
-  hash: string,
-): Promise<PolicyChange | undefined> {
+export function revokeKey(database: Kysely<Database>, author: Author, hash: string): Promise<PolicyChange | undefined> {
   return transact(database, async (transaction) => {
-    const key = await lockKey(transaction, workspaceId, hash);
+    const key = await lockKey(transaction, author.workspaceId, hash);
     if (!key) return undefined;
-    if (key.revoked_at !== null) return recordChange(transaction, []);
-    await revokeLocked(transaction, hash);
-    return recordChange(transaction, [hash]);
+    if (key.revoked_at !== null) return { generation: await currentGeneration(transaction), keyHashes: [] };
+    const guardrailId = await revokeLocked(transaction, hash);
+    const before = { ...key, guardrail_id: guardrailId };
+    return recordChange(transaction, author, { action: "keys.revoke", target: hash, before }, [hash]);
   });
 }
 
 /** A new key with everything that the old one had, which is revoked; undefined when that is unknown or revoked. */
 export function rotateKey(
   database: Kysely<Database>,
-  workspaceId: string,
+  author: Author,
   hash: string,
   mint: (kind: KeyRow["kind"]) => string,
 ): Promise<{ readonly row: KeyRow; readonly key: string } | undefined> {
   return transact(database, async (transaction) => {
-    const old = await lockKey(transaction, workspaceId, hash);
+    const old = await lockKey(transaction, author.workspaceId, hash);
     if (!old || old.revoked_at !== null) return undefined;
     const key = mint(old.kind);
-    const row = await insertKey(transaction, {
-      workspaceId,
+    const row = await insertKey(transaction, author.workspaceId, {
       name: old.name,
       key,
       expiresAt: old.expires_at,
@@ -217,7 +216,8 @@ export function rotateKey(
       .where("key_hash", "=", hash)
       .execute();
     await revokeLocked(transaction, hash);
-    await recordChange(transaction, [hash, row.hash]);
+    const entry = { action: "keys.rotate", target: hash, before: old, after: row };
+    await recordChange(transaction, author, entry, [hash, row.hash]);
     return { row, key };
   });
 }
@@ -232,7 +232,13 @@ function lockKey(transaction: Transaction<Database>, workspaceId: string, hash: 
     .executeTakeFirst();
 }
 
-async function revokeLocked(transaction: Transaction<Database>, hash: string): Promise<void> {
-  await transaction.deleteFrom("guardrail_key_assignments").where("key_hash", "=", hash).execute();
+/** @returns the guardrail that it held, or null */
+async function revokeLocked(transaction: Transaction<Database>, hash: string): Promise<string | null> {
+  const released = await transaction
+    .deleteFrom("guardrail_key_assignments")
+    .where("key_hash", "=", hash)
+    .returning("guardrail_id")
+    .executeTakeFirst();
   await transaction.updateTable("api_keys").set({ revoked_at: sql<Date>`now()` }).where("hash", "=", hash).execute();
+  return released?.guardrail_id ?? null;
 }

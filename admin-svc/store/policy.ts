@@ -5,6 +5,7 @@
  * hence it is the last statement of a transaction, and the lock is short.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
+import { type AuditEntry, type Author, auditing } from "./audit.ts";
 import type { Database } from "./database.ts";
 
 export const policyChannel = "sluice_policy";
@@ -20,17 +21,23 @@ export interface PolicyChange {
 /** A change of more keys is told as one of every key: it costs less to forget everything than to name them. */
 export const maxNamedKeys = 10_000;
 
-/** Bumps the generation and tells every listener at commit. Call it last. */
+/** Writes the entry, and when keys have changed bumps the generation and tells every listener at commit. Call it last. */
 export async function recordChange(
   transaction: Transaction<Database>,
+  author: Author,
+  entry: AuditEntry,
   changed: readonly string[],
 ): Promise<PolicyChange> {
-  if (changed.length === 0) return { generation: await currentGeneration(transaction), keyHashes: changed };
   const keyHashes = changed.length > maxNamedKeys ? null : changed;
   const { rows } = await sql<{ generation: string }>`
-    with bumped as (update policy_generation set generation = generation + 1 returning generation),
-         logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped)
-    select generation, pg_notify(${policyChannel}, generation::text) from bumped`.execute(transaction);
+    with bumped as (
+      update policy_generation set generation = generation + 1 where ${changed.length > 0} returning generation
+    ),
+    logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped),
+    ${auditing(author, entry, sql`(select generation from bumped)`)}
+    select coalesce(bumped.generation, policy.generation) as generation,
+      case when bumped.generation is not null then pg_notify(${policyChannel}, bumped.generation::text) end
+    from policy_generation as policy left join bumped on true`.execute(transaction);
   const [row] = rows;
   if (row === undefined) throw new Error("policy_generation has no row");
   return { generation: BigInt(row.generation), keyHashes };

@@ -2,7 +2,6 @@
 import { timestampMs, timestampNow } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
-import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { GuardrailService, type KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -21,6 +20,7 @@ import {
   openHouse,
   patiently,
   unassign,
+  operator,
 } from "./house.ts";
 
 let house: AdminHouse;
@@ -102,7 +102,7 @@ test("overlapping assignments and removals at once: each removal counts exactly 
 describe("what is counted", () => {
   test("distinct known keys; an unknown hash, another case and a revoked key are not", async () => {
     const [first, second, revoked] = (await addKeys(house.database, 3)) as [string, string, string];
-    await revokeKey(house.database, defaultWorkspaceId, revoked);
+    await revokeKey(house.database, operator(), revoked);
     const id = await addGuardrail(house.database);
     const list = [first, first, second, revoked, "0".repeat(64), "unknown", second.toUpperCase()];
     const answer = await assign(house.client, id, list, bearer(house.managementKey));

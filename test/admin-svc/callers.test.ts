@@ -28,6 +28,7 @@ import {
   serviceToken,
   timeoutMs,
   unassign,
+  operator,
 } from "./house.ts";
 
 let house: AdminHouse;
@@ -38,7 +39,7 @@ beforeAll(async () => {
   house = await openHouse();
   guardrailId = await addGuardrail(house.database);
   known = hashKey(await addKey(house.database));
-  await createEndUser(house.database, defaultWorkspaceId, "known");
+  await createEndUser(house.database, operator(), "known");
 });
 afterAll(() => house.close());
 
@@ -103,9 +104,9 @@ describe.each(operations)("%s", (_, operation) => {
 
   test("answers malformed, unknown, disabled, revoked and expired keys and a bare hash alike", async () => {
     const disabled = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
-    await updateKey(house.database, defaultWorkspaceId, hashKey(disabled), { disabled: true });
+    await updateKey(house.database, operator(), hashKey(disabled), { disabled: true });
     const revoked = await addKey(house.database, { kind: KeyKind.MANAGEMENT });
-    await revokeKey(house.database, defaultWorkspaceId, hashKey(revoked));
+    await revokeKey(house.database, operator(), hashKey(revoked));
     const expired = await addKey(house.database, { kind: KeyKind.MANAGEMENT, expiresAt: new Date(Date.now() - 1) });
     const refused = ["x", `mk-sl-${"0".repeat(49)}`, mintKey(KeyKind.MANAGEMENT), disabled, revoked, expired];
     const faults = await Promise.all(
@@ -182,7 +183,7 @@ describe("ResolveKey", () => {
 
   test("answers unknown, revoked and expired keys without a caller", async () => {
     const revoked = hashKey(await addKey(house.database));
-    await revokeKey(house.database, defaultWorkspaceId, revoked);
+    await revokeKey(house.database, operator(), revoked);
     const expired = hashKey(await addKey(house.database, { expiresAt: new Date(Date.now() - 1) }));
     for (const keyHash of [revoked, expired, hashKey("nobody"), "", "a\0b", "x".repeat(100_000)]) {
       const response = await resolveKey(house.client, keyHash);

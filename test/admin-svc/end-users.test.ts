@@ -14,7 +14,16 @@ import { call } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { connect } from "node:http2";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
-import { type AdminHouse, addKey, addWorkspace, administrate, bearer, openHouse, timeoutMs } from "./house.ts";
+import {
+  type AdminHouse,
+  addKey,
+  addWorkspace,
+  administrate,
+  bearer,
+  openHouse,
+  timeoutMs,
+  operator,
+} from "./house.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -30,7 +39,8 @@ async function update(user: string, isActive?: boolean): Promise<EndUser> {
   return response.endUser;
 }
 
-const register = (user: string, workspaceId = defaultWorkspaceId) => createEndUser(house.database, workspaceId, user);
+const register = (user: string, workspaceId = defaultWorkspaceId) =>
+  createEndUser(house.database, operator(workspaceId), user);
 
 const microseconds = (timestamp: Timestamp | undefined): bigint =>
   timestamp ? timestamp.seconds * 1_000_000n + BigInt(timestamp.nanos / 1_000) : 0n;

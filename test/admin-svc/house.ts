@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { type Client, Metadata } from "@grpc/grpc-js";
 import { type AdminOptions, openAdmin } from "@sluice/admin-svc/admin.js";
+import type { Author } from "@sluice/admin-svc/store/audit.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createGuardrail } from "@sluice/admin-svc/store/guardrails.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
@@ -32,6 +33,14 @@ import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { Kysely } from "kysely";
 import { createDatabase } from "../support/database.ts";
+
+/** Who makes the records of a test. */
+export const operator = (workspaceId = defaultWorkspaceId): Author => ({
+  workspaceId,
+  keyHash: null,
+  program: "cli",
+  requestId: null,
+});
 
 export const serviceToken = "a service token of at least thirty-two characters";
 
@@ -154,7 +163,7 @@ export interface KeyOptions {
 export async function addKey(database: Kysely<Database>, options: KeyOptions = {}): Promise<string> {
   const key = mintKey(options.kind ?? KeyKind.INFERENCE);
   const { workspaceId = defaultWorkspaceId, expiresAt = null } = options;
-  await createKey(database, { workspaceId, name: "test", key, expiresAt });
+  await createKey(database, operator(workspaceId), { name: "test", key, expiresAt });
   return key;
 }
 
@@ -180,13 +189,16 @@ export async function addKeys(database: Kysely<Database>, count: number): Promis
 /** Its id. */
 export async function addGuardrail(database: Kysely<Database>, workspaceId = defaultWorkspaceId): Promise<string> {
   const contentFilters = [{ pattern: "secret-\\d+", label: "Secret", action: "block" as const }];
-  const row = await createGuardrail(database, { workspaceId, name: "test", contentFilters });
+  const row = await createGuardrail(database, operator(workspaceId), { name: "test", contentFilters });
   return row.id;
 }
 
 /** Its id. */
 export async function addWorkspace(database: Kysely<Database>): Promise<string> {
   const id = crypto.randomUUID();
-  await database.insertInto("workspaces").values({ id, name: "other" }).execute();
+  await database
+    .insertInto("workspaces")
+    .values({ id, name: `other ${id}` })
+    .execute();
   return id;
 }

@@ -1,7 +1,6 @@
 /** The database is away, silent, or busy: what callers are told, and that everything comes back by itself. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
@@ -25,6 +24,7 @@ import {
   resolveKey,
   timeoutMs,
   unassign,
+  operator,
 } from "./house.ts";
 import { Watching } from "./watching.ts";
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   });
   guardrailId = await addGuardrail(house.database);
   keyHashes = await addKeys(house.database, 5);
-  await createEndUser(house.database, defaultWorkspaceId, "alice");
+  await createEndUser(house.database, operator(), "alice");
 });
 afterAll(async () => {
   await house.close();

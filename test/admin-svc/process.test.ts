@@ -10,7 +10,7 @@ import { sql } from "kysely";
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
-import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken } from "./house.ts";
+import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken, operator } from "./house.ts";
 import { Watching } from "./watching.ts";
 
 const main = new URL("../../../admin-svc/dist/main.js", import.meta.url).pathname;
@@ -95,7 +95,7 @@ test("bootstrap keys: made once, by several starters at once; a revoked one stay
     "inference",
     "management",
   ]);
-  await revokeKey(database, defaultWorkspaceId, apiKeyHash);
+  await revokeKey(database, operator(), apiKeyHash);
   for (const { child } of both) {
     child.kill("SIGTERM");
     expect(await once(child, "exit")).toEqual([0, null]);

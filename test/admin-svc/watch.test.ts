@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
-import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
@@ -22,6 +21,7 @@ import {
   patiently,
   resolveKey,
   serviceToken,
+  operator,
 } from "./house.ts";
 import { Watching } from "./watching.ts";
 
@@ -240,7 +240,7 @@ describe("a process with the shared runtime", () => {
     const forgottenMs = async () => {
       const keyHash = hashKey(await addKey(house.database));
       expect((await access.resolve(keyHash)).caller).toBeDefined();
-      const change = await revokeKey(house.database, defaultWorkspaceId, keyHash);
+      const change = await revokeKey(house.database, operator(), keyHash);
       const tookMs = await took(() => eventually(() => access.generation >= (change?.generation ?? 0n)));
       expect((await access.resolve(keyHash)).caller).toBeUndefined();
       return tookMs;

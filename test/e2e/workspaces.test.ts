@@ -1,5 +1,6 @@
 /** Two workspaces in one house: what one has is not there for the other, over HTTP, whatever the operation. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Author } from "@sluice/admin-svc/store/audit.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres.js";
@@ -10,7 +11,7 @@ import { type House, startHouse } from "../support/house.ts";
 describe("another workspace", () => {
   let house: House;
   let database: Kysely<Database>;
-  const workspaceId = crypto.randomUUID();
+  let workspaceId: string;
   const foreignManager = mintKey(KeyKind.MANAGEMENT);
   const foreignKey = mintKey(KeyKind.INFERENCE);
   let foreignGuardrail: string;
@@ -18,8 +19,9 @@ describe("another workspace", () => {
   beforeAll(async () => {
     house = await startHouse();
     database = openDatabase(house.databaseUrl, writeLimits, () => {});
-    await database.insertInto("workspaces").values({ id: workspaceId, name: "other" }).execute();
-    for (const key of [foreignManager, foreignKey]) await createKey(database, { workspaceId, name: "foreign", key });
+    workspaceId = (await house.admin("workspaces", "create", "--name", "other")).stdout.trim();
+    const author: Author = { workspaceId, keyHash: null, program: "cli", requestId: null };
+    for (const key of [foreignManager, foreignKey]) await createKey(database, author, { name: "foreign", key });
     const made = await send(foreignManager, "POST", "/guardrails", {
       name: "foreign",
       content_filters: [{ pattern: "secret", action: "block" }],

@@ -1,0 +1,46 @@
+/** Whether the audit log is what was written: nothing changed, nothing taken out, nothing put in between. */
+import { type Kysely, sql } from "kysely";
+import { chainLink, contentDigest } from "./audit.ts";
+import type { Database } from "./database.ts";
+
+/** Of one workspace. */
+export interface AuditState {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly entries: number;
+  /** Of which what they were about has been erased. */
+  readonly erased: number;
+  /** The last number and hash, in hexadecimal: whoever has noted these sees when all that follows was written anew. */
+  readonly sequence: string;
+  readonly head: string;
+  /** Numbers of the first ten entries that are wrong; the last one when the end is missing. */
+  readonly wrong: readonly string[];
+}
+
+/** All workspaces as of one moment, in one statement. */
+export async function auditStates(database: Kysely<Database>): Promise<readonly AuditState[]> {
+  const { rows } = await sql<AuditState>`
+    with chained as (
+      select log.*,
+        lag(sequence, 1, audit_trimmed_sequence) over chain as sequence_before,
+        lag(hash, 1, audit_trimmed_hash) over chain as hash_before
+      from audit_log as log join workspaces on workspaces.id = log.workspace_id
+      window chain as (partition by workspace_id order by sequence)
+    ),
+    judged as (
+      select workspace_id, sequence, hash, erased_at,
+        sequence = sequence_before + 1
+          and hash = sha256(hash_before || ${chainLink})
+          and (erased_at is not null or digest = ${contentDigest}) as is_right
+      from chained
+    )
+    select id as "workspaceId", name, count(sequence)::float8 as entries, count(erased_at)::float8 as erased,
+      audit_sequence as sequence, encode(audit_hash, 'hex') as head,
+      (array_agg(sequence order by sequence) filter (where not is_right))[:10]
+        || case when bool_or(sequence = audit_sequence and hash = audit_hash) or audit_sequence = audit_trimmed_sequence
+          then '{}' else array[audit_sequence] end as wrong
+    from workspaces left join judged on workspace_id = id
+    group by id
+    order by created_at, id`.execute(database);
+  return rows.map((row) => ({ ...row, wrong: [...new Set(row.wrong)] }));
+}

@@ -1,0 +1,237 @@
+/** The audit log: every change is in it, in the transaction of the change, and whoever touches it afterwards is seen. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { type AuditState, auditStates } from "@sluice/admin-svc/store/audit-check.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { createKey } from "@sluice/admin-svc/store/keys.js";
+import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { sql } from "kysely";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKeys,
+  administrate,
+  assign,
+  bearer,
+  openHouse,
+  operator,
+  patiently,
+} from "./house.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+interface Entry {
+  readonly sequence: number;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly before: Record<string, unknown> | null;
+  readonly after: Record<string, unknown> | null;
+  readonly request_id: string | null;
+  readonly generation: number | null;
+}
+
+async function admin(...args: string[]) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(args, {
+    databaseUrl: house.databaseUrl,
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+/** Oldest first. */
+async function entries(target: string): Promise<Entry[]> {
+  const { stdout } = await admin("audit", "list", "--target", target, "--json");
+  return (JSON.parse(stdout) as Entry[]).toReversed();
+}
+
+const own = async (): Promise<AuditState> => {
+  const state = (await auditStates(house.database)).find(({ workspaceId }) => workspaceId === defaultWorkspaceId);
+  if (!state) throw new Error("the default workspace is gone");
+  return state;
+};
+
+describe("entries", () => {
+  test("of a key: who, what, before and after, request and generation", async () => {
+    const caller = hashKey(house.managementKey);
+    const metadata = bearer(house.managementKey);
+    metadata.set("x-request-id", "req_audit");
+    const made = await administrate(house, KeyService.method.createKey, { name: "k", limitUsd: "5" }, metadata);
+    const hash = made.key?.hash ?? "";
+    const change = { key: { hash, name: "l", limitUsd: "7" }, updateMask: { paths: ["name", "limit_usd"] } };
+    await administrate(house, KeyService.method.updateKey, change);
+    const { generation } = await administrate(house, KeyService.method.deleteKey, { keyHash: hash });
+    await administrate(house, KeyService.method.deleteKey, { keyHash: hash });
+    expect(await entries(hash)).toMatchObject([
+      {
+        actor: caller,
+        action: "keys.create",
+        before: null,
+        after: { name: "k", limit_usd: "5.000000000000", kind: "inference" },
+        request_id: "req_audit",
+        generation: Number(made.generation),
+      },
+      {
+        actor: caller,
+        action: "keys.update",
+        before: { name: "k", limit_usd: "5.000000000000" },
+        after: { name: "l", limit_usd: "7.000000000000" },
+        generation: null,
+      },
+      { action: "keys.revoke", before: { name: "l", guardrail_id: null }, after: null, generation: Number(generation) },
+    ]);
+  });
+
+  test("of a bulk: the keys that moved, by the guardrail that they held", async () => {
+    const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
+    const [held, free, there] = (await addKeys(house.database, 3)) as [string, string, string];
+    await assign(house.client, first, [held], bearer(house.managementKey));
+    await assign(house.client, second, [there], bearer(house.managementKey));
+    await assign(house.client, second, [held, free, there], bearer(house.managementKey));
+    expect((await entries(second)).at(-1)).toMatchObject({
+      action: "guardrails.assign",
+      before: { [first]: [held], none: [free] },
+      after: { count: 3 },
+    });
+    await administrate(house, GuardrailService.method.unassignKeys, { guardrailId: second, keyHashes: [free, "x"] });
+    expect((await entries(second)).at(-1)).toMatchObject({
+      action: "guardrails.unassign",
+      before: { [second]: [free] },
+      after: { count: 1 },
+    });
+    await administrate(house, GuardrailService.method.deleteGuardrail, { guardrailId: second });
+    const deleted = (await entries(second)).at(-1);
+    expect(deleted).toMatchObject({ action: "guardrails.delete", after: null });
+    expect(new Set(deleted?.before?.["key_hashes"] as string[])).toEqual(new Set([held, there]));
+  });
+
+  test("of guardrails and end users, over RPC and from the command line", async () => {
+    const contentFilters = [{ pattern: "x", label: "", action: FilterAction.BLOCK }];
+    const { guardrail } = await administrate(house, GuardrailService.method.createGuardrail, {
+      name: "g",
+      contentFilters,
+    });
+    const id = guardrail?.id ?? "";
+    await admin("guardrails", "update", id, "--name", "h");
+    expect(await entries(id)).toMatchObject([
+      { action: "guardrails.create", after: { name: "g", content_filters: [{ pattern: "x" }] }, generation: null },
+      { actor: "cli", action: "guardrails.update", before: { name: "g" }, after: { name: "h" }, request_id: null },
+    ]);
+    await admin("end-users", "create", "alice");
+    await administrate(house, EndUserService.method.updateEndUser, { user: "alice", isActive: false });
+    expect(await entries("alice")).toMatchObject([
+      { actor: "cli", action: "end-users.create", after: { is_active: true } },
+      { action: "end-users.update", before: { is_active: true }, after: { is_active: false } },
+    ]);
+  });
+
+  test("of the first start, of a rotation, of a workspace of its own", async () => {
+    const [first] = await entries(hashKey(house.managementKey));
+    expect(first).toMatchObject({ sequence: 1, actor: "bootstrap", action: "keys.create" });
+    const { stdout } = await admin("keys", "create", "--name", "r", "--json");
+    const { hash } = JSON.parse(stdout) as { hash: string };
+    await admin("keys", "rotate", hash);
+    expect((await entries(hash)).at(-1)).toMatchObject({
+      action: "keys.rotate",
+      before: { name: "r", revoked_at: null },
+    });
+    const id = (await admin("workspaces", "create", "--name", "apart")).stdout.trim();
+    await admin("keys", "create", "--name", "there", "--workspace", "apart");
+    await admin("workspaces", "rename", "apart", "far");
+    const list = JSON.parse((await admin("audit", "list", "--json", "--workspace", id)).stdout) as Entry[];
+    expect(list.map(({ sequence, action }) => [sequence, action])).toEqual([
+      [3, "workspaces.update"],
+      [2, "keys.create"],
+      [1, "workspaces.create"],
+    ]);
+    expect(list[0]).toMatchObject({ before: { name: "apart" }, after: { name: "far" } });
+  });
+
+  test("hold no key, and appear with the change or not at all", async () => {
+    const key = mintKey(KeyKind.INFERENCE);
+    await createKey(house.database, operator(), { name: "secret", key });
+    const rotated = JSON.parse((await admin("keys", "rotate", hashKey(key), "--json")).stdout) as { key: string };
+    const { rows } = await sql<{ text: string }>`select audit_log::text as text from audit_log`.execute(house.database);
+    const log = rows.map(({ text }) => text).join("\n");
+    for (const secret of [key, rotated.key, house.managementKey]) expect(log).not.toContain(secret.slice(10, -4));
+    await sql`alter table audit_log add constraint refused check (action <> 'keys.create') not valid`.execute(
+      house.database,
+    );
+    const refused = mintKey(KeyKind.INFERENCE);
+    await expect(createKey(house.database, operator(), { name: "n", key: refused })).rejects.toThrow("refused");
+    await sql`alter table audit_log drop constraint refused`.execute(house.database);
+    const found = await house.database
+      .selectFrom("api_keys")
+      .where("hash", "=", hashKey(refused))
+      .selectAll()
+      .execute();
+    expect(found).toEqual([]);
+  });
+});
+
+describe("verify", () => {
+  test("a log that many have written at once is whole", async () => {
+    const guardrails = await Promise.all(Array.from({ length: 4 }, () => addGuardrail(house.database)));
+    const keyHashes = await addKeys(house.database, 40);
+    const before = await own();
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        patiently(() =>
+          assign(house.client, guardrails[n % 4] as string, keyHashes.slice(n % 20), bearer(house.managementKey)),
+        ),
+      ),
+    );
+    const after = await own();
+    expect(after.wrong).toEqual([]);
+    expect(after.entries - before.entries).toBeGreaterThanOrEqual(40);
+    expect(Number(after.sequence)).toBe(after.entries);
+    const { code, stdout } = await admin("audit", "verify");
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^default .* whole$/m)]);
+  });
+
+  test.each([
+    ["who did it", sql`update audit_log set actor = 'somebody' where sequence = 3`, ["3"]],
+    ["what was done", sql`update audit_log set after = '{"count": 0}' where sequence = 4`, ["4"]],
+    ["when", sql`update audit_log set at = at - interval '1 day' where sequence = 2`, ["2"]],
+    ["an entry that is taken out", sql`delete from audit_log where sequence = 3`, ["4"]],
+    ["the first ones taken out", sql`delete from audit_log where sequence < 3`, ["3"]],
+    [
+      "a wrong entry with a hash that fits",
+      sql`update audit_log set actor = 'somebody', hash = sha256('') where sequence = 5`,
+      ["5", "6"],
+    ],
+  ])("sees %s", async (_, tampering, wrong) => {
+    await house.database
+      .transaction()
+      .execute(async (transaction) => {
+        await tampering.execute(transaction);
+        const states = await auditStates(transaction);
+        expect(states.find(({ workspaceId }) => workspaceId === defaultWorkspaceId)?.wrong).toEqual(wrong);
+        throw new Error("undone");
+      })
+      .catch((error: Error) => expect(error.message).toBe("undone"));
+    expect((await own()).wrong).toEqual([]);
+  });
+
+  test("sees that the end is missing, and says so with exit code 1", async () => {
+    const { sequence } = await own();
+    await sql`delete from audit_log where workspace_id = ${defaultWorkspaceId} and sequence = ${sequence}`.execute(
+      house.database,
+    );
+    const { code, stdout, stderr } = await admin("audit", "verify", "--json");
+    expect(code).toBe(1);
+    expect(stderr).toBe(`the audit log is not what was written: default at ${sequence}\n`);
+    expect((JSON.parse(stdout) as { wrong: number[] }[])[0]?.wrong).toEqual([Number(sequence)]);
+  });
+});

@@ -1,6 +1,6 @@
 /** guardrails: create, list, show, update, delete, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
-import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
+import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { assignKeys, pageOfAssignments, unassignKeys } from "../store/assignments.ts";
 import {
@@ -12,35 +12,20 @@ import {
   listGuardrails,
   updateGuardrail,
 } from "../store/guardrails.ts";
-import {
-  CommandError,
-  type Commands,
-  type Terminal,
-  UsageError,
-  checkHash,
-  asUsage,
-  exactly,
-  required,
-} from "./command.ts";
+import { CommandError, type Commands, type Terminal, UsageError, checkHash, asUsage, exactly } from "./command.ts";
+import { readChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
 import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
 
-const patternDetails = [
-  "PATTERN is a regular expression in RE2 syntax: no look-around, no back-references.",
-  "LABEL belongs to the pattern before it, and is shown instead of it.",
-  "A value that begins with a dash is written --block=-5.",
-];
-
 export const guardrails: Commands = {
   create: {
-    usage:
-      "--name NAME --block PATTERN [--label LABEL] [--block PATTERN [--label LABEL]]... [--description TEXT] [--json]",
-    summary: "Makes a guardrail that refuses requests in which a pattern is found.",
-    details: patternDetails,
+    usage: "--name NAME [--description TEXT] RULES [--json]",
+    summary: "Makes a guardrail.",
+    details: ruleDetails,
     async run(args, { database, author, print }) {
       const { settings, asJson } = await readNewGuardrail(args);
-      const row = await createGuardrail(await database(), await author(), settings);
+      const { row } = await createGuardrail(await database(), await author(), settings);
       print(asJson ? JSON.stringify(described(row)) : row.id);
     },
   },
@@ -55,7 +40,7 @@ export const guardrails: Commands = {
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
       const cells = rows.map((row) => [
         row.id,
-        String(row.content_filters.length),
+        String(row.content_filters.length + row.content_filter_builtins.length),
         String(row.keys),
         time(row.created_at),
         row.name,
@@ -72,10 +57,9 @@ export const guardrails: Commands = {
     },
   },
   update: {
-    usage:
-      "ID [--name NAME] [--description TEXT | --no-description] [--block PATTERN [--label LABEL]... | --no-filters] [--json]",
-    summary: "Changes what is named; patterns take the place of all that were there.",
-    details: patternDetails,
+    usage: "ID [--name NAME] [--description TEXT | --no-description] RULES [--json]",
+    summary: "Changes what is named; patterns take the place of all that were there, and so do built-in filters.",
+    details: ruleDetails,
     async run(args, { database, author, print }) {
       const { id, change, asJson } = await readChange(args);
       const changed = isGuardrailId(id)
@@ -131,75 +115,6 @@ export const guardrails: Commands = {
   },
 };
 
-const text = { type: "string" } as const;
-const settingOptions = {
-  ...json,
-  name: text,
-  description: text,
-  block: { ...text, multiple: true },
-  label: { ...text, multiple: true },
-} as const;
-
-async function readNewGuardrail(args: string[]) {
-  const { values, positionals, tokens } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: settingOptions,
-    tokens: true,
-  });
-  exactly(positionals);
-  const contentFilters = filtersIn(tokens);
-  const settings = { name: required("--name", values.name), description: values.description ?? null, contentFilters };
-  if (contentFilters.length === 0) throw new UsageError("missing option: --block");
-  await asUsage(() => checkGuardrailSettings(settings));
-  return { settings, asJson: values.json === true };
-}
-
-async function readChange(args: string[]): Promise<{ id: string; change: GuardrailSettings; asJson: boolean }> {
-  const flag = { type: "boolean" } as const;
-  const options = { ...settingOptions, "no-description": flag, "no-filters": flag };
-  const { values, positionals, tokens } = parseArgs({ args, allowPositionals: true, options, tokens: true });
-  const { ID: id } = exactly(positionals, "ID");
-  const filters = filtersIn(tokens);
-  if (values["no-filters"] === true && filters.length > 0)
-    throw new UsageError("--block and --no-filters exclude each other");
-  if (values["no-description"] === true && values.description !== undefined) {
-    throw new UsageError("--description and --no-description exclude each other");
-  }
-  const change = {
-    ...(values.name !== undefined && { name: values.name }),
-    ...(values.description !== undefined && { description: values.description }),
-    ...(values["no-description"] === true && { description: null }),
-    ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
-  };
-  if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
-  await asUsage(() => checkGuardrailSettings(change));
-  return { id, change, asJson: values.json === true };
-}
-
-interface Token {
-  readonly kind: string;
-  readonly name?: string;
-  readonly value?: string | undefined;
-}
-
-/** Patterns with their labels, in the order in which they were written. */
-function filtersIn(tokens: readonly Token[]): Filter[] {
-  const filters: { pattern: string; label: string | null; action: "block" }[] = [];
-  for (const { kind, name, value } of tokens) {
-    if (kind !== "option" || value === undefined) continue;
-    if (name === "block") filters.push({ pattern: value, label: null, action: "block" });
-    if (name === "label") addLabel(filters.at(-1), value);
-  }
-  return filters;
-}
-
-function addLabel(filter: { label: string | null } | undefined, label: string): void {
-  if (!filter) throw new UsageError("--label: comes after the --block that it belongs to");
-  if (filter.label !== null) throw new UsageError("--label: at most one for each --block");
-  filter.label = label;
-}
-
 async function show(id: string, asJson: boolean, { database, author, print }: Terminal): Promise<void> {
   const row = isGuardrailId(id) ? await findGuardrail(await database(), (await author()).workspaceId, id) : undefined;
   if (!row) throw new CommandError("no such guardrail");
@@ -209,9 +124,7 @@ async function show(id: string, asJson: boolean, { database, author, print }: Te
   print(`name     ${printable(row.name)}`);
   if (row.description !== null) print(`for      ${printable(row.description)}`);
   print(`created  ${time(row.created_at)}`);
-  for (const { action, pattern, label } of row.content_filters) {
-    print(`${action}    ${printable(pattern)}${label === null ? "" : `  (${printable(label)})`}`);
-  }
+  for (const line of rulesOf(row)) print(line);
   for (const keyHash of keyHashes) print(`key      ${keyHash}`);
 }
 
@@ -232,6 +145,29 @@ const described = (row: GuardrailRow) => ({
   name: row.name,
   description: row.description,
   content_filters: row.content_filters,
+  content_filter_builtins: row.content_filter_builtins,
+  applies_to: row.applies_to,
+  mode: row.mode,
+  on_error: row.on_error,
+  workspace_default: row.workspace_default,
+  ...row.routing_policy,
   created_at: row.created_at,
   updated_at: row.updated_at,
 });
+
+const column = (name: string): string => name.padEnd(9);
+
+/** What it does, a rule a line. */
+function* rulesOf(row: GuardrailRow): Iterable<string> {
+  for (const { action, pattern, label } of row.content_filters) {
+    yield `${column(action)}${printable(pattern)}${label === null ? "" : `  (${printable(label)})`}`;
+  }
+  for (const { action, slug, scan_scope: scope } of row.content_filter_builtins) {
+    yield `${column(action)}built in: ${slug}${scope === null ? "" : ` of ${scope}`}`;
+  }
+  yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;
+  if (row.workspace_default) yield `${column("keys")}all of the workspace`;
+  for (const [field, value] of Object.entries(row.routing_policy)) {
+    yield `${column("models")}${field} ${printable(JSON.stringify(value))}`;
+  }
+}

@@ -6,6 +6,7 @@ import * as keySettings from "./0003_key_settings.ts";
 import * as guardrailDescription from "./0004_guardrail_description.ts";
 import * as budgets from "./0005_budgets.ts";
 import * as assignmentRecord from "./0006_assignment_record.ts";
+import * as guardrailPolicy from "./0007_guardrail_policy.ts";
 import * as audit from "./0008_audit.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
 
@@ -16,6 +17,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0004_guardrail_description": guardrailDescription,
   "0005_budgets": budgets,
   "0006_assignment_record": assignmentRecord,
+  "0007_guardrail_policy": guardrailPolicy,
   "0008_audit": audit,
   "0011_rate_limits": rateLimits,
 };

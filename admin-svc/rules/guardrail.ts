@@ -1,5 +1,13 @@
 /** What a guardrail may be made of. */
+import type {
+  AppliesToWord,
+  ErrorPolicyWord,
+  FilterActionWord,
+  ModeWord,
+  ScanScopeWord,
+} from "@sluice/proto/contract/guardrail-words.js";
 import { guardrailSettings } from "@sluice/proto/contract/guardrails.js";
+import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { complaintsAbout } from "./patterns.ts";
 
@@ -13,7 +21,15 @@ export interface Filter {
   readonly pattern: string;
   /** Shown instead of the pattern. */
   readonly label: string | null;
-  readonly action: "block";
+  readonly action: FilterActionWord;
+}
+
+/** A rule that is built in. */
+export interface Builtin {
+  readonly slug: string;
+  readonly action: FilterActionWord;
+  /** Null: everything that a model reads. */
+  readonly scan_scope: ScanScopeWord | null;
 }
 
 /** What an administrator decides about a guardrail; what is absent stays as it is. */
@@ -21,13 +37,19 @@ export interface GuardrailSettings {
   readonly name?: string;
   readonly description?: string | null;
   readonly contentFilters?: readonly Filter[];
+  readonly builtins?: readonly Builtin[];
+  readonly appliesTo?: AppliesToWord;
+  readonly mode?: ModeWord;
+  readonly onError?: ErrorPolicyWord;
+  readonly workspaceDefault?: boolean;
+  /** By the names of the JSON form; null clears. */
+  readonly routing?: RoutingPolicyChange;
 }
 
 /** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
-  const { name, description, contentFilters = [] } = settings;
-  const json = { name, description, content_filters: settings.contentFilters };
-  checked((problems) => guardrailSettings.check(json, "", problems));
+  const { contentFilters = [] } = settings;
+  checked((problems) => guardrailSettings.check(jsonOf(settings), "", problems));
   // What is not even a text of the right length is not compiled.
   const complaints = await complaintsAbout(contentFilters.map(({ pattern }) => pattern));
   checked((problems) => {
@@ -36,3 +58,24 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
     else complaints.forEach((text, index) => text !== null && problems.add(`content_filters.${index}.pattern`, text));
   });
 }
+
+const jsonOf = ({
+  name,
+  description,
+  contentFilters,
+  builtins,
+  appliesTo,
+  mode,
+  onError,
+  ...more
+}: GuardrailSettings) => ({
+  name,
+  description,
+  content_filters: contentFilters,
+  content_filter_builtins: builtins,
+  applies_to: appliesTo,
+  mode,
+  on_error: onError,
+  workspace_default: more.workspaceDefault,
+  ...more.routing,
+});

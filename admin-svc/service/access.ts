@@ -5,13 +5,15 @@ import {
   type AccessService,
   type Caller,
   CallerSchema,
-  FilterAction,
+  type Guardrail,
+  GuardrailSchema,
   KeyKind,
   ResolveKeyResponseSchema,
   type WatchPolicyRequest,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { type ResolvedKey, resolveKey } from "../store/access.ts";
+import { type EnforcedGuardrail, type ResolvedKey, resolveKey } from "../store/access.ts";
+import { rulesOf } from "./guardrail-record.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
 import { rateLimitsMessage } from "./rate-limits.ts";
@@ -52,7 +54,6 @@ async function listen(requests: AsyncIterable<WatchPolicyRequest>, watcher: Watc
 }
 
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
-const actions = { block: FilterAction.BLOCK } as const;
 
 function callerOf({
   hash,
@@ -62,6 +63,7 @@ function callerOf({
   hasBudget,
   rateLimits,
   guardrail,
+  workspaceGuardrails,
 }: NonNullable<ResolvedKey["key"]>): Caller {
   return create(CallerSchema, {
     keyHash: hash,
@@ -70,16 +72,10 @@ function callerOf({
     hasBudget,
     rateLimits: rateLimitsMessage(rateLimits),
     ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
-    ...(guardrail && {
-      guardrail: {
-        id: guardrail.id,
-        name: guardrail.name,
-        contentFilters: guardrail.contentFilters.map(({ pattern, label, action }) => ({
-          pattern,
-          label: label ?? "",
-          action: actions[action],
-        })),
-      },
-    }),
+    ...(guardrail && { guardrail: guardrailOf(guardrail) }),
+    workspaceGuardrails: workspaceGuardrails.map(guardrailOf),
   });
 }
+
+const guardrailOf = (guardrail: EnforcedGuardrail): Guardrail =>
+  create(GuardrailSchema, { id: guardrail.id, name: guardrail.name, ...rulesOf(guardrail) });

@@ -1,22 +1,16 @@
 /** Guardrails: made, shown, changed, deleted, given to keys. The answer to a change means that it is in force. */
 import { create } from "@bufbuild/protobuf";
-import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { type ContentFilter, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
   CreateGuardrailResponseSchema,
   DeleteGuardrailResponseSchema,
   GetGuardrailResponseSchema,
-  type GuardrailRecord,
-  GuardrailRecordSchema,
   type GuardrailService,
   ListGuardrailsResponseSchema,
   UpdateGuardrailResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
-import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { type Filter, type GuardrailSettings, checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
+import { checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
 import {
-  type GuardrailRow,
   createGuardrail,
   deleteGuardrail,
   findGuardrail,
@@ -25,7 +19,8 @@ import {
 } from "../store/guardrails.ts";
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
-import { masked } from "./mask.ts";
+import { recordOf } from "./guardrail-record.ts";
+import { maskedSettings, settingsOf } from "./guardrail-settings.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
@@ -45,13 +40,15 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         const { rows, total } = await pageOfGuardrails(reads, administrator.workspaceId, page);
         return create(ListGuardrailsResponseSchema, { guardrails: rows.map(recordOf), totalCount: BigInt(total) });
       }),
-    createGuardrail: ({ name, description, contentFilters, workspaceId }, context) =>
+    createGuardrail: (request, context) =>
       administer(context, async (administrator) => {
-        requireOwn(workspaceId, administrator);
-        const settings = { name, description: description ?? null, contentFilters: filtersOf(contentFilters) };
+        requireOwn(request.workspaceId, administrator);
+        const { name } = request;
+        const settings = { ...settingsOf(request), name };
         await checkGuardrailSettings(settings);
-        const row = await createGuardrail(writes, administrator, settings);
-        return create(CreateGuardrailResponseSchema, { guardrail: recordOf(row) });
+        const made = await createGuardrail(writes, administrator, settings);
+        await policy.enforced(made);
+        return create(CreateGuardrailResponseSchema, { guardrail: recordOf(made.row), generation: made.generation });
       }),
     getGuardrail: ({ guardrailId }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -63,7 +60,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
       administer(context, async (administrator) => {
         const id = guardrail?.id ?? "";
         if (!isGuardrailId(id)) throw guardrailNotFound();
-        const settings = settingsOf(guardrail, updateMask?.paths ?? []);
+        const settings = maskedSettings(guardrail, updateMask?.paths ?? []);
         await checkGuardrailSettings(settings);
         const changed = await updateGuardrail(writes, administrator, id, settings);
         if (!changed) throw guardrailNotFound();
@@ -83,35 +80,4 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         return create(DeleteGuardrailResponseSchema, { generation: change.generation });
       }),
   };
-}
-
-/** What the mask names, an absent description as null. @throws Fault INVALID_REQUEST */
-const settingsOf = (guardrail: GuardrailRecord | undefined, mask: readonly string[]): GuardrailSettings =>
-  masked<GuardrailSettings>(mask, {
-    name: () => ({ name: guardrail?.name ?? "" }),
-    description: () => ({ description: guardrail?.description ?? null }),
-    content_filters: () => ({ contentFilters: filtersOf(guardrail?.contentFilters ?? []) }),
-  });
-
-/** @throws Fault INVALID_REQUEST */
-const filtersOf = (filters: readonly ContentFilter[]): Filter[] =>
-  filters.map(({ pattern, label, action }, index) => {
-    if (action !== FilterAction.BLOCK) throw invalid(`content_filters.${index}.action`, "must be block");
-    return { pattern, label: label === "" ? null : label, action: "block" };
-  });
-
-function recordOf(row: GuardrailRow): GuardrailRecord {
-  return create(GuardrailRecordSchema, {
-    id: row.id,
-    workspaceId: row.workspace_id,
-    name: row.name,
-    contentFilters: row.content_filters.map(({ pattern, label }) => ({
-      pattern,
-      label: label ?? "",
-      action: FilterAction.BLOCK,
-    })),
-    createdAt: timestampFromDate(row.created_at),
-    updatedAt: timestampFromDate(row.updated_at),
-    ...(row.description !== null && { description: row.description }),
-  });
 }

@@ -1,6 +1,7 @@
 /** The one read behind every caller: key, guardrail and generation from a single snapshot. */
 import { type Kysely, sql } from "kysely";
-import type { Database, StoredFilter } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { GuardrailRow } from "./guardrails.ts";
 import { rateLimitsOf } from "./rate-limits.ts";
 
 export interface ResolvedKey {
@@ -13,9 +14,17 @@ export interface ResolvedKey {
     readonly hasBudget: boolean;
     /** Null: as the house is configured. */
     readonly rateLimits: ReturnType<typeof rateLimitsOf>;
-    readonly guardrail?: { readonly id: string; readonly name: string; readonly contentFilters: StoredFilter[] };
+    readonly guardrail?: EnforcedGuardrail;
+    /** Of the whole workspace, oldest first; without the key's own. */
+    readonly workspaceGuardrails: readonly EnforcedGuardrail[];
   };
 }
+
+/** A guardrail with what is enforced of it. */
+export type EnforcedGuardrail = Pick<
+  GuardrailRow,
+  "id" | "name" | "content_filters" | "content_filter_builtins" | "routing_policy" | "applies_to" | "mode" | "on_error"
+>;
 
 /** One statement, so that the generation is that of the rest: two could straddle a commit. */
 export async function resolveKey(database: Kysely<Database>, hash: string): Promise<ResolvedKey> {
@@ -29,7 +38,6 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
         .on((on) => on.or([on("key.expires_at", "is", null), on("key.expires_at", ">", sql<Date>`now()`)])),
     )
     .leftJoin("guardrail_key_assignments as assignment", "assignment.key_hash", "key.hash")
-    .leftJoin("guardrails as guardrail", "guardrail.id", "assignment.guardrail_id")
     .select([
       "policy.generation",
       "key.hash",
@@ -40,16 +48,18 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
-      "guardrail.id as guardrail_id",
-      "guardrail.name as guardrail_name",
-      "guardrail.content_filters",
+      "assignment.guardrail_id",
+      sql<EnforcedGuardrail[]>`array(
+        select to_jsonb(guardrail) from guardrails as guardrail
+        where guardrail.id = assignment.guardrail_id or (guardrail.workspace_id = key.workspace_id and guardrail.workspace_default)
+        order by guardrail.created_at, guardrail.id
+      )`.as("guardrails"),
     ])
     .executeTakeFirstOrThrow();
   const generation = BigInt(row.generation);
   const { hash: keyHash, workspace_id: workspaceId, kind, expires_at: expiresAt } = row;
   if (keyHash === null || workspaceId === null || kind === null) return { generation };
-  const { guardrail_id: id, guardrail_name: name, content_filters: contentFilters } = row;
-  const held = id !== null && name !== null && contentFilters !== null;
+  const held = row.guardrails.find(({ id }) => id === row.guardrail_id);
   return {
     generation,
     key: {
@@ -59,7 +69,8 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       expiresAt,
       hasBudget: row.limit_usd !== null,
       rateLimits: rateLimitsOf(row),
-      ...(held && { guardrail: { id, name, contentFilters } }),
+      ...(held && { guardrail: held }),
+      workspaceGuardrails: row.guardrails.filter((guardrail) => guardrail !== held),
     },
   };
 }

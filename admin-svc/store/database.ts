@@ -1,4 +1,12 @@
 /** The tables of admin-svc, one interface each, as Kysely sees them. */
+import type {
+  AppliesToWord,
+  ErrorPolicyWord,
+  FilterActionWord,
+  ModeWord,
+  ScanScopeWord,
+} from "@sluice/proto/contract/guardrail-words.js";
+import type { RoutingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 /** Given by the database, never written by us. */
@@ -79,7 +87,15 @@ export interface ApiKeysTable {
 export interface StoredFilter {
   readonly pattern: string;
   readonly label: string | null;
-  readonly action: "block";
+  readonly action: FilterActionWord;
+}
+
+/** A rule that is built in, as it is stored. */
+export interface StoredBuiltin {
+  readonly slug: string;
+  readonly action: FilterActionWord;
+  /** Null: everything that a model reads. */
+  readonly scan_scope: ScanScopeWord | null;
 }
 
 export interface GuardrailsTable {
@@ -88,6 +104,14 @@ export interface GuardrailsTable {
   name: string;
   description: string | null;
   content_filters: JSONColumnType<StoredFilter[]>;
+  content_filter_builtins: JSONColumnType<StoredBuiltin[], string | undefined>;
+  /** The fields that are set. */
+  routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
+  applies_to: Generated<AppliesToWord>;
+  mode: Generated<ModeWord>;
+  on_error: Generated<ErrorPolicyWord>;
+  /** Whether all keys of the workspace are under it. */
+  workspace_default: Generated<boolean>;
   created_at: Stamp;
   updated_at: ColumnType<Date, never, Date>;
 }

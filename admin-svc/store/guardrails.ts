@@ -1,49 +1,72 @@
 /** Guardrails: what a key that holds one may not say. */
+import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/contract/guardrail-words.js";
+import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
-import { type Author, difference, recordAudit } from "./audit.ts";
-import type { Database, GuardrailsTable, StoredFilter } from "./database.ts";
+import { type Author, difference } from "./audit.ts";
+import type { Database, GuardrailsTable, StoredBuiltin, StoredFilter } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
 export type GuardrailRow = Selectable<GuardrailsTable>;
 
-export interface NewGuardrail {
-  readonly name: string;
-  readonly description?: string | null;
-  readonly contentFilters: readonly StoredFilter[];
-}
-
-/** What of a guardrail can be changed; what is absent stays as it is. */
+/** What of a guardrail can be set; what is absent stays as it is, and is the usual of a new one. */
 export interface GuardrailChange {
   readonly name?: string;
   readonly description?: string | null;
   readonly contentFilters?: readonly StoredFilter[];
+  readonly builtins?: readonly StoredBuiltin[];
+  readonly appliesTo?: AppliesToWord;
+  readonly mode?: ModeWord;
+  readonly onError?: ErrorPolicyWord;
+  readonly workspaceDefault?: boolean;
+  /** Null clears. */
+  readonly routing?: RoutingPolicyChange;
+}
+
+export interface NewGuardrail extends GuardrailChange {
+  readonly name: string;
 }
 
 export type ChangedGuardrail = PolicyChange & { readonly row: GuardrailRow };
 
-/** No key holds a new guardrail, so the policy stays as it is. */
+/** No key holds a new guardrail; all are under it when it is the workspace's. */
 export function createGuardrail(
   database: Kysely<Database>,
   author: Author,
   guardrail: NewGuardrail,
-): Promise<GuardrailRow> {
+): Promise<ChangedGuardrail> {
   return transact(database, async (transaction) => {
+    const { name, contentFilters = [], routing } = guardrail;
     const row = await transaction
       .insertInto("guardrails")
       .values({
         workspace_id: author.workspaceId,
-        name: guardrail.name,
-        description: guardrail.description ?? null,
-        content_filters: JSON.stringify(guardrail.contentFilters),
+        ...columnsOf(guardrail),
+        name,
+        content_filters: JSON.stringify(contentFilters),
+        ...(routing && { routing_policy: JSON.stringify(withoutNulls(routing)) }),
       })
       .returningAll()
       .executeTakeFirstOrThrow();
-    await recordAudit(transaction, author, { action: "guardrails.create", target: row.id, after: row });
-    return row;
+    const entry = { action: "guardrails.create", target: row.id, after: row };
+    return { row, ...(await recordChange(transaction, author, entry, row.workspace_default ? null : [])) };
   });
 }
+
+const columnsOf = (change: GuardrailChange) => ({
+  ...(change.name !== undefined && { name: change.name }),
+  ...(change.description !== undefined && { description: change.description }),
+  ...(change.contentFilters !== undefined && { content_filters: JSON.stringify(change.contentFilters) }),
+  ...(change.builtins !== undefined && { content_filter_builtins: JSON.stringify(change.builtins) }),
+  ...(change.appliesTo !== undefined && { applies_to: change.appliesTo }),
+  ...(change.mode !== undefined && { mode: change.mode }),
+  ...(change.onError !== undefined && { on_error: change.onError }),
+  ...(change.workspaceDefault !== undefined && { workspace_default: change.workspaceDefault }),
+});
+
+const withoutNulls = (change: RoutingPolicyChange): RoutingPolicyChange =>
+  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 
 export type ListedGuardrail = GuardrailRow & { readonly keys: number };
 
@@ -111,7 +134,7 @@ export function updateGuardrail(
   database: Kysely<Database>,
   author: Author,
   id: string,
-  { name, description, contentFilters }: GuardrailChange,
+  change: GuardrailChange,
 ): Promise<ChangedGuardrail | undefined> {
   return transact(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
@@ -119,17 +142,17 @@ export function updateGuardrail(
     const row = await transaction
       .updateTable("guardrails")
       .set({
-        ...(name !== undefined && { name }),
-        ...(description !== undefined && { description }),
-        ...(contentFilters !== undefined && { content_filters: JSON.stringify(contentFilters) }),
+        ...columnsOf(change),
+        ...(change.routing && {
+          routing_policy: JSON.stringify(withoutNulls({ ...before.routing_policy, ...change.routing })),
+        }),
         updated_at: sql<Date>`clock_timestamp()`,
       })
       .where("id", "=", id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    const holders = isOtherPolicy(before, row) ? await holdersOf(transaction, id) : [];
     const entry = { action: "guardrails.update", target: id, ...difference(before, row) };
-    return { row, ...(await recordChange(transaction, author, entry, holders)) };
+    return { row, ...(await recordChange(transaction, author, entry, await affectedBy(transaction, before, row))) };
   });
 }
 
@@ -151,7 +174,7 @@ export function deleteGuardrail(
     await transaction.deleteFrom("guardrails").where("id", "=", id).execute();
     const keyHashes = released.map((row) => row.key_hash);
     const entry = { action: "guardrails.delete", target: id, before: { ...before, key_hashes: keyHashes } };
-    return recordChange(transaction, author, entry, keyHashes);
+    return recordChange(transaction, author, entry, before.workspace_default ? null : keyHashes);
   });
 }
 
@@ -186,9 +209,18 @@ function lockGuardrail(
     .executeTakeFirst();
 }
 
+/** The keys whose policy is another one; null for every key: which ones a workspace will have at the commit is not known before. */
+async function affectedBy(
+  transaction: Transaction<Database>,
+  before: GuardrailRow,
+  after: GuardrailRow,
+): Promise<readonly string[] | null> {
+  if (JSON.stringify(enforced(before)) === JSON.stringify(enforced(after))) return [];
+  return before.workspace_default || after.workspace_default ? null : holdersOf(transaction, after.id);
+}
+
 /** The name is part of the receipt of a turn. A description decides nothing. */
-const isOtherPolicy = (before: GuardrailRow, after: GuardrailRow): boolean =>
-  before.name !== after.name || JSON.stringify(before.content_filters) !== JSON.stringify(after.content_filters);
+const enforced = (row: GuardrailRow): object => ({ ...row, description: null, updated_at: null });
 
 /** One more than can be named, when there are so many. */
 async function holdersOf(transaction: Transaction<Database>, id: string): Promise<string[]> {

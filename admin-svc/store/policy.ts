@@ -21,17 +21,20 @@ export interface PolicyChange {
 /** A change of more keys is told as one of every key: it costs less to forget everything than to name them. */
 export const maxNamedKeys = 10_000;
 
-/** Writes the entry, and when keys have changed bumps the generation and tells every listener at commit. Call it last. */
+/**
+ * Writes the entry, and when keys have changed bumps the generation and tells every listener at commit. Call it last.
+ * @param changed null for every key
+ */
 export async function recordChange(
   transaction: Transaction<Database>,
   author: Author,
   entry: AuditEntry,
-  changed: readonly string[],
+  changed: readonly string[] | null,
 ): Promise<PolicyChange> {
-  const keyHashes = changed.length > maxNamedKeys ? null : changed;
+  const keyHashes = changed !== null && changed.length > maxNamedKeys ? null : changed;
   const { rows } = await sql<{ generation: string }>`
     with bumped as (
-      update policy_generation set generation = generation + 1 where ${changed.length > 0} returning generation
+      update policy_generation set generation = generation + 1 where ${changed?.length !== 0} returning generation
     ),
     logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped),
     ${auditing(author, entry, sql`(select generation from bumped)`)}

@@ -1,49 +1,54 @@
 /** Guardrails and their assignments in the form in which they are shown. */
+import { builtinPlaceholders } from "@sluice/proto/contract/content-filters.js";
+import { appliesTo, errorPolicies, filterActions, modes, scanScopes } from "@sluice/proto/contract/guardrail-words.js";
+import { shownRoutingPolicy } from "@sluice/proto/contract/routing-policy.js";
+import type { BuiltinFilter, ContentFilter } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { GuardrailRecord, KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { instant } from "../http/time.ts";
 
 /** Fields of the known shape that cannot be set here. */
-const unset = {
-  limit_usd: null,
-  reset_interval: null,
-  include_byok_in_budgets: false,
-  allowed_models: null,
-  ignored_models: null,
-  allowed_providers: null,
-  ignored_providers: null,
-  enforce_zdr: null,
-  enforce_zdr_anthropic: null,
-  enforce_zdr_openai: null,
-  enforce_zdr_google: null,
-  enforce_zdr_xai: null,
-  enforce_zdr_other: null,
-  enforce_zdr_groups: null,
-  enable_paid_model_training: null,
-  enable_free_model_training: null,
-  enable_free_model_publication: null,
-  allowed_data_regions: null,
-  content_filter_builtins: null,
-};
+const unset = { limit_usd: null, reset_interval: null, include_byok_in_budgets: false };
 
 export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObject {
   if (!guardrail?.createdAt || !guardrail.updatedAt) throw new Fault(FaultReason.INTERNAL);
-  const filters = guardrail.contentFilters.map(({ pattern, label }) => ({
-    pattern,
-    action: "block",
-    label: label === "" ? null : label,
-  }));
   return {
     id: guardrail.id,
     name: guardrail.name,
     description: guardrail.description ?? null,
-    content_filters: filters.length > 0 ? filters : null,
+    content_filters: orNull(guardrail.contentFilters.map(filterJson)),
+    content_filter_builtins: orNull(guardrail.contentFilterBuiltins.map(builtinJson)),
+    applies_to: known(appliesTo.wordOf(guardrail.appliesTo)),
+    mode: known(modes.wordOf(guardrail.mode)),
+    on_error: known(errorPolicies.wordOf(guardrail.onError)),
+    workspace_default: guardrail.workspaceDefault,
     ...unset,
+    ...shownRoutingPolicy(guardrail.routingPolicy),
     workspace_id: guardrail.workspaceId,
     created_at: instant(guardrail.createdAt),
     updated_at: instant(guardrail.updatedAt),
   };
+}
+
+const filterJson = ({ pattern, action, label }: ContentFilter): JsonObject => ({
+  pattern,
+  action: known(filterActions.wordOf(action)),
+  label: label === "" ? null : label,
+});
+
+const builtinJson = ({ slug, action, scanScope }: BuiltinFilter): JsonObject => {
+  const scope = scanScopes.wordOf(scanScope);
+  const label = known(builtinPlaceholders[slug]);
+  return { slug, action: known(filterActions.wordOf(action)), label, ...(scope && { scan_scope: scope }) };
+};
+
+const orNull = (list: JsonObject[]): JsonObject[] | null => (list.length > 0 ? list : null);
+
+/** A newer admin-svc may say what has no word here. */
+function known<Value>(word: Value | undefined): Value {
+  if (word === undefined) throw new Fault(FaultReason.INTERNAL);
+  return word;
 }
 
 export function assignmentJson(assignment: KeyAssignment): JsonObject {

@@ -2,11 +2,12 @@
 import { create } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import { guardrailChange, guardrailQuery, newGuardrail } from "@sluice/proto/contract/guardrails.js";
-import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { GuardrailRecordSchema, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { administration, readObject } from "../http/administration.ts";
 import { readQuery } from "../http/query.ts";
+import { namedFields, saidOf } from "./body.ts";
 import { guardrailOf } from "./id.ts";
 import { guardrailJson } from "./record.ts";
 
@@ -23,13 +24,6 @@ interface GuardrailQuery {
   readonly workspace_id?: string;
 }
 
-interface GuardrailBody {
-  readonly name?: string;
-  readonly description?: string | null;
-  readonly content_filters?: readonly { readonly pattern: string; readonly label?: string | null }[] | null;
-  readonly workspace_id?: string;
-}
-
 export const listGuardrails = administration(async ({ admin, token }, caller, request) => {
   const query = readQuery(request, guardrailQuery) as GuardrailQuery;
   const input = create(method.listGuardrails.input, {
@@ -41,10 +35,13 @@ export const listGuardrails = administration(async ({ admin, token }, caller, re
   return { data: answer.guardrails.map(guardrailJson), total_count: Number(answer.totalCount) };
 });
 
-export const createGuardrail = administration(async ({ admin, token }, caller, request) => {
-  const body = (await readObject(request, bodyLimitBytes, newGuardrail)) as GuardrailBody;
-  const input = create(method.createGuardrail.input, { ...valuesOf(body), workspaceId: body.workspace_id ?? "" });
+export const createGuardrail = administration(async ({ admin, token, access }, caller, request) => {
+  const body = (await readObject(request, bodyLimitBytes, newGuardrail)) as JsonObject;
+  const { workspace_id: workspaceId = "" } = body as { workspace_id?: string };
+  const { $typeName: _, ...said } = create(GuardrailRecordSchema, saidOf(body));
+  const input = create(method.createGuardrail.input, { ...said, workspaceId });
   const answer = await call(admin, method.createGuardrail, input, serviceMetadata(token, caller), timeoutMs);
+  access.note(answer.generation);
   return { data: guardrailJson(answer.guardrail) };
 });
 
@@ -56,13 +53,10 @@ export const getGuardrail = administration(async ({ admin, token }, caller, requ
 
 export const updateGuardrail = administration(async ({ admin, token, access }, caller, request) => {
   const id = guardrailOf(request);
-  const body = (await readObject(request, bodyLimitBytes, guardrailChange)) as GuardrailBody;
-  const { name, description, content_filters } = body;
-  const paths = Object.entries({ name, description, content_filters }).flatMap(([path, value]) =>
-    value === undefined ? [] : [path],
-  );
-  const guardrail = create(GuardrailRecordSchema, { id, ...valuesOf(body) });
-  const input = create(method.updateGuardrail.input, { guardrail, updateMask: create(FieldMaskSchema, { paths }) });
+  const body = (await readObject(request, bodyLimitBytes, guardrailChange)) as JsonObject;
+  const guardrail = create(GuardrailRecordSchema, { ...saidOf(body), id });
+  const updateMask = create(FieldMaskSchema, { paths: namedFields(body) });
+  const input = create(method.updateGuardrail.input, { guardrail, updateMask });
   const answer = await call(admin, method.updateGuardrail, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { data: guardrailJson(answer.guardrail) };
@@ -73,14 +67,4 @@ export const deleteGuardrail = administration(async ({ admin, token, access }, c
   const answer = await call(admin, method.deleteGuardrail, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { deleted: true };
-});
-
-const valuesOf = ({ name, description, content_filters: filters }: GuardrailBody) => ({
-  name: name ?? "",
-  ...(typeof description === "string" && { description }),
-  contentFilters: (filters ?? []).map(({ pattern, label }) => ({
-    pattern,
-    label: label ?? "",
-    action: FilterAction.BLOCK,
-  })),
 });

@@ -7,7 +7,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Stage } from "../turn/scope.ts";
+import type { Scope, Stage } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
 import { patternOf } from "./patterns.ts";
 import { viewsOf } from "./views.ts";
@@ -16,17 +16,23 @@ import { viewsOf } from "./views.ts";
 const sliceCharacters = 64 * 1024;
 
 export const inputGuardrail: Layer = onRequest(async (request, scope) => {
-  const { guardrail } = scope.caller;
-  if (!guardrail || guardrail.contentFilters.length === 0) return request;
+  const { guardrail, workspaceGuardrails } = scope.caller;
+  for (const applied of workspaceGuardrails) await apply(applied, "workspace", request, scope);
+  if (guardrail) await apply(guardrail, "api-key", request, scope);
+  return request;
+});
+
+async function apply(guardrail: Guardrail, given: string, request: TurnRequest, scope: Scope): Promise<void> {
+  if (guardrail.contentFilters.length === 0) return;
   const hits = await matching(request, guardrail.contentFilters);
   const [first] = hits;
-  if (first === undefined) return request;
-  scope.trace.stages.push(stageOf(guardrail, hits));
+  if (first === undefined) return;
+  scope.trace.stages.push(stageOf(guardrail, given, hits));
   throw new Fault(FaultReason.GUARDRAIL_BLOCKED, `Request blocked by content filter: ${first}`, {
     origin: FaultOrigin.CLIENT,
     metadata: { patterns: hits },
   });
-});
+}
 
 /** What the filters that found something are called, in their own order. */
 async function matching(request: TurnRequest, filters: readonly ContentFilter[]): Promise<readonly string[]> {
@@ -56,11 +62,11 @@ function blocking(filter: ContentFilter): ContentFilter {
   });
 }
 
-const stageOf = (guardrail: Guardrail, patterns: readonly string[]): Stage => ({
+const stageOf = (guardrail: Guardrail, given: string, patterns: readonly string[]): Stage => ({
   type: "guardrail",
   name: "content-filter",
   guardrail_id: guardrail.id,
-  guardrail_scope: "api-key",
+  guardrail_scope: given,
   summary: `Blocked: ${patterns.length} ${patterns.length === 1 ? "pattern" : "patterns"}`,
   data: { action: "blocked", detected: true, engines: ["regex"], patterns },
 });

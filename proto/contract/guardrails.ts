@@ -1,8 +1,7 @@
 /** Guardrails: bodies, queries and answers of their operations. */
 import {
   type ObjectShape,
-  type Shape,
-  array,
+  boolean,
   constant,
   described,
   named,
@@ -11,6 +10,8 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
+import { contentFilterFields, shownContentFilters } from "./content-filters.ts";
+import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
 import {
   changeOf,
   deleted,
@@ -22,75 +23,53 @@ import {
   recordName,
   time,
 } from "./records.ts";
-
-/** The others are known words, and would be promises that nobody keeps. */
-const action: Shape = {
-  check: (value, path, problems) => {
-    if (value === "redact" || value === "flag") problems.add(path, `${value} is not available yet; use block`);
-    else word("block").check(value, path, problems);
-  },
-  schema: word("block").schema,
-};
-
-const filter = object(
-  {
-    pattern: described(
-      string({ min: 1, max: 100_000, identifier: true }),
-      "A regular expression in RE2 syntax: no look-around, no back-references. It must not match the empty string.",
-    ),
-    action: described(action, "A request in which the pattern is found is refused: 403."),
-    label: described(
-      nullable(string({ min: 1, max: 100, identifier: true })),
-      "Named to the client in place of the pattern.",
-    ),
-  },
-  { required: ["pattern", "action"], strict: true },
-);
+import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
 
 /** What a guardrail is made of. Fields are named here as in JSON, for every door. */
 const settings = {
   name: described(recordName, "Name for people."),
   description: described(nullable(string({ max: 1_000, identifier: true })), "What it is for."),
-  content_filters: described(
-    nullable(array(filter, { max: 100, entry: "element" })),
-    "What no request of a key that holds the guardrail may contain.",
+  ...contentFilterFields,
+  applies_to: described(
+    nullable(word(...appliesTo.all)),
+    "What the content filters look at: what is sent to a model (the default), what it says, or both.",
   ),
+  mode: described(
+    nullable(word(...modes.all)),
+    "enforce, the default; or audit: it reports in the receipt what it would have done, and changes nothing.",
+  ),
+  on_error: described(
+    nullable(word(...errorPolicies.all)),
+    "What becomes of a text that a content filter could not look at: closed, the default, refuses it with 503; open lets it pass, on record.",
+  ),
+  workspace_default: described(
+    boolean,
+    "Whether every key of the workspace is under it, beside the guardrail that the key itself holds; of several the strictest wins.",
+  ),
+  ...routingPolicyFields,
 };
 
 /** The fields that a change can set, whatever form they came in. */
 export const guardrailSettings: ObjectShape = object(settings);
 
-const lists = onlyNull("lists of models and providers are");
-const dataPolicy = onlyNull("data policies of guardrails are");
-
 const unavailable = {
   limit_usd: onlyNull("budgets are"),
   reset_interval: onlyNull("budgets are"),
   include_byok_in_budgets: onlyFalse("budgets are"),
-  allowed_models: lists,
-  ignored_models: lists,
-  allowed_providers: lists,
-  ignored_providers: lists,
-  enforce_zdr: dataPolicy,
-  enforce_zdr_anthropic: dataPolicy,
-  enforce_zdr_openai: dataPolicy,
-  enforce_zdr_google: dataPolicy,
-  enforce_zdr_xai: dataPolicy,
-  enforce_zdr_other: dataPolicy,
-  enforce_zdr_groups: dataPolicy,
-  enable_paid_model_training: dataPolicy,
-  enable_free_model_training: dataPolicy,
-  enable_free_model_publication: dataPolicy,
-  allowed_data_regions: onlyNull("regions are"),
-  content_filter_builtins: onlyNull("built-in detectors are"),
 };
 
 export const newGuardrail: ObjectShape = named(
   "NewGuardrail",
-  object({ ...settings, ...unavailable, workspace_id: ownWorkspace }, { required: ["name"], strict: true }),
+  object(
+    { ...settings, enforce_zdr: everyZdr, ...unavailable, workspace_id: ownWorkspace },
+    { required: ["name"], strict: true },
+  ),
 );
 
-export const guardrailChange: ObjectShape = named("GuardrailChange", changeOf({ ...settings, ...unavailable }));
+export const guardrailChange: ObjectShape = named(
+  "GuardrailChange",
+  changeOf({ ...settings, enforce_zdr: everyZdr, ...unavailable }),
+);
 
 export const guardrailQuery: ObjectShape = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
 
@@ -102,21 +81,18 @@ const unset = Object.fromEntries(
   }),
 );
 
-const shownFilter = object(
-  {
-    pattern: described(string({ min: 1 }), "Regular expression in RE2 syntax."),
-    action: described(word("block"), "What happens when it is found."),
-    label: described(nullable(string()), "Named in place of the pattern."),
-  },
-  { required: ["pattern", "action", "label"] },
-);
-
 const fields = {
   id: described(string({ min: 1 }), "By this it is addressed."),
   name: described(string({ min: 1 }), "Name for people."),
   description: described(nullable(string()), "What it is for."),
-  content_filters: described(nullable(array(shownFilter)), "What is refused; null: nothing."),
+  ...shownContentFilters,
+  applies_to: described(word(...appliesTo.all), "What the content filters look at."),
+  mode: described(word(...modes.all), "Whether it acts, or only reports."),
+  on_error: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),
+  workspace_default: described(boolean, "Whether every key of the workspace is under it."),
   ...unset,
+  ...routingPolicyFields,
+  enforce_zdr: described(nullable(boolean), "What the five fields by author have in common; null when they differ."),
   workspace_id: described(string({ min: 1 }), "The workspace that owns it."),
   created_at: described(time, "When it was made."),
   updated_at: described(time, "When it was last changed."),

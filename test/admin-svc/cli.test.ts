@@ -180,6 +180,41 @@ describe("guardrails", () => {
     expect((await json<GuardrailJson>("guardrails", "show", made.id)).key_hashes).toEqual([second.hash]);
   });
 
+  test("rules of every kind", async () => {
+    const rules = ["--redact", "a+b", "--label", "[AB]", "--flag=-5", "--builtin", "email=redact", "--mode", "audit"];
+    const injection = ["--builtin", "regex-prompt-injection=block:user_only", "--applies-to", "both"];
+    const models = ["--set", "allowed_models=acme/large,acme/small", "--set", "enforce_zdr_xai=true"];
+    const groups = ["--set", "enforce_zdr_groups=acme,other", "--on-error", "open", "--workspace-default"];
+    const all = [...rules, ...injection, ...models, ...groups];
+    const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", ...all);
+    expect(made).toMatchObject({
+      content_filters: [
+        { pattern: "a+b", label: "[AB]", action: "redact" },
+        { pattern: "-5", label: null, action: "flag" },
+      ],
+      content_filter_builtins: [
+        { slug: "email", action: "redact", scan_scope: null },
+        { slug: "regex-prompt-injection", action: "block", scan_scope: "user_only" },
+      ],
+      applies_to: "both",
+      mode: "audit",
+      on_error: "open",
+      workspace_default: true,
+      allowed_models: ["acme/large", "acme/small"],
+      enforce_zdr_xai: true,
+      enforce_zdr_groups: { acme: true, other: true },
+    });
+    const { stdout } = await run("guardrails", "show", made.id);
+    expect(stdout).toContain("block    built in: regex-prompt-injection of user_only");
+    expect(stdout).toContain("applies  to both, audit, open on errors");
+    expect(stdout).toContain('models   allowed_models ["acme/large","acme/small"]');
+    const change = ["--no-builtins", "--set", "allowed_models=", "--no-workspace-default", "--mode", "enforce"];
+    const changed = await json<GuardrailJson>("guardrails", "update", made.id, ...change);
+    expect(changed).toMatchObject({ content_filter_builtins: [], workspace_default: false, mode: "enforce" });
+    expect(changed).not.toHaveProperty("allowed_models");
+    expect(changed).toMatchObject({ enforce_zdr_xai: true, content_filters: made.content_filters });
+  });
+
   test("update and delete", async () => {
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", "--block", "x", "--description", "d");
     expect(made).toMatchObject({ description: "d" });
@@ -295,6 +330,12 @@ describe("wrong input", () => {
       "label: at most 100 characters",
     ],
     [["guardrails", "update", id], "missing option: what shall be changed"],
+    [["guardrails", "update", id, "--mode", "shadow"], "mode: must be one of enforce, audit"],
+    [["guardrails", "update", id, "--builtin", "email"], "content_filter_builtins.0.action: must be one of block"],
+    [["guardrails", "update", id, "--builtin", "x=block"], "content_filter_builtins.0.slug: must be one of email"],
+    [["guardrails", "update", id, "--set", "models=x"], "--set: unknown field models"],
+    [["guardrails", "update", id, "--set", "enforce_zdr_xai=x"], "--set: enforce_zdr_xai is true or false"],
+    [["guardrails", "update", id, "--set", "allowed_data_regions=x"], "allowed_data_regions.0: must be one of global"],
     [["guardrails", "update", id, "--block", "x", "--no-filters"], "--block and --no-filters exclude each other"],
     [["guardrails", "update", id, "--description", "x", "--no-description"], "--description and --no-description"],
     [["guardrails", "update", id, "--description", "x".repeat(1_001)], "description: at most 1000 characters"],

@@ -1,9 +1,22 @@
 /** The records of GuardrailService through real gRPC: what a guardrail may be made of, and whom a change reaches. */
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { currentGeneration, maxNamedKeys } from "@sluice/admin-svc/store/policy.js";
-import { FilterAction, KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type GuardrailRecord, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import {
+  AppliesTo,
+  ErrorPolicy,
+  FilterAction,
+  GuardrailMode,
+  KeyKind,
+  ScanScope,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import {
+  type CreateGuardrailRequestSchema,
+  type GuardrailRecord,
+  GuardrailService,
+} from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
 import { sql } from "kysely";
 import {
   type AdminHouse,
@@ -28,14 +41,18 @@ afterAll(() => house.close());
 
 const { listGuardrails, createGuardrail, getGuardrail, updateGuardrail, deleteGuardrail } = GuardrailService.method;
 
-interface Settings {
-  name?: string;
-  description?: string;
-  contentFilters?: { pattern: string; label?: string; action?: FilterAction }[];
-  workspaceId?: string;
-}
+type Settings = Omit<MessageInitShape<typeof CreateGuardrailRequestSchema>, "$typeName" | "$unknown">;
 
 const block = (pattern: string, label = "") => ({ pattern, label, action: FilterAction.BLOCK });
+
+const builtin = (slug: string, action = FilterAction.BLOCK) => ({ slug, action });
+
+/** As a mask names the field, and each field of a policy by itself. */
+function pathsOf(name: string, { routingPolicy }: Settings): string[] {
+  const snake = (camel: string) => camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  if (name !== "routingPolicy") return [snake(name)];
+  return Object.keys(routingPolicy ?? {}).map((field) => `routing_policy.${snake(field)}`);
+}
 
 async function make(settings: Settings = {}): Promise<GuardrailRecord> {
   const { guardrail } = await administrate(house, createGuardrail, { name: "made", ...settings });
@@ -64,7 +81,47 @@ describe("a guardrail", () => {
     expect(made).toMatchObject({ name: "no secrets", description: "For \u{1d4b3}", contentFilters });
     expect(await get(made.id)).toEqual(made);
     expect(await currentGeneration(house.database)).toBe(before);
-    expect(await make()).toMatchObject({ contentFilters: [] });
+    expect(await make()).toMatchObject({
+      contentFilters: [],
+      contentFilterBuiltins: [],
+      appliesTo: AppliesTo.INPUT,
+      mode: GuardrailMode.ENFORCE,
+      onError: ErrorPolicy.CLOSED,
+      workspaceDefault: false,
+    });
+  });
+
+  test("says of built-in filters, sides, models and providers what it was made of", async () => {
+    const settings: Settings = {
+      contentFilters: [{ pattern: "x", label: "", action: FilterAction.REDACT }],
+      contentFilterBuiltins: [
+        builtin("email", FilterAction.FLAG),
+        { ...builtin("regex-prompt-injection"), scanScope: ScanScope.USER_ONLY },
+      ],
+      appliesTo: AppliesTo.BOTH,
+      mode: GuardrailMode.AUDIT,
+      onError: ErrorPolicy.OPEN,
+      routingPolicy: {
+        allowedModels: ["acme/large"],
+        enforceZdrXai: false,
+        enforceZdrGroups: { acme: true },
+        enablePaidModelTraining: false,
+        allowedDataRegions: ["europe", "us"],
+      },
+    };
+    const made = await make(settings);
+    expect(made).toMatchObject(settings);
+    const [hash] = (await addKeys(house.database, 1)) as [string];
+    await give(made.id, [hash]);
+    expect((await resolveKey(house.client, hash)).caller?.guardrail).toMatchObject(settings);
+    const paths = ["routing_policy.allowed_models", "routing_policy.enforce_zdr_openai", "mode"];
+    const { guardrail } = await change(made.id, { routingPolicy: { enforceZdrOpenai: true } }, paths);
+    expect(guardrail).toMatchObject({ mode: GuardrailMode.ENFORCE, appliesTo: AppliesTo.BOTH });
+    expect(guardrail?.routingPolicy).toMatchObject({
+      ...settings.routingPolicy,
+      allowedModels: [],
+      enforceZdrOpenai: true,
+    });
   });
 
   test.each<[string, Settings]>([
@@ -91,15 +148,64 @@ describe("a guardrail", () => {
       "content_filters.1.pattern: look-around is not supported: patterns must match in linear time",
     ],
     [{ contentFilters: [block("x*")] }, "content_filters.0.pattern: must not match the empty string"],
-    [{ contentFilters: [{ pattern: "x" }] }, "content_filters.0.action: must be block"],
-    [{ contentFilters: [{ pattern: "x", action: 7 as never }] }, "content_filters.0.action: must be block"],
+    [{ contentFilters: [{ pattern: "x" }] }, "content_filters.0.action: must be one of block, redact, flag"],
+    [
+      { contentFilters: [{ pattern: "x", action: 7 as never }] },
+      "content_filters.0.action: must be one of block, redact, flag",
+    ],
+    [{ contentFilterBuiltins: [builtin("iban")] }, "content_filter_builtins.0.slug: must be one of email, phone,"],
+    [
+      { contentFilterBuiltins: [builtin("email"), builtin("email")] },
+      "content_filter_builtins.1.slug: email is named before it",
+    ],
+    [
+      { contentFilterBuiltins: [{ ...builtin("email"), scanScope: ScanScope.USER_ONLY }] },
+      "content_filter_builtins.0.scan_scope: only of regex-prompt-injection",
+    ],
+    [{ mode: 9 as never }, "mode: must be one of enforce, audit"],
+    [{ routingPolicy: { allowedModels: [""] } }, "allowed_models.0: at least 1 character"],
+    [{ routingPolicy: { ignoredProviders: ["x".repeat(257)] } }, "ignored_providers.0: at most 256 characters"],
+    [{ routingPolicy: { allowedDataRegions: ["mars"] } }, "allowed_data_regions.0: must be one of global, europe, us"],
+    [{ routingPolicy: { enforceZdrGroups: { "A B": true } } }, "enforce_zdr_groups: must be the author of models"],
   ];
   test.each(wrong)("%# is refused when it is made, and when it is changed", async (settings, message) => {
-    await expect(make(settings)).rejects.toMatchObject(refused(message));
+    const refusal = { ...refused(message), message: expect.stringContaining(message) as unknown };
+    await expect(make(settings)).rejects.toMatchObject(refusal);
     const made = await make({ contentFilters: [block("kept")] });
-    const paths = Object.keys(settings).map((name) => (name === "contentFilters" ? "content_filters" : name));
-    await expect(change(made.id, settings, paths)).rejects.toMatchObject(refused(message));
+    const paths = Object.keys(settings).flatMap((name) => pathsOf(name, settings));
+    await expect(change(made.id, settings, paths)).rejects.toMatchObject(refusal);
     expect(await get(made.id)).toEqual(made);
+  });
+});
+
+describe("the guardrail of a workspace", () => {
+  const underOf = async (hash: string) => {
+    const { caller } = await resolveKey(house.client, hash);
+    return [caller?.guardrail?.id, caller?.workspaceGuardrails.map(({ id }) => id)];
+  };
+
+  test("holds for every key of it, new ones among them, beside the key's own", async () => {
+    const [held, bare] = (await addKeys(house.database, 2)) as [string, string];
+    const own = await make({ name: "own" });
+    await give(own.id, [held]);
+    const { guardrail: first, generation } = await administrate(house, createGuardrail, {
+      name: "first",
+      workspaceDefault: true,
+    });
+    expect(await logged(generation)).toBeNull();
+    const second = await make({ name: "second" });
+    expect(await underOf(held)).toEqual([own.id, [first?.id]]);
+    const changed = await change(second.id, { workspaceDefault: true }, ["workspace_default"]);
+    expect(await logged(changed.generation)).toBeNull();
+    const [late] = (await addKeys(house.database, 1)) as [string];
+    for (const hash of [bare, late]) expect(await underOf(hash)).toEqual([undefined, [first?.id, second.id]]);
+    const elsewhere = hashKey(await addKey(house.database, { workspaceId: await addWorkspace(house.database) }));
+    expect(await underOf(elsewhere)).toEqual([undefined, []]);
+    await give(second.id, [bare]);
+    expect(await underOf(bare)).toEqual([second.id, [first?.id]]);
+    expect(await logged((await remove(first?.id ?? "")).generation)).toBeNull();
+    await change(second.id, {}, ["workspace_default"]);
+    expect(await underOf(late)).toEqual([undefined, []]);
   });
 });
 
@@ -135,6 +241,9 @@ describe("a change", () => {
     expect([cleared?.description, cleared?.contentFilters, cleared?.name]).toEqual([undefined, [], "after"]);
     await expect(change(made.id, {}, ["limit_usd"])).rejects.toMatchObject(
       refused("update_mask: unknown field limit_usd"),
+    );
+    await expect(change(made.id, {}, ["routing_policy.constructor"])).rejects.toMatchObject(
+      refused("update_mask: unknown field routing_policy.constructor"),
     );
   });
 

@@ -84,7 +84,7 @@ test("an upgrade from the first schema keeps what is there, and the build before
   await insertAssignment(during);
   for (const hash of [before, during]) {
     const { key } = await resolveKey(database, hash);
-    expect(key).toMatchObject({ hash, kind: "inference", guardrail: { id, contentFilters: [{ pattern: "x" }] } });
+    expect(key).toMatchObject({ hash, kind: "inference", guardrail: { id, content_filters: [{ pattern: "x" }] } });
     expect(await findKey(database, defaultWorkspaceId, hash)).toMatchObject({
       name: "old",
       disabled: false,

@@ -60,6 +60,58 @@ describe("guardrails", () => {
     expect((await manage("GET", `/guardrails/${made.body.data.id}`)).body).toEqual(made.body);
   });
 
+  test("is shown with what it says of models, providers and built-in filters; a change is of what it names", async () => {
+    const rules = {
+      content_filters: [{ pattern: "x", action: "flag", label: "X" }],
+      content_filter_builtins: [
+        { slug: "email", action: "redact" },
+        { slug: "regex-prompt-injection", action: "flag", scan_scope: "user_only" },
+      ],
+      applies_to: "output",
+      mode: "audit",
+      on_error: "open",
+      allowed_models: ["acme/large"],
+      ignored_providers: ["borealis", "cumulus/flex"],
+      enforce_zdr_groups: { acme: true, other: false },
+      enable_free_model_publication: false,
+      allowed_data_regions: ["europe"],
+    };
+    const made = await manage("POST", "/guardrails", {
+      name: "g",
+      enforce_zdr: true,
+      enforce_zdr_xai: false,
+      ...rules,
+    });
+    const [email, injection] = rules.content_filter_builtins;
+    const shown = {
+      ...rules,
+      content_filter_builtins: [
+        { ...email, label: "[EMAIL]" },
+        { ...injection, label: "[PROMPT_INJECTION]" },
+      ],
+      enforce_zdr: null,
+      enforce_zdr_anthropic: true,
+      enforce_zdr_other: true,
+      enforce_zdr_xai: false,
+      ignored_models: null,
+      enable_paid_model_training: null,
+      workspace_default: false,
+    };
+    expect(made.body.data).toMatchObject(shown);
+    const change = { enforce_zdr_xai: true, allowed_models: null, mode: null, enforce_zdr_groups: null };
+    const changed = await manage("PATCH", `/guardrails/${made.body.data.id}`, change);
+    expect(changed.body.data).toMatchObject({ ...shown, ...change, mode: "enforce", enforce_zdr: true });
+  });
+
+  test("of the workspace holds for a key that holds none, from the very next request on", async () => {
+    const { id } = await make({ content_filters: [block("house rule")] });
+    expect((await turn("by house rule")).status).toBe(200);
+    await manage("PATCH", `/guardrails/${id}`, { workspace_default: true });
+    expect((await turn("by house rule")).status).toBe(403);
+    await manage("DELETE", `/guardrails/${id}`);
+    expect((await turn("by house rule")).status).toBe(200);
+  });
+
   test("changed and deleted: each is in force on the very next request", async () => {
     const { id } = await make({ content_filters: [block("round 0")] });
     await give(id);
@@ -86,22 +138,6 @@ describe("guardrails", () => {
     ["limit_usd", 5],
     ["reset_interval", "daily"],
     ["include_byok_in_budgets", true],
-    ["allowed_models", ["a/b"]],
-    ["ignored_models", []],
-    ["allowed_providers", ["a"]],
-    ["ignored_providers", ["a"]],
-    ["enforce_zdr", true],
-    ["enforce_zdr_anthropic", true],
-    ["enforce_zdr_openai", false],
-    ["enforce_zdr_google", true],
-    ["enforce_zdr_xai", true],
-    ["enforce_zdr_other", true],
-    ["enforce_zdr_groups", {}],
-    ["enable_paid_model_training", false],
-    ["enable_free_model_training", false],
-    ["enable_free_model_publication", true],
-    ["allowed_data_regions", ["europe"]],
-    ["content_filter_builtins", [{ slug: "email", action: "block" }]],
   ] as const;
   test.each(unavailable)("%s is refused by its name, and nothing is stored", async (field, value) => {
     const { id } = await make({});
@@ -128,14 +164,21 @@ describe("guardrails", () => {
     [{ name: "x", content_filters: [{ pattern: "x" }] }, "content_filters.0.action: required"],
     [{ name: "x", content_filters: [{ action: "block" }] }, "content_filters.0.pattern: required"],
     [
-      { name: "x", content_filters: [{ pattern: "x", action: "redact" }] },
-      "content_filters.0.action: redact is not available yet; use block",
+      { name: "x", content_filters: [{ pattern: "x", action: "warn" }] },
+      "content_filters.0.action: must be one of block, redact, flag",
     ],
     [
-      { name: "x", content_filters: [{ pattern: "x", action: "flag" }] },
-      "content_filters.0.action: flag is not available yet; use block",
+      { name: "x", content_filter_builtins: [{ slug: "email", action: "block", scan_scope: "user_only" }] },
+      "content_filter_builtins.0.scan_scope: only of regex-prompt-injection",
     ],
-    [{ name: "x", content_filters: [{ pattern: "x", action: "warn" }] }, "content_filters.0.action: must be block"],
+    [{ name: "x", applies_to: "all" }, "applies_to: must be one of input, output, both"],
+    [{ name: "x", mode: "shadow" }, "mode: must be one of enforce, audit"],
+    [{ name: "x", on_error: true }, "on_error: must be a string or null"],
+    [{ name: "x", workspace_default: null }, "workspace_default: must be true or false"],
+    [{ name: "x", allowed_models: [] }, "allowed_models: at least 1 entry"],
+    [{ name: "x", enforce_zdr: "yes" }, "enforce_zdr: must be true or false or null"],
+    [{ name: "x", enforce_zdr_groups: { acme: null } }, "enforce_zdr_groups.acme: must be true or false"],
+    [{ name: "x", allowed_data_regions: ["asia"] }, "allowed_data_regions.0: must be one of global, europe, us"],
     [{ name: "x", content_filters: [{ ...block("x"), scope: 1 }] }, "content_filters.0.scope: unknown field"],
     [{ name: "x", content_filters: [block("x", "")] }, "content_filters.0.label: at least 1 character"],
     [{ name: "x", content_filters: [block("x", "l".repeat(101))] }, "content_filters.0.label: at most 100 characters"],

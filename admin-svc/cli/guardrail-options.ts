@@ -1,0 +1,144 @@
+/** What a command line says of a guardrail. */
+import { parseArgs } from "node:util";
+import type {
+  AppliesToWord,
+  ErrorPolicyWord,
+  FilterActionWord,
+  ModeWord,
+} from "@sluice/proto/contract/guardrail-words.js";
+import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
+import { type RoutingPolicyChange, routingPolicyFields } from "@sluice/proto/contract/routing-policy.js";
+import { type Builtin, type Filter, type GuardrailSettings, checkGuardrailSettings } from "../rules/guardrail.ts";
+import { UsageError, asUsage, exactly, required } from "./command.ts";
+
+export const ruleDetails = [
+  "RULES: [--block|--redact|--flag PATTERN [--label LABEL]]... [--no-filters]",
+  "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
+  "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
+  "       [--workspace-default | --no-workspace-default]",
+  "PATTERN is a regular expression in RE2 syntax: no look-around, no back-references.",
+  "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
+  "A value that begins with a dash is written --block=-5.",
+  "SLUG: email, phone, ssn, credit-card, ip-address, secrets, person-name, address, regex-prompt-injection",
+  "      (this one also as regex-prompt-injection=ACTION:user_only). ACTION: block, redact, flag.",
+  `FIELD: ${Object.keys(routingPolicyFields).join(", ")}; without a value it is cleared.`,
+];
+
+const text = { type: "string" } as const;
+const many = { ...text, multiple: true } as const;
+const flag = { type: "boolean" } as const;
+const options = {
+  json: flag,
+  name: text,
+  description: text,
+  block: many,
+  redact: many,
+  flag: many,
+  label: many,
+  builtin: many,
+  set: many,
+  "applies-to": text,
+  mode: text,
+  "on-error": text,
+  "workspace-default": flag,
+  "no-workspace-default": flag,
+  "no-description": flag,
+  "no-filters": flag,
+  "no-builtins": flag,
+} as const;
+
+const parsed = (args: string[]) => parseArgs({ args, allowPositionals: true, options, tokens: true });
+type Parsed = ReturnType<typeof parsed>;
+
+/** @throws UsageError */
+export async function readNewGuardrail(args: string[]) {
+  const given = parsed(args);
+  exactly(given.positionals);
+  const rules = rulesOf(given);
+  const settings = { ...rules, name: required("--name", given.values.name) };
+  if (!rules.contentFilters && !rules.builtins && !rules.routing) {
+    throw new UsageError("missing option: --block, --redact, --flag, --builtin or --set");
+  }
+  await asUsage(() => checkGuardrailSettings(settings));
+  return { settings, asJson: given.values.json === true };
+}
+
+/** @throws UsageError */
+export async function readChange(args: string[]): Promise<{ id: string; change: GuardrailSettings; asJson: boolean }> {
+  const given = parsed(args);
+  const { ID: id } = exactly(given.positionals, "ID");
+  const change = rulesOf(given);
+  if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
+  await asUsage(() => checkGuardrailSettings(change));
+  return { id, change, asJson: given.values.json === true };
+}
+
+/** What is not said is absent. */
+function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
+  const filters = filtersIn(tokens);
+  const { builtin = [], set = [] } = values;
+  excludes("--block and --no-filters", filters.length > 0, values["no-filters"]);
+  excludes("--builtin and --no-builtins", builtin.length > 0, values["no-builtins"]);
+  excludes("--description and --no-description", values.description !== undefined, values["no-description"]);
+  excludes(
+    "--workspace-default and its opposite",
+    values["workspace-default"] === true,
+    values["no-workspace-default"],
+  );
+  const isDefault = values["workspace-default"] ?? (values["no-workspace-default"] === true ? false : undefined);
+  return {
+    ...(values.name !== undefined && { name: values.name }),
+    ...(values.description !== undefined && { description: values.description }),
+    ...(values["no-description"] === true && { description: null }),
+    ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
+    ...((builtin.length > 0 || values["no-builtins"] === true) && { builtins: builtin.map(builtinOf) }),
+    // Words that mean nothing are refused with the other problems.
+    ...(values["applies-to"] !== undefined && { appliesTo: values["applies-to"] as AppliesToWord }),
+    ...(values.mode !== undefined && { mode: values.mode as ModeWord }),
+    ...(values["on-error"] !== undefined && { onError: values["on-error"] as ErrorPolicyWord }),
+    ...(isDefault !== undefined && { workspaceDefault: isDefault }),
+    ...(set.length > 0 && { routing: Object.fromEntries(set.map(fieldOf)) as RoutingPolicyChange }),
+  };
+}
+
+function excludes(names: string, one: boolean, other: boolean | undefined): void {
+  if (one && other === true) throw new UsageError(`${names} exclude each other`);
+}
+
+/** Patterns with their labels, in the order in which they were written. */
+function filtersIn(tokens: Parsed["tokens"]): Filter[] {
+  const filters: { pattern: string; label: string | null; action: FilterActionWord }[] = [];
+  for (const token of tokens) {
+    if (token.kind !== "option" || token.value === undefined) continue;
+    const action = filterActions.all.find((word) => word === token.name);
+    if (action) filters.push({ pattern: token.value, label: null, action });
+    if (token.name === "label") addLabel(filters.at(-1), token.value);
+  }
+  return filters;
+}
+
+function addLabel(filter: { label: string | null } | undefined, label: string): void {
+  if (!filter) throw new UsageError("--label: comes after the --block, --redact or --flag that it belongs to");
+  if (filter.label !== null) throw new UsageError("--label: at most one for each pattern");
+  filter.label = label;
+}
+
+function builtinOf(given: string): Builtin {
+  const [, slug = given, action = "", scope = null] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(given) ?? [];
+  return { slug, action: action as FilterActionWord, scan_scope: scope as Builtin["scan_scope"] };
+}
+
+/** `field=a,b`, in the form in which the field is set over HTTP. */
+function fieldOf(given: string): [string, unknown] {
+  const [, field = given, value = ""] = /^([^=]*)=(.*)$/s.exec(given) ?? [];
+  if (!Object.hasOwn(routingPolicyFields, field)) throw new UsageError(`--set: unknown field ${field}`);
+  if (value === "") return [field, null];
+  const words = value.split(",");
+  if (field === "enforce_zdr_groups") return [field, Object.fromEntries(words.map((group) => [group, true]))];
+  return [field, /^en(force|able)_/.test(field) ? booleanOf(field, value) : words];
+}
+
+function booleanOf(field: string, value: string): boolean {
+  if (value !== "true" && value !== "false") throw new UsageError(`--set: ${field} is true or false`);
+  return value === "true";
+}

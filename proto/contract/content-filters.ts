@@ -1,0 +1,126 @@
+/** Content filters: what may be looked for, and what happens when it is found. */
+import type { Problems } from "../runtime/validation/problems.ts";
+import {
+  type ObjectShape,
+  array,
+  child,
+  described,
+  nullable,
+  object,
+  string,
+  word,
+} from "../runtime/validation/shape.ts";
+import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
+
+/** What is put in the place of what a built-in filter has found. */
+export const builtinPlaceholders: Readonly<Record<string, string>> = {
+  email: "[EMAIL]",
+  phone: "[PHONE]",
+  ssn: "[SSN]",
+  "credit-card": "[CREDIT_CARD]",
+  "ip-address": "[IP_ADDRESS]",
+  secrets: "[SECRET]",
+  "person-name": "[PERSON_NAME]",
+  address: "[ADDRESS]",
+  "regex-prompt-injection": "[PROMPT_INJECTION]",
+};
+
+/** The one that can be kept to what users say. */
+export const injectionSlug = "regex-prompt-injection";
+
+/** As it is written. */
+export interface ContentFilterJson {
+  readonly pattern: string;
+  readonly action: FilterActionWord;
+  readonly label?: string | null;
+}
+
+export interface BuiltinFilterJson {
+  readonly slug: string;
+  readonly action: FilterActionWord;
+  readonly scan_scope?: ScanScopeWord | null;
+}
+
+const action = described(
+  word(...filterActions.all),
+  "When it is found: block refuses with 403, redact puts a placeholder in its place, flag reports it.",
+);
+
+const filter = object(
+  {
+    pattern: described(
+      string({ min: 1, max: 100_000, identifier: true }),
+      "A regular expression in RE2 syntax: no look-around, no back-references. It must not match the empty string.",
+    ),
+    action,
+    label: described(
+      nullable(string({ min: 1, max: 100, identifier: true })),
+      "Named to the client in place of the pattern, and put in the place of what is redacted; `[REDACTED]` when absent.",
+    ),
+  },
+  { required: ["pattern", "action"], strict: true },
+);
+
+const slug = described(word(...Object.keys(builtinPlaceholders)), "What is looked for.");
+const scanScope = described(
+  nullable(word(...scanScopes.all)),
+  `Only of ${injectionSlug}: whether it looks at everything that a model reads, or at messages of the user alone.`,
+);
+
+const builtin = object(
+  { slug, action, scan_scope: scanScope },
+  {
+    required: ["slug", "action"],
+    strict: true,
+    also: (entry, path, problems) => {
+      const { slug: given, scan_scope: scope } = entry;
+      if (scope === undefined || scope === null || given === injectionSlug) return;
+      problems.add(child(path, "scan_scope"), `only of ${injectionSlug}`);
+    },
+  },
+);
+
+function eachOnce(entries: readonly unknown[], path: string, problems: Problems): void {
+  const seen = new Set<unknown>();
+  for (const [index, entry] of entries.entries()) {
+    const { slug: given } = (entry ?? {}) as { slug?: unknown };
+    if (typeof given !== "string") continue;
+    if (seen.has(given)) problems.add(child(path, `${index}.slug`), `${given} is named before it`);
+    seen.add(given);
+  }
+}
+
+export const contentFilterFields = {
+  content_filters: described(
+    nullable(array(filter, { max: 100, entry: "element" })),
+    "What is looked for in the texts of requests and answers.",
+  ),
+  content_filter_builtins: described(
+    nullable(array(builtin, { max: 100, entry: "element", also: eachOnce })),
+    "The same by detectors that are built in; each at most once.",
+  ),
+};
+
+const shownFilter = object(
+  {
+    pattern: described(string({ min: 1 }), "Regular expression in RE2 syntax."),
+    action,
+    label: described(nullable(string()), "Named in place of the pattern."),
+  },
+  { required: ["pattern", "action", "label"] },
+);
+
+const shownBuiltin = object(
+  {
+    slug,
+    action,
+    label: described(string(), "Put in the place of what is redacted."),
+    scan_scope: described(word(...scanScopes.all), `Only of ${injectionSlug}.`),
+  },
+  { required: ["slug", "action", "label"] },
+);
+
+export const shownContentFilters: ObjectShape["fields"] = {
+  content_filters: described(nullable(array(shownFilter)), "What is looked for; null: nothing."),
+  content_filter_builtins: described(nullable(array(shownBuiltin)), "The same by built-in detectors; null: none."),
+};

@@ -25,3 +25,13 @@ export const html = (strings: TemplateStringsArray, ...parts: readonly Part[]): 
 /** Text with words in backticks as code. */
 export const prose = (text: string): Html =>
   html`${text.split("`").map((piece, index) => (index % 2 === 1 ? html`<code>${piece}</code>` : piece))}`;
+
+/** Paragraphs and lists, as a description has them: blank lines between them, a dash before each entry. */
+export const blocks = (text: string): Html =>
+  html`${text.split("\n\n").map((block) => (block.startsWith("- ") ? listOf(block) : html`<p>${prose(block)}</p>`))}`;
+
+const listOf = (block: string): Html =>
+  html`<ul>${block
+    .slice(2)
+    .split("\n- ")
+    .map((entry) => html`<li>${prose(entry)}</li>`)}</ul>`;

@@ -3,7 +3,7 @@ import type { OpenApiDocument } from "@sluice/proto/contract/openapi.js";
 import type { PublishedParameter } from "@sluice/proto/contract/operation.js";
 import type { PublishedAnswer, PublishedContent, PublishedOperation } from "@sluice/proto/contract/operations.js";
 import type { JsonSchema } from "@sluice/proto/runtime/validation/shape.js";
-import { type Html, html, prose } from "./html.ts";
+import { type Html, blocks, html, prose } from "./html.ts";
 import { fieldsOf, limitsOf, typeOf } from "./schema.ts";
 import { style } from "./style.ts";
 
@@ -27,7 +27,7 @@ export function pageOf(document: OpenApiDocument): string {
 </nav>
 <main>
 <h1>${info.title}</h1>
-${info.description.split("\n\n").map((paragraph) => html`<p>${prose(paragraph)}</p>`)}
+${blocks(info.description)}
 <p>Every operation takes a key: <code>Authorization: Bearer &lt;key&gt;</code>. Paths begin with <code>${document.servers[0]?.url}</code>.</p>
 ${operations.map((each) => operationSection(each, document))}
 <section id="errors"><h2>Errors</h2>
@@ -61,8 +61,8 @@ function operationSection({ path, method, operation }: Placed, { servers, compon
   const schemes = security.flatMap((scheme) => Object.keys(scheme));
   return html`<section id="${operationId}"><h2>${summary}</h2>
 <p class="line"><strong>${method}</strong> <code>${servers[0]?.url}${path}</code></p>
-<p>${prose(description)}</p>
-<p>${schemes.map((scheme) => components.securitySchemes[scheme]?.description).join(" Or: ")}</p>
+${blocks(description)}
+<p>${prose(schemes.map((scheme) => components.securitySchemes[scheme]?.description).join(" Or: "))}</p>
 ${parameters && html`<h3>Parameters</h3><ul class="fields">${parameters.map(parameterItem)}</ul>`}
 ${requestBody && html`<h3>Request</h3>${contentSection(requestBody.content)}`}
 <h3>Answers</h3>

@@ -99,7 +99,7 @@ function settled(
   provider: ProviderPreferences | undefined,
   { records, probes }: Circumstances,
 ): readonly Endpoint[] {
-  const endpoints = ranks.toSorted((a, b) => a.tier - b.tier || compare(a.cost, b.cost)).map((rank) => rank.endpoint);
+  const endpoints = ranks.toSorted(before).map((rank) => rank.endpoint);
   if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records, probes);
   const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
@@ -108,5 +108,5 @@ function settled(
   return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records, probes)];
 }
 
-/** Both may be infinite. */
-const compare = (a: number, b: number): number => (a < b ? -1 : Number(a > b));
+/** Two infinite costs are the same: their difference is no number. */
+const before = (a: Rank, b: Rank): number => a.tier - b.tier || a.cost - b.cost || 0;

@@ -126,6 +126,12 @@ describe("the page", () => {
     expect(open).toEqual([]);
   });
 
+  test("shows the lists and code of descriptions as such", () => {
+    expect(text).toMatch(/<ul><li><code>input<\/code> is needed, [^<]+<code>model<\/code>/);
+    expect(text).toContain("It begins with <code>sk-sl-</code>.");
+    expect(text.replaceAll(/<pre>.*?<\/pre>/gs, "")).not.toMatch(/`| - /);
+  });
+
   test("says the limits and meaning of fields", () => {
     expect(text).toContain("1 to 500 entries");
     expect(text).toContain("Keys by their hash");

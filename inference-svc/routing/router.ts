@@ -1,6 +1,6 @@
 /** Decides where a request goes: once, and the same for everybody who asks about it. */
 import type { TurnRequest } from "../turn/request.ts";
-import type { Scope } from "../turn/scope.ts";
+import type { CandidateNote, Scope } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
 import { type Session, arrange } from "./arrange.ts";
 import { type Telling, candidatesOf } from "./candidates.ts";
@@ -59,7 +59,7 @@ export class Router {
     });
     const [asked = ""] = request.models;
     trace.route = new Route(request, endpoints, seeds);
-    trace.candidates = endpoints.map(({ providerName, model }) => ({ provider: providerName, model }));
+    trace.candidates = this.#notes(endpoints);
     trace.primaryModel = catalog.find(asked)?.model.settings.id ?? asked;
     return endpoints;
   }
@@ -74,6 +74,15 @@ export class Router {
     const seed = seeds.get(endpoint.model);
     if (seed && (cachedTokens > 0 || isNamedSession(request)))
       this.records.warm.note(seed, endpoint.seed, this.records.now());
+  }
+
+  #notes(endpoints: readonly Endpoint[]): readonly CandidateNote[] {
+    const now = this.records.now();
+    return endpoints.map((endpoint) => {
+      const { providerName: provider, model } = endpoint;
+      const ejected = this.records.find(endpoint)?.ejection.state(now) === "ejected";
+      return ejected ? { provider, model, ejected } : { provider, model };
+    });
   }
 
   /** @param seeds gets that of the session, if there is one */

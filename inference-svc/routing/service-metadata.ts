@@ -33,7 +33,12 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
       attempts: attempts.map(({ provider, model, status }) => ({ model, provider, status })),
     }),
     endpoints: {
-      available: candidates.map(({ provider, model }, index) => ({ model, provider, selected: index === selected })),
+      available: candidates.map(({ provider, model, ejected }, index) => ({
+        model,
+        provider,
+        selected: index === selected,
+        ...(ejected && { ejected }),
+      })),
       total: candidates.length,
       ...(excluded.size > 0 && { excluded_by: Object.fromEntries(excluded) }),
     },

@@ -36,6 +36,8 @@ export interface Attempt {
 export interface CandidateNote {
   readonly provider: string;
   readonly model: string;
+  /** It fails at the moment, and is asked after those that do not. */
+  readonly ejected?: true;
 }
 
 /** One entry of `service_metadata.pipeline`. */

@@ -5,10 +5,14 @@
  * looks through all busy connections for each request.
  */
 import { Client } from "undici";
+import { rememberedNames } from "./names.ts";
 
 /** uvicorn, under which most self-hosted servers run, closes idle connections after 5 s without saying so. */
 const keepAliveMs = 4_000;
 const headersLimitBytes = 64 * 1024;
+
+/** Of the process: a provider that was configured anew is where it was. */
+const lookup = rememberedNames();
 
 export class Connections {
   readonly #origin: string;
@@ -29,7 +33,7 @@ export class Connections {
   #open(): Client {
     const client = new Client(this.#origin, {
       pipelining: 1,
-      connect: { timeout: this.#connectMs },
+      connect: { timeout: this.#connectMs, lookup },
       keepAliveTimeout: keepAliveMs,
       maxHeaderSize: headersLimitBytes,
       // The exchange has timers of its own, one a phase.

@@ -2,6 +2,7 @@
 import {
   array,
   boolean,
+  constant,
   described,
   integer,
   map,
@@ -33,6 +34,7 @@ const endpoint = object(
     model: described(string(), "Slug of the model."),
     provider: described(string(), "Name of the provider."),
     selected: described(boolean, "Whether it served the answer."),
+    ejected: described(constant(true), "It fails at the moment, and is asked after those that do not."),
   },
   { required: ["model", "provider", "selected"] },
 );

@@ -11,24 +11,29 @@ import { type Reply, type Upstream, chatChunk, chatStream, startUpstream } from 
 
 let acme: Upstream;
 let borealis: Upstream;
+let cumulus: Upstream;
 let house: House;
 let guardrail: string;
 
 beforeAll(async () => {
   acme = await startUpstream();
   borealis = await startUpstream();
+  cumulus = await startUpstream();
   house = await startHouse({
     environment: { SLUICE_REGION: "eu-1" },
     config: `
 providers:
   - {id: acme, name: Acme, dialect: chat, base_url: "${acme.url}/v1"}
   - {id: borealis, name: Borealis, dialect: chat, base_url: "${borealis.url}/v1"}
+  - {id: cumulus, name: Cumulus, dialect: chat, base_url: "${cumulus.url}/v1"}
 models:
   - id: acme/large
     endpoints:
       - {provider: acme}
       - {provider: borealis}
       - {provider: borealis, tier: flex}
+  - id: cumulus/large
+    endpoints: [{provider: cumulus}, {provider: borealis}]
   - id: borealis/small
     endpoints: [{provider: borealis, supported_parameters: []}]
 limits: {stream_ms: 1500}
@@ -41,10 +46,14 @@ afterAll(async () => {
   await house?.stop();
   await acme?.stop();
   await borealis?.stop();
+  await cumulus?.stop();
 });
-beforeEach(() => {
-  acme.script([chatStream("Hi")]);
-  borealis.script([chatStream("Hi")]);
+beforeEach(async () => {
+  // What answers now was not ejected for what failed in tests before.
+  for (const [id, upstream] of Object.entries({ acme, borealis })) {
+    upstream.script([chatStream("Hi")]);
+    await (await respond({ provider: { only: [id] } })).text();
+  }
 });
 
 /** An order that is named stays, whatever was seen of the endpoints before. */
@@ -258,3 +267,16 @@ describe("over gRPC", () => {
 
 // Last: for half a minute nobody would be asked again.
 test("limited everywhere", () => expectFailed([429, 429], 429));
+
+test("an endpoint that keeps failing is asked last, and said to be ejected", async () => {
+  cumulus.script([failing(500)]);
+  const asked = async () => {
+    const last = await lastEvent(await respond({ model: "cumulus/large", provider: {} }));
+    return (last.response.service_metadata as { endpoints: { available: unknown } }).endpoints.available;
+  };
+  const slug = "cumulus/large";
+  const before = [endpoint("Cumulus", false, slug), endpoint("Borealis", true, slug)];
+  for (let failures = 1; failures <= 5; failures++) expect(await asked()).toEqual(before);
+  const ejected = { ...endpoint("Cumulus", false, slug), ejected: true };
+  expect(await asked()).toEqual([endpoint("Borealis", true, slug), ejected]);
+});

@@ -3,10 +3,12 @@
  * smallest size of a second is looked at, as CoDel does (RFC 8289), and not a percentile, which one long stall decides.
  *
  * While a queue stands, each turn of the event loop takes on new work for some milliseconds and refuses the rest of what has come: so the process
- * is busy with what it has taken on, and who is refused hears of it at once.
+ * is busy with what it has taken on, and who is refused hears of it at once. While memory is scarce nothing new is taken on: what is under way
+ * ends, and gives it back.
  */
 import { Counter, type Registry } from "./metrics.ts";
 import type { Logger } from "./log.ts";
+import { memoryTaken } from "./memory.ts";
 
 const standsMs = 1_000;
 const calmMs = 1_000;
@@ -44,10 +46,17 @@ const workMs = 60;
 /** Turns handed over that nobody has begun: some 20 ms of an inference process. */
 const mostWaiting = 64;
 const calmWaiting = 32;
+/** Percent of the memory that is safe. */
+const mostMemory = 100;
+const calmMemory = 90;
+/** To look at memory takes longer than at a queue. */
+const beatsPerMemory = 10;
 
 export interface PressureParts {
   /** Work that was handed over and not yet begun. */
   readonly waiting: () => number;
+  /** Percent of the memory that is safe. */
+  readonly memory?: () => number;
   readonly log: Pick<Logger, "warn">;
   readonly registry: Registry;
   /** Milliseconds. */
@@ -59,7 +68,9 @@ export class Pressure {
   readonly #now: () => number;
   readonly #late = new StandingQueue(lateMs, calmLateMs);
   readonly #waiting = new StandingQueue(mostWaiting, calmWaiting);
+  readonly #memory = new StandingQueue(mostMemory, calmMemory);
   readonly #refused: Counter;
+  #beats = 0;
   #beatAt: number;
   #refusing = false;
 
@@ -83,10 +94,11 @@ export class Pressure {
     const now = this.#now();
     this.#late.look(now - this.#beatAt - beatMs, now);
     this.#waiting.look(this.#parts.waiting(), now);
+    if (this.#beats++ % beatsPerMemory === 0) this.#memory.look((this.#parts.memory ?? memoryTaken)(), now);
     this.#beatAt = now;
-    const refusing = this.#late.stands || this.#waiting.stands;
+    const refusing = this.#late.stands || this.#waiting.stands || this.#memory.stands;
     if (refusing !== this.#refusing) {
-      const why = { late: this.#late.stands, waiting: this.#waiting.stands };
+      const why = { late: this.#late.stands, waiting: this.#waiting.stands, memory: this.#memory.stands };
       this.#parts.log.warn(why, refusing ? "overloaded: new turns may be refused" : "no longer overloaded");
     }
     this.#refusing = refusing;
@@ -96,7 +108,7 @@ export class Pressure {
   refuses(): boolean {
     if (!this.#refusing) return false;
     const late = this.#late.stands && this.#now() - this.#beatAt > workMs;
-    const refused = late || (this.#waiting.stands && this.#parts.waiting() >= mostWaiting);
+    const refused = late || this.#memory.stands || (this.#waiting.stands && this.#parts.waiting() >= mostWaiting);
     if (refused) this.#refused.inc();
     return refused;
   }

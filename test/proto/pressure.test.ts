@@ -1,5 +1,6 @@
 /** When a process is taken to be overloaded, and what it still takes on then. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { memoryTaken } from "@sluice/proto/runtime/memory.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { Pressure, StandingQueue } from "@sluice/proto/runtime/pressure.js";
 
@@ -32,15 +33,18 @@ describe("a queue stands", () => {
 describe("a process", () => {
   let clock: number;
   let waiting: number;
+  let memory: number;
   let said: string[];
   let pressure: Pressure;
   beforeEach(() => {
     clock = 0;
     waiting = 0;
+    memory = 50;
     said = [];
     const log = { warn: (_: object, line: string) => void said.push(line) };
     pressure = new Pressure({
       waiting: () => waiting,
+      memory: () => memory,
       log: log as never,
       registry: openMetrics("test"),
       now: () => clock,
@@ -96,5 +100,27 @@ describe("a process", () => {
     turns(52, 20);
     waiting = 1_000;
     expect(pressure.refuses()).toBe(false);
+  });
+
+  test("that has taken too much memory for a second takes on nothing until it has given some back for as long", () => {
+    memory = 101;
+    turns(50, 20);
+    expect(pressure.refuses()).toBe(false);
+    turns(10, 20);
+    expect(pressure.refuses()).toBe(true);
+    memory = 91;
+    turns(100, 20);
+    expect(pressure.refuses()).toBe(true);
+    memory = 90;
+    turns(61, 20);
+    expect([pressure.refuses(), said]).toEqual([
+      false,
+      ["overloaded: new turns may be refused", "no longer overloaded"],
+    ]);
+  });
+
+  test("knows what it takes", () => {
+    expect(memoryTaken()).toBeGreaterThan(0);
+    expect(memoryTaken()).toBeLessThan(100);
   });
 });

@@ -14,11 +14,12 @@ export interface ListParts {
 /** Without a price that anybody knows both figures are -1, as in other lists of this form. */
 export function pricingJson(pricing: Pricing | undefined): Record<string, unknown> {
   if (pricing === undefined) return { prompt: "-1", completion: "-1" };
-  const { request, image, audio, webSearch, above } = pricing;
+  const { request, image, imageOutput, audio, webSearch, above } = pricing;
   return {
     ...ratesJson(pricing),
     ...(request !== undefined && { request }),
     ...(image !== undefined && { image }),
+    ...(imageOutput !== undefined && { image_output: imageOutput }),
     ...(audio !== undefined && { audio }),
     ...(webSearch !== undefined && { web_search: webSearch }),
     ...(above.length > 0 && { overrides: above.map((step) => overrideJson(step, pricing)) }),

@@ -49,6 +49,7 @@ class AttemptBill implements Bill {
   #textBytes = 0;
   #reasoningBytes = 0;
   #produced = false;
+  #images = 0;
 
   constructor(endpoint: Endpoint, request: TurnRequest, answered: (usage: Usage) => void) {
     this.#endpoint = endpoint;
@@ -81,6 +82,7 @@ class AttemptBill implements Bill {
         this.#textBytes += Buffer.byteLength(event.delta);
         break;
       case "item.end":
+        if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
         break;
       default:
         return;
@@ -128,7 +130,7 @@ class AttemptBill implements Bill {
     if (tariff === undefined) return usage;
     const charged = tariff.image > 0n || tariff.audio > 0n;
     const media = charged ? this.#inputSize().media : noMedia;
-    return { ...usage, cost: costOf(tariff, usage, media) };
+    return { ...usage, cost: costOf(tariff, usage, media, this.#images) };
   }
 }
 

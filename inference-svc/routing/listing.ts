@@ -154,6 +154,7 @@ const pricingEntry = (pricing: Pricing): MessageInitShape<typeof PricingSchema> 
   ...rateEntry(pricing),
   ...(pricing.request !== undefined && { request: pricing.request }),
   ...(pricing.image !== undefined && { image: pricing.image }),
+  ...(pricing.image_output !== undefined && { imageOutput: pricing.image_output }),
   ...(pricing.audio !== undefined && { audio: pricing.audio }),
   ...(pricing.web_search !== undefined && { webSearch: pricing.web_search }),
   above: (pricing.above ?? [])

@@ -47,10 +47,13 @@ export function planOf(
       bodyJson,
       inputTokens,
       maxOutputTokens,
-      cost: tariff && costOf(tariff, usage, size.media),
+      cost: tariff && costOf(tariff, usage, size.media, imagesOf(request)),
     };
   });
 }
+
+/** How many an answer has nobody knows before: whoever asks for images gets one, as a rule. */
+const imagesOf = ({ outputModalities }: TurnRequest): number => Number(outputModalities.includes("image"));
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
@@ -65,5 +68,5 @@ export function mostOf(endpoint: Endpoint, request: TurnRequest): bigint {
   const inputTokens = inputTokensOf(size, endpoint.model);
   const outputTokens =
     request.maxOutputTokens ?? Math.min(endpoint.maxOutputTokens ?? unlimitedTokens, unlimitedTokens);
-  return totalOf(costOf(tariff, { inputTokens, outputTokens, ...untold }, size.media));
+  return totalOf(costOf(tariff, { inputTokens, outputTokens, ...untold }, size.media, imagesOf(request)));
 }

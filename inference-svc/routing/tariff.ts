@@ -25,12 +25,13 @@ export interface Tariff {
   /** In 10^-12 USD each. */
   readonly request: bigint;
   readonly image: bigint;
+  readonly outputImage: bigint;
   readonly audio: bigint;
   readonly webSearch: bigint;
 }
 
 export function tariffOf(pricing: Pricing): Tariff {
-  const { above = [], request = "0", image = "0", audio = "0", web_search = "0" } = pricing;
+  const { above = [], request = "0", image = "0", image_output = "0", audio = "0", web_search = "0" } = pricing;
   return {
     rates: ratesOf(pricing),
     above: above
@@ -38,6 +39,7 @@ export function tariffOf(pricing: Pricing): Tariff {
       .sort((a, b) => b.inputTokens - a.inputTokens),
     request: units(request),
     image: units(image),
+    outputImage: units(image_output),
     audio: units(audio),
     webSearch: units(web_search),
   };
@@ -55,8 +57,17 @@ function ratesOf({ prompt, completion, cache_read, cache_write, cache_write_1h }
   };
 }
 
-/** Of one attempt. */
-export function costOf({ rates: usual, above, ...fees }: Tariff, usage: Usage, media: Media): Cost {
+/**
+ * Of one attempt.
+ * @param media of the request
+ * @param outputImages of the answer
+ */
+export function costOf(
+  { rates: usual, above, ...fees }: Tariff,
+  usage: Usage,
+  media: Media,
+  outputImages: number,
+): Cost {
   const rates = above.find(({ inputTokens }) => usage.inputTokens > inputTokens)?.rates ?? usual;
   // Figures of providers have contradicted each other: no part is larger than the whole.
   const read = Math.min(usage.cachedTokens, usage.inputTokens);
@@ -70,7 +81,7 @@ export function costOf({ rates: usual, above, ...fees }: Tariff, usage: Usage, m
   const mediaFees = BigInt(media.images) * fees.image + BigInt(media.audios) * fees.audio;
   return {
     input: perMillion(tokens) + mediaFees + fees.request,
-    output: perMillion(BigInt(usage.outputTokens) * rates.completion),
+    output: perMillion(BigInt(usage.outputTokens) * rates.completion) + BigInt(outputImages) * fees.outputImage,
     serverTools: BigInt(usage.serverToolUse?.webSearchRequests ?? 0) * fees.webSearch,
   };
 }

@@ -71,7 +71,7 @@ export interface Usage {
 export interface Cost {
   /** Tokens, images, sounds, and the fee of the request. */
   readonly input: bigint;
-  /** Reasoning among it. */
+  /** Reasoning among it, and images. */
   readonly output: bigint;
   /** Tools that the provider ran. */
   readonly serverTools: bigint;

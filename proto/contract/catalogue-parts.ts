@@ -22,7 +22,8 @@ export const pricing = named(
     {
       ...rates,
       request: described(decimal, "Of a request."),
-      image: described(decimal, "Of an image."),
+      image: described(decimal, "Of an image of the request."),
+      image_output: described(decimal, "Of an image of the answer."),
       audio: described(decimal, "Of a unit of audio."),
       web_search: described(decimal, "Of a search that the provider runs."),
       overrides: described(

@@ -39,7 +39,7 @@ beforeEach(async () => {
         }),
         model("acme/responses", { provider: "responses", pricing }),
         model("acme/unpriced", { provider: "acme" }),
-        model("acme/images", { provider: "acme", pricing: { ...pricing, image: "0.5" } }),
+        model("acme/images", { provider: "acme", pricing: { ...pricing, image: "0.5", image_output: "0.25" } }),
         model(
           "two",
           { provider: "acme", pricing },
@@ -122,6 +122,16 @@ describe("with the figures of the provider", () => {
     const input = [{ type: "message", role: "user", content: [image, image] }];
     const { usage } = await outcomeOf(chatStream("Hi"), { models: ["acme/images"], input });
     expect(usage?.cost?.input).toBe(micro(1_000_012));
+  });
+
+  test("images of the answer", async () => {
+    const image = { type: "image_url", image_url: { url: "data:image/png;base64,aGk=" } };
+    const reply = chat([
+      chatChunk({ images: [image, image] }),
+      { choices: [], usage: { prompt_tokens: 0, completion_tokens: 10 } },
+    ]);
+    const { usage } = await outcomeOf(reply, { models: ["acme/images"] });
+    expect(usage?.cost?.output).toBe(micro(500_020));
   });
 
   test.each([

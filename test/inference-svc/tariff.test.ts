@@ -17,8 +17,8 @@ const usageOf = (fields: Partial<Usage> = {}): Usage => ({
 
 const noMedia = { images: 0, audios: 0, others: 0 };
 const pricing = { prompt: "3", completion: "15", cache_read: "0.30", cache_write: "3.75", cache_write_1h: "6" };
-const cost = (more: object, usage: Partial<Usage>, media: object = {}): Cost =>
-  costOf(tariffOf({ ...pricing, ...more }), usageOf(usage), { ...noMedia, ...media });
+const cost = (more: object, usage: Partial<Usage>, media: object = {}, outputImages = 0): Cost =>
+  costOf(tariffOf({ ...pricing, ...more }), usageOf(usage), { ...noMedia, ...media }, outputImages);
 const whole = ({ input, output, serverTools }: Cost): number => dollars(input + output + serverTools);
 
 describe("tokens", () => {
@@ -51,11 +51,11 @@ describe("tokens", () => {
 });
 
 test("fees of the request, of images, sounds and searches", () => {
-  const fees = { request: "0.005", image: "0.0012", audio: "0.0001", web_search: "0.01" };
+  const fees = { request: "0.005", image: "0.0012", image_output: "0.04", audio: "0.0001", web_search: "0.01" };
   const use = { outputTokens: 100, serverToolUse: { webSearchRequests: 2 } };
-  expect(cost(fees, use, { images: 3, audios: 1 })).toEqual({
+  expect(cost(fees, use, { images: 3, audios: 1 }, 2)).toEqual({
     input: 8_700_000_000n,
-    output: 1_500_000_000n,
+    output: 81_500_000_000n,
     serverTools: 20_000_000_000n,
   });
 });
@@ -75,7 +75,7 @@ test("no amount is off by more than half of 10^-12 USD, and sums are sums", () =
     fc.property(decimal, decimal, tokens, tokens, (prompt, completion, inputTokens, outputTokens) => {
       const tariff = tariffOf({ prompt, completion });
       const usage = usageOf({ inputTokens, outputTokens });
-      const priced = { ...usage, cost: costOf(tariff, usage, noMedia) };
+      const priced = { ...usage, cost: costOf(tariff, usage, noMedia, 0) };
       const off = priced.cost.input * 1_000_000n - exactly(prompt) * BigInt(inputTokens);
       expect(off <= 500_000n && off >= -500_000n).toBe(true);
       const outputOff = priced.cost.output * 1_000_000n - exactly(completion) * BigInt(outputTokens);

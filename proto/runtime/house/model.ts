@@ -29,7 +29,8 @@ const endpoint = z.strictObject({
           "Prices of requests whose input has more than input_tokens: of the whole request, by the highest bound that it passes.",
         ),
       request: price.optional().describe("USD per request; nothing when absent."),
-      image: price.optional().describe("USD per image; nothing when absent."),
+      image: price.optional().describe("USD per image of a request; nothing when absent."),
+      image_output: price.optional().describe("USD per image of an answer; nothing when absent."),
       audio: price.optional().describe("USD per unit of audio; nothing when absent."),
       web_search: price.optional().describe("USD per search that the provider runs; nothing when absent."),
     })

@@ -7,9 +7,10 @@ import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/
 import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit, overloaded } from "./admission.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
+import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Trace } from "./turn/scope.ts";
-import type { TurnSignal } from "./turn/signal.ts";
+import type { Cancellable } from "./turn/signal.ts";
 import type { Batch, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
 import { totalOf } from "./turn/usage.ts";
 import { type TurnSink, toWire, usageBatch } from "./wire.ts";
@@ -32,10 +33,12 @@ export class Engine {
   readonly #lines: LineLog;
   readonly #turns: Counter<"outcome">;
   readonly #seconds: Histogram;
+  readonly #openKeys: OpenKeys;
   #open = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
+    this.#openKeys = new OpenKeys(parts.access);
     this.#lines = lineLog(parts.log, "turn");
     const registers = [parts.registry];
     this.#turns = new Counter({
@@ -54,10 +57,12 @@ export class Engine {
   }
 
   /**
-   * One turn, as batches for the wire. Settles at its end, or once the signal aborts, which stops its upstream.
+   * One turn, as batches for the wire. Settles at its end, or once it is cancelled, which stops its upstream.
    * @throws Fault, with service_metadata when it was asked for
    */
-  async run(request: RunTurnRequest, requester: Requester, signal: TurnSignal, sink: TurnSink): Promise<void> {
+  async run(request: RunTurnRequest, requester: Requester, running: Cancellable, sink: TurnSink): Promise<void> {
+    const { signal } = running;
+    let leave = () => {};
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
     let failure: Fault | undefined;
@@ -70,6 +75,7 @@ export class Engine {
       // Nearly always known: then nobody waits for it.
       const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, request, signal);
       trace = scope.trace;
+      leave = this.#openKeys.enter(scope.caller, running);
       sink.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
       for await (const said of await this.#parts.turn(turnRequest, scope)) {
@@ -93,6 +99,7 @@ export class Engine {
       }
       throw failure;
     } finally {
+      leave();
       this.#open--;
       // Whoever aborts with a fault says why; without one the client has left.
       const cancelled = signal.aborted && !(signal.reason instanceof Fault);

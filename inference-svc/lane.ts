@@ -16,14 +16,14 @@ import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
-import { TurnAbort, type TurnSignal } from "./turn/signal.ts";
+import { type Cancellable, TurnAbort, type TurnSignal } from "./turn/signal.ts";
 import { type TurnSink, type WireBatch, faultCost } from "./wire.ts";
 
 /** Runs one opened turn to its end; `turn` takes what becomes known. Must not throw. */
 export type Runner = (open: Open, turn: LaneTurn) => Promise<void>;
 
 /** A turn as the engine sees it. */
-export class LaneTurn implements TurnSink {
+export class LaneTurn implements TurnSink, Cancellable {
   readonly #lane: ServerLane;
   readonly #id: number;
   readonly #abort = new TurnAbort();

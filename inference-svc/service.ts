@@ -101,7 +101,8 @@ export class InferenceDoors {
     // A deadline may have passed before: a signal that is aborted tells nobody any more.
     if (context.signal.aborted) abort.abort(context.signal.reason);
     else context.signal.addEventListener("abort", gone);
-    const run = this.#parts.engine.run(request, requester, abort.signal, handover);
+    const running = { signal: abort.signal, cancel: (reason: unknown) => abort.abort(reason) };
+    const run = this.#parts.engine.run(request, requester, running, handover);
     // Awaited below, when what it gave has been passed on.
     run.catch(() => {}).finally(() => handover.end());
     try {
@@ -169,7 +170,7 @@ export class InferenceDoors {
     try {
       const deadline = performance.now() + limitMs;
       const requester = { keyHash, requestId, generationId, policyGeneration, deadline, scanned: true };
-      await this.#parts.engine.run(request, requester, turn.signal, turn);
+      await this.#parts.engine.run(request, requester, turn, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
       // A turn that came to its end has nothing left that hangs on its signal.

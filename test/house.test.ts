@@ -21,6 +21,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "inference-svc": [
     ["config", "turn"],
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
+    ["open-keys"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
     ["lists", "operator"],

@@ -8,6 +8,13 @@ export interface TurnSignal {
   removeEventListener(type: "abort", listener: () => void): void;
 }
 
+/** What is under way and can be told to stop. */
+export interface Cancellable {
+  readonly signal: TurnSignal;
+  /** @param reason a Fault is what the turn fails with; anything else says that nobody waits for it any more */
+  cancel(reason: unknown): void;
+}
+
 /** A real AbortController costs a twentieth of a small turn: an EventTarget with a Map, and more for every listener. */
 export class TurnAbort implements TurnSignal {
   aborted = false;

@@ -65,6 +65,7 @@ export class Access {
   #reachable = true;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
+  #changed: (keyHashes: readonly string[] | null) => void = () => {};
   #backoffMs = 50;
 
   /** @param process name of this process, unique among live ones */
@@ -99,6 +100,11 @@ export class Access {
     if (generation > this.#seen) this.#seen = generation;
   }
 
+  /** Before each change is acknowledged the listener hears of the keys that it concerns, or null: every key. */
+  onChange(listener: (keyHashes: readonly string[] | null) => void): void {
+    this.#changed = listener;
+  }
+
   /**
    * Who a key belongs to, as of `minGeneration` or later.
    * @throws Fault UNAVAILABLE when that cannot be found out
@@ -131,7 +137,10 @@ export class Access {
     const running = this.#filling.get(keyHash);
     // A fill that is under way may have read before the generation that is asked for now.
     if (running) return running.then((entry) => (entry.generation >= minGeneration ? entry : this.#fetch(keyHash)));
-    const filling = this.#fetch(keyHash).finally(() => this.#filling.delete(keyHash));
+    const filling = this.#fetch(keyHash)
+      // Read before a change that was heard of meanwhile, and perhaps acknowledged.
+      .then((entry) => (this.#outdated(keyHash, entry) ? this.#fetch(keyHash) : entry))
+      .finally(() => this.#filling.delete(keyHash));
     this.#filling.set(keyHash, filling);
     return filling;
   }
@@ -153,9 +162,12 @@ export class Access {
     const now = performance.now();
     const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: now, askedAt: now };
     this.note(response.generation);
-    const invalidated = this.#invalidated.get(keyHash) ?? 0n;
-    if (entry.generation >= this.#flushed && entry.generation >= invalidated) this.#store(keyHash, entry);
+    if (!this.#outdated(keyHash, entry)) this.#store(keyHash, entry);
     return entry;
+  }
+
+  #outdated(keyHash: string, { generation }: Entry): boolean {
+    return generation < this.#flushed || generation < (this.#invalidated.get(keyHash) ?? 0n);
   }
 
   #store(keyHash: string, entry: Entry): void {
@@ -212,7 +224,8 @@ export class Access {
     this.#heardAt = performance.now();
     this.#everHeard = true;
     // A reconnect at the generation that is in force has missed nothing: an outage must not empty the cache that outlives it.
-    if (message.all && message.generation !== this.#applied) {
+    const all = message.all && message.generation !== this.#applied;
+    if (all) {
       this.#flushed = message.generation;
       this.#entries.clear();
       this.#invalidated.clear();
@@ -227,6 +240,7 @@ export class Access {
     }
     this.#applied = message.generation;
     this.note(message.generation);
+    if (all || message.keyHashes.length > 0) this.#changed(all ? null : message.keyHashes);
   }
 
   stop(): void {

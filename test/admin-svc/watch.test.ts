@@ -10,6 +10,7 @@ import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { shortest, took } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
 import {
   type AdminHouse,
   addGuardrail,
@@ -211,8 +212,8 @@ describe("acknowledgement", () => {
 });
 
 describe("a process with the shared runtime", () => {
-  const openAccess = async (process: string): Promise<Access> => {
-    const client = dial(`127.0.0.1:${house.port}`);
+  const openAccess = async (process: string, port = house.port): Promise<Access> => {
+    const client = dial(`127.0.0.1:${port}`);
     const access = new Access({ client, token: serviceToken, process, log: house.log, registry: new Registry() });
     await access.watch();
     return access;
@@ -247,6 +248,23 @@ describe("a process with the shared runtime", () => {
     };
     expect(await shortest(1_000, forgottenMs)).toBeLessThan(1_000);
     access.stop();
+    await watchersGone();
+  });
+
+  test("an answer that was on its way while its key was revoked admits nobody", async () => {
+    const proxy = await startRpcProxy(house.port);
+    const access = await openAccess("one", proxy.port);
+    const keyHash = hashKey(await addKey(house.database));
+    const release = proxy.hold("ResolveKey");
+    const held = proxy.held();
+    const resolved = access.resolve(keyHash);
+    await held;
+    const change = await revokeKey(house.database, defaultWorkspaceId, keyHash);
+    await eventually(() => access.generation >= (change?.generation ?? 0n));
+    release();
+    expect((await resolved).caller).toBeUndefined();
+    access.stop();
+    await proxy.stop();
     await watchersGone();
   });
 });

@@ -259,7 +259,7 @@ describe("a process with the shared runtime", () => {
     const held = proxy.held();
     const resolved = access.resolve(keyHash);
     await held;
-    const change = await revokeKey(house.database, defaultWorkspaceId, keyHash);
+    const change = await revokeKey(house.database, operator(), keyHash);
     await eventually(() => access.generation >= (change?.generation ?? 0n));
     release();
     expect((await resolved).caller).toBeUndefined();

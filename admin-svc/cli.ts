@@ -9,6 +9,7 @@ import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
+import { schema } from "./cli/schema.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
 import type { Database } from "./store/database.ts";
@@ -22,6 +23,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   workspaces,
   ledger,
   audit,
+  schema,
 };
 
 interface Output {

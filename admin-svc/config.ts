@@ -8,7 +8,7 @@ const keyOf = (kind: KeyKind, prefix: string) =>
     .string()
     .refine((key) => kindOfKey(key) === kind, `not a key of the form ${prefix}...: make one with \`keys mint\``);
 
-const environment = z.object({
+export const environment = z.object({
   ...commonEnvironment,
   DATABASE_URL: z.string("required: postgres://user:password@host:port/database"),
   SLUICE_ADMIN_PORT: port(8082),

@@ -389,3 +389,9 @@ test("as a program: standard output is the answer, the exit code the outcome", a
   const failed = promisify(execFile)(process.execPath, [cli, "keys", "nonsense"], { env });
   await expect(failed).rejects.toMatchObject({ code: 2, stdout: "" });
 });
+
+test("schema migrate says which schema the database has, however often", async () => {
+  const first = await run("schema", "migrate");
+  expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(/^schema \d{4}_\w+\n$/), stderr: "" });
+  expect(await run("schema", "migrate")).toEqual(first);
+});

@@ -1,0 +1,89 @@
+/** What the containers of our images are told: variables that their programs read, with values they accept; probes; time to drain. */
+import { environment as admin } from "@sluice/admin-svc/config.js";
+import { environment as gateway } from "@sluice/gateway/config.js";
+import { environment as inference } from "@sluice/inference-svc/config.js";
+import { z } from "zod";
+import type { Resource } from "./kustomize.ts";
+import { type Container, type Probe, type Workload, serves, workloadsOf } from "./workloads.ts";
+
+const commandLine = z.object({
+  DATABASE_URL: admin.shape.DATABASE_URL,
+  SLUICE_BOOTSTRAP_MANAGEMENT_KEY: admin.shape.SLUICE_BOOTSTRAP_MANAGEMENT_KEY,
+  SLUICE_BOOTSTRAP_API_KEY: admin.shape.SLUICE_BOOTSTRAP_API_KEY,
+});
+
+/** By image, and by script where an image has several; undefined for images of others. */
+function variablesOf({ image, args }: Container): z.ZodObject | undefined {
+  const service = /(?:^|\/)sluice\/([a-z-]+)/.exec(image)?.[1];
+  if (service === "gateway") return gateway;
+  if (service === "inference-svc") return inference;
+  if (service !== "admin-svc") return undefined;
+  return args?.[0]?.endsWith("cli.js") === true ? commandLine : admin;
+}
+
+export function programProblems(resources: readonly Resource[]): string[] {
+  return workloadsOf(resources).flatMap((workload) =>
+    workload.containers.flatMap((container) =>
+      [
+        ...ofVariables(container, variablesOf(container)),
+        ...ofAddresses(container, resources),
+        ...(serves(workload) ? ofProbes(container) : []),
+        ...(serves(workload) ? ofGrace(workload, container) : []),
+      ].map((problem) => `${workload.name}: ${problem}`),
+    ),
+  );
+}
+
+/** What comes from a secret is right when it is long enough; what is written down is checked. */
+function ofVariables({ env = [] }: Container, read: z.ZodObject | undefined): string[] {
+  if (!read) return [];
+  const fields = Object.entries<z.ZodType>(read.shape);
+  const set = new Map(env.map((variable) => [variable.name, variable]));
+  const unread = env.filter(({ name }) => !fields.some(([field]) => field === name));
+  return [
+    ...unread.map(({ name }) => `${name} is read by nobody`),
+    ...fields.flatMap(([name, field]) => {
+      const { value, valueFrom } = set.get(name) ?? {};
+      if (valueFrom) return [];
+      if (field.safeParse(value).success) return [];
+      return value === undefined ? `${name} is required` : `${name} cannot be ${value}`;
+    }),
+  ];
+}
+
+/** Names of our own services, with a port on which they are served. */
+function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): string[] {
+  const addresses = env.filter(({ name }) => name.endsWith("_ADDRESS") || name.endsWith("_ADDRESSES"));
+  return addresses.flatMap(({ name, value = "" }) =>
+    value.split(",").flatMap((address) => {
+      const [host, port] = address.split(":");
+      const service = resources.find(({ kind, metadata }) => kind === "Service" && metadata.name === host);
+      const { ports = [] } = (service?.["spec"] ?? {}) as { ports?: { port: number }[] };
+      return ports.some((served) => served.port === Number(port)) ? [] : `${name}: no service at ${address}`;
+    }),
+  );
+}
+
+const paths = { startupProbe: "/livez", readinessProbe: "/readyz", livenessProbe: "/livez" } as const;
+
+function ofProbes(container: Container): string[] {
+  const ours = variablesOf(container) !== undefined;
+  return Object.entries(paths).flatMap(([kind, path]) => {
+    const probe: Probe | undefined = container[kind as keyof typeof paths];
+    if (!probe) return `no ${kind}`;
+    const port = probe.httpGet?.port ?? probe.tcpSocket?.port;
+    const known = container.ports?.some(({ name, containerPort }) => name === port || containerPort === port);
+    if (known !== true) return `${kind}: no port ${port}`;
+    return ours && probe.httpGet?.path !== path ? `${kind} asks for ${probe.httpGet?.path}` : [];
+  });
+}
+
+/** From SIGTERM on; what the process is not told it takes from its default. Five seconds more, for its end. */
+function ofGrace({ graceSeconds }: Workload, container: Container): string[] {
+  if (!variablesOf(container)) return [];
+  const given = container.env?.find(({ name }) => name === "SLUICE_DRAIN_LIMIT_MS")?.value;
+  const limitMs = gateway.shape.SLUICE_DRAIN_LIMIT_MS.parse(given);
+  return graceSeconds * 1_000 >= limitMs + 5_000
+    ? []
+    : [`${graceSeconds} s are less than a drain of ${limitMs} ms takes`];
+}

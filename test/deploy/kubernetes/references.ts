@@ -1,0 +1,137 @@
+/** That whatever a manifest names is there. */
+import type { Resource } from "./kustomize.ts";
+import { type Reference, type Selector, type Workload, listens, matches, serves, workloadsOf } from "./workloads.ts";
+
+/** Secrets that the operator makes, as the page on installing says: their keys by their names. */
+export type GivenSecrets = ReadonlyMap<string, ReadonlySet<string>>;
+
+export function danglingReferences(resources: readonly Resource[], secrets: GivenSecrets): string[] {
+  const workloads = workloadsOf(resources);
+  const house = { resources, secrets, workloads };
+  return [
+    ...workloads.flatMap((workload) => ofWorkload(workload, house).map((problem) => `${workload.name}: ${problem}`)),
+    ...resources.flatMap((resource) =>
+      ofResource(resource, house).map((problem) => `${resource.kind} ${resource.metadata.name}: ${problem}`),
+    ),
+  ];
+}
+
+interface House {
+  readonly resources: readonly Resource[];
+  readonly secrets: GivenSecrets;
+  readonly workloads: readonly Workload[];
+}
+
+const find = ({ resources }: House, kind: string, name: string): Resource | undefined =>
+  resources.find((resource) => resource.kind === kind && resource.metadata.name === name);
+
+function ofWorkload(workload: Workload, house: House): string[] {
+  const { account, selector, serviceName, spread, labels } = workload;
+  const problems: string[] = [];
+  if (account !== undefined && !find(house, "ServiceAccount", account)) problems.push(`no service account ${account}`);
+  for (const own of [...(selector ? [selector] : []), ...spread]) {
+    if (!matches(own, labels)) problems.push(`a selector that its own pods do not match: ${JSON.stringify(own)}`);
+  }
+  const service = serviceName === undefined ? undefined : find(house, "Service", serviceName);
+  if (serviceName !== undefined && !service) problems.push(`no service ${serviceName}`);
+  return [...problems, ...ofVolumes(workload, house), ...ofVariables(workload, house)];
+}
+
+function ofVolumes({ volumes, containers }: Workload, house: House): string[] {
+  const mounted = new Set(containers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)));
+  const missing = [...mounted].filter((name) => !volumes.some((volume) => volume.name === name));
+  const sources = volumes.flatMap(({ configMap, secret }) => [
+    ...(configMap && !find(house, "ConfigMap", configMap.name) ? [`no config map ${configMap.name}`] : []),
+    ...(secret && !isThere(secret.secretName, house) ? [`no secret ${secret.secretName}`] : []),
+  ]);
+  const unused = volumes.filter(({ name }) => !mounted.has(name)).map(({ name }) => `nobody mounts volume ${name}`);
+  return [...missing.map((name) => `no volume ${name}`), ...sources, ...unused];
+}
+
+/** Made by the operator, or by cert-manager from a Certificate. */
+const isThere = (secret: string, { secrets, resources }: House): boolean =>
+  secrets.has(secret) ||
+  resources.some(({ kind, spec }) => kind === "Certificate" && (spec as { secretName: string }).secretName === secret);
+
+function ofVariables({ containers }: Workload, { secrets, ...house }: House): string[] {
+  return containers.flatMap(({ env = [], envFrom = [] }) => [
+    ...env.flatMap(({ name, valueFrom }) => {
+      const secret = valueFrom?.secretKeyRef;
+      const map = valueFrom?.configMapKeyRef;
+      if (secret && !secrets.get(secret.name)?.has(secret.key)) return `${name}: ${missing("secret", secret)}`;
+      const data = map && (find({ ...house, secrets }, "ConfigMap", map.name)?.["data"] as object | undefined);
+      return map && !(data && map.key in data) ? `${name}: ${missing("config map", map)}` : [];
+    }),
+    ...envFrom.flatMap(({ secretRef }) => (secrets.has(secretRef.name) ? [] : `no secret ${secretRef.name}`)),
+  ]);
+}
+
+const missing = (what: string, { name, key }: Reference): string => `no ${what} ${name} with the key ${key}`;
+
+function ofResource({ kind, spec }: Resource, house: House): string[] {
+  if (kind === "Service") return ofService(spec as ServiceSpec, house);
+  if (kind === "PodDisruptionBudget") return ofBudget((spec as { selector: Selector }).selector, house);
+  if (kind === "NetworkPolicy") return ofPolicy(spec as PolicySpec, house);
+  if (kind !== "HorizontalPodAutoscaler") return [];
+  const { scaleTargetRef: target } = spec as { scaleTargetRef: { kind: string; name: string } };
+  return find(house, target.kind, target.name) ? [] : [`no ${target.kind} ${target.name}`];
+}
+
+interface ServiceSpec {
+  readonly selector: Readonly<Record<string, string>>;
+  readonly ports: readonly { readonly targetPort: number | string }[];
+}
+
+function ofService({ selector, ports }: ServiceSpec, { workloads }: House): string[] {
+  const behind = workloads.filter(({ labels }) => matches({ matchLabels: selector }, labels));
+  if (behind.length === 0) return [`nothing matches ${JSON.stringify(selector)}`];
+  return ports
+    .filter(({ targetPort }) => !behind.every((workload) => listens(workload, targetPort)))
+    .map(({ targetPort }) => `no port ${targetPort}`);
+}
+
+const ofBudget = (selector: Selector, { workloads }: House): string[] =>
+  workloads.some((workload) => serves(workload) && matches(selector, workload.labels))
+    ? []
+    : [`nothing matches ${JSON.stringify(selector)}`];
+
+interface Rule {
+  readonly from?: readonly Peer[];
+  readonly to?: readonly Peer[];
+  readonly ports: readonly { readonly port: number | string }[];
+}
+
+interface Peer {
+  readonly podSelector?: Selector;
+  readonly namespaceSelector?: Selector;
+}
+
+interface PolicySpec {
+  readonly podSelector: Selector;
+  readonly ingress?: readonly Rule[];
+  readonly egress?: readonly Rule[];
+}
+
+/** Selectors of other namespaces are theirs to match. */
+function ofPolicy({ podSelector, ingress = [], egress = [] }: PolicySpec, { workloads }: House): string[] {
+  const problems: string[] = [];
+  const select = (selector: Selector): Workload[] => {
+    const found = workloads.filter(({ labels }) => matches(selector, labels));
+    if (found.length === 0) problems.push(`nothing matches ${JSON.stringify(selector)}`);
+    return found;
+  };
+  const local = (peers: readonly Peer[] = []) =>
+    peers.flatMap((peer) => (peer.podSelector && !peer.namespaceSelector ? select(peer.podSelector) : []));
+  const requirePorts = (targets: readonly Workload[], { ports }: Rule) => {
+    for (const { port } of ports) {
+      if (!targets.every((target) => listens(target, port))) problems.push(`no port ${port}`);
+    }
+  };
+  const own = select(podSelector);
+  for (const rule of ingress) {
+    local(rule.from);
+    requirePorts(own, rule);
+  }
+  for (const rule of egress) requirePorts(local(rule.to), rule);
+  return problems;
+}

@@ -1,0 +1,210 @@
+/** The manifests: every field, every name, every variable; and that the check would see what is wrong. */
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { pathToFileURL } from "node:url";
+import { parseAllDocuments } from "yaml";
+import { root, run } from "../support/processes.ts";
+import { type Operation, type Resource, apply, render } from "./kubernetes/kustomize.ts";
+import { secretsOfPage } from "./kubernetes/page.ts";
+import { programProblems } from "./kubernetes/programs.ts";
+import { danglingReferences } from "./kubernetes/references.ts";
+import { shapeProblems } from "./kubernetes/shapes.ts";
+
+const folder = join(root, "deploy/kubernetes");
+const overlays = ["overlays/development", "overlays/production"];
+const secrets = secretsOfPage();
+
+const problemsOf = (resources: readonly Resource[]): string[] => [
+  ...resources.flatMap((resource) =>
+    shapeProblems(resource).map((problem) => `${resource.kind} ${resource.metadata.name}: ${problem}`),
+  ),
+  ...danglingReferences(resources, secrets),
+  ...programProblems(resources),
+];
+
+test.each(overlays)("%s has no problem", (overlay) => {
+  const resources = render(join(folder, overlay));
+  expect(problemsOf(resources)).toEqual([]);
+  const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  expect(names).toEqual([...new Set(names)]);
+});
+
+test("the house file of the cluster is good", () => {
+  const seed = readSeed(pathToFileURL(join(root, "inference-svc/catalog/seed.json")));
+  const { file, leftOut } = loadHouse(join(folder, "base/sluice.yaml"), {}, seed);
+  expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
+  expect(leftOut.length).toBeGreaterThan(0);
+});
+
+const kubectl = await run("kubectl", ["version", "--client"]).then(
+  ({ code }) => code === 0,
+  () => false,
+);
+(kubectl ? test : test.skip).each(overlays)("kubectl kustomize makes the same of %s", async (overlay) => {
+  const { code, stdout, stderr } = await run("kubectl", ["kustomize", join(folder, overlay)]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const sorted = (resources: readonly unknown[]) =>
+    Object.fromEntries(
+      (resources as Resource[]).map((resource) => [`${resource.kind} ${resource.metadata.name}`, resource]),
+    );
+  const made = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
+  expect(sorted(render(join(folder, overlay)))).toEqual(sorted(made));
+});
+
+describe("a planted mistake is seen:", () => {
+  const container = "/spec/template/spec/containers/0";
+  /** Variable n of the container, by its place in the manifest. */
+  const gatewayVariable = (n: number) => `${container}/env/${n}`;
+  const mistakes: [what: string, kind: string, name: string, operation: Operation, problem: RegExp][] = [
+    [
+      "a misspelt field",
+      "Deployment",
+      "gateway",
+      { op: "add", path: `${container}/imagePulPolicy`, value: "Always" },
+      /containers\.0: Unrecognized key: "imagePulPolicy"/,
+    ],
+    [
+      "a field of the wrong type",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: "/spec/replicas", value: "2" },
+      /spec\.replicas/,
+    ],
+    [
+      "a probe that is not there",
+      "StatefulSet",
+      "inference-svc",
+      { op: "remove", path: `${container}/readinessProbe` },
+      /^inference-svc: no readinessProbe$/,
+    ],
+    [
+      "a probe of a port that is not there",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${container}/livenessProbe/httpGet/port`, value: "healthz" },
+      /^gateway: livenessProbe: no port healthz$/,
+    ],
+    [
+      "a liveness that depends on others",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${container}/livenessProbe/httpGet/path`, value: "/readyz" },
+      /^gateway: livenessProbe asks for \/readyz$/,
+    ],
+    [
+      "a config map that is not there",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: "/spec/template/spec/volumes/0/configMap/name", value: "sluice" },
+      /^gateway: no config map sluice$/,
+    ],
+    [
+      "a key that the secret does not have",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${gatewayVariable(3)}/valueFrom/secretKeyRef/key`, value: "token" },
+      /^gateway: SLUICE_SERVICE_TOKEN: no secret sluice with the key token$/,
+    ],
+    [
+      "an account that is not there",
+      "StatefulSet",
+      "inference-svc",
+      { op: "replace", path: "/spec/template/spec/serviceAccountName", value: "inference" },
+      /^inference-svc: no service account inference$/,
+    ],
+    [
+      "a selector that matches nothing",
+      "Service",
+      "admin-svc",
+      { op: "replace", path: "/spec/selector/app.kubernetes.io~1name", value: "admin" },
+      /^Service admin-svc: nothing matches/,
+    ],
+    [
+      "a port that nobody has",
+      "Service",
+      "gateway",
+      { op: "replace", path: "/spec/ports/0/targetPort", value: "web" },
+      /^Service gateway: no port web$/,
+    ],
+    [
+      "a network policy for nobody",
+      "NetworkPolicy",
+      "inference-svc",
+      { op: "replace", path: "/spec/ingress/0/from/0/podSelector/matchLabels/app.kubernetes.io~1name", value: "edge" },
+      /^NetworkPolicy inference-svc: nothing matches/,
+    ],
+    [
+      "a network policy for another port",
+      "NetworkPolicy",
+      "gateway",
+      { op: "replace", path: "/spec/egress/1/ports/0/port", value: 8083 },
+      /^NetworkPolicy gateway: no port 8083$/,
+    ],
+    [
+      "a variable that nobody reads",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${gatewayVariable(0)}/name`, value: "SLUICE_CONFIG_FILE" },
+      /^gateway: SLUICE_CONFIG_FILE is read by nobody$/,
+    ],
+    [
+      "a variable that is missing",
+      "StatefulSet",
+      "inference-svc",
+      { op: "remove", path: `${container}/env/2` },
+      /^inference-svc: SLUICE_SPOOL_DIR is required$/,
+    ],
+    [
+      "a value that is refused",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${gatewayVariable(1)}/value`, value: "inference-svc" },
+      /^gateway: SLUICE_INFERENCE_ADDRESSES cannot be inference-svc$/,
+    ],
+    [
+      "an address of nobody",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${gatewayVariable(2)}/value`, value: "admin:8082" },
+      /^gateway: SLUICE_ADMIN_ADDRESS: no service at admin:8082$/,
+    ],
+    [
+      "less time than a drain takes",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: "/spec/template/spec/terminationGracePeriodSeconds", value: 30 },
+      /^gateway: 30 s are less than a drain of 310000 ms takes$/,
+    ],
+    [
+      "a root file system that can be written",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: `${container}/securityContext/readOnlyRootFilesystem`, value: false },
+      /readOnlyRootFilesystem/,
+    ],
+    [
+      "a scaler of what is not there",
+      "HorizontalPodAutoscaler",
+      "inference-svc",
+      { op: "replace", path: "/spec/scaleTargetRef/kind", value: "Deployment" },
+      /no Deployment inference-svc$/,
+    ],
+    [
+      "a volume that is not there",
+      "StatefulSet",
+      "inference-svc",
+      { op: "remove", path: "/spec/volumeClaimTemplates" },
+      /^inference-svc: no volume spool$/,
+    ],
+  ];
+
+  test.each(mistakes)("%s", (_, kind, name, operation, problem) => {
+    const resources = render(join(folder, "overlays/production"));
+    apply(resources.find((resource) => resource.kind === kind && resource.metadata.name === name) as Resource, [
+      operation,
+    ]);
+    expect(problemsOf(resources)).toContainEqual(expect.stringMatching(problem));
+  });
+});

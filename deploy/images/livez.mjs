@@ -1,0 +1,13 @@
+/** The health check of an image: exits 0 when /livez answers 200. Arguments: the variable of the port, and the port where it is not set. */
+import { get } from "node:http";
+
+const [variable, fallback] = process.argv.slice(2);
+const request = get({ host: "127.0.0.1", port: process.env[variable] || fallback, path: "/livez" }, (response) => {
+  process.exitCode = response.statusCode === 200 ? 0 : 1;
+  response.resume();
+});
+request.setTimeout(2_000, () => request.destroy(new Error("no answer in 2 s")));
+request.on("error", (error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+});

@@ -21,7 +21,7 @@ import type { Parts } from "./service/parts.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
 import { PolicyListener } from "./store/policy-listener.ts";
 import { currentGeneration } from "./store/policy.ts";
-import { openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
+import { type Role, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
 
 export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "serviceToken" | "bootstrapKeys"> {
   readonly lifecycle: Lifecycle;
@@ -32,13 +32,13 @@ export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "ser
 /** Serves as soon as it settles, and ends with the lifecycle. */
 export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, serviceToken, lifecycle, log } = options;
-  await prepareSchema(databaseUrl, log);
+  const role = await prepareSchema(databaseUrl, log);
   const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
-  const reads = openDatabase(databaseUrl, readLimits, lost);
-  const writes = openDatabase(databaseUrl, writeLimits, lost);
+  const reads = openDatabase(databaseUrl, readLimits, lost, role);
+  const writes = openDatabase(databaseUrl, writeLimits, lost, role);
   await registerKeys(writes, options.bootstrapKeys, log);
   const trimming = await keepLogShort(writes, log);
-  const { policy, listener } = openPolicy(options, await currentGeneration(reads), lost);
+  const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
   const server = await serve(options, { reads, writes, policy, serviceToken });
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
@@ -52,13 +52,14 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
 }
 
 function openPolicy(
-  { databaseUrl, log, registry }: AdminOptions,
+  { databaseUrl, role, log, registry }: AdminOptions & { readonly role: Role },
   generation: bigint,
   onLost: (error: unknown) => void,
 ) {
   const policy: PolicyFeed = new PolicyFeed({ generation, read: () => listener.poke(), log, registry });
   const listener = new PolicyListener({
     databaseUrl,
+    role,
     since: () => policy.generation,
     onReading: (reading) => policy.caughtUp(reading),
     onLost,

@@ -9,18 +9,29 @@ import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
 import { createKey } from "./store/keys.ts";
 import { trimPolicyLog } from "./store/policy.ts";
-import { migrationLimits, openDatabase } from "./store/postgres.ts";
+import { type Role, migrationLimits, openDatabase } from "./store/postgres.ts";
+import { grantRuntime, runtimeRole } from "./store/roles.ts";
 
 const waitLimitMs = 30_000;
 
-/** A database that starts beside us, or restarts, is waited for. @throws NewerSchemaError */
-export async function prepareSchema(databaseUrl: string, log: Logger): Promise<void> {
+/**
+ * A database that starts beside us, or restarts, is waited for.
+ * @returns the role to serve in
+ * @throws NewerSchemaError
+ */
+export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
   const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
   const until = performance.now() + waitLimitMs;
   try {
     for (;;) {
       try {
-        return await migrate(database);
+        await migrate(database);
+        if (await grantRuntime(database)) return runtimeRole;
+        log.warn(
+          { role: runtimeRole },
+          "the user of the database cannot take on this role, and serves with all its rights",
+        );
+        return undefined;
       } catch (error) {
         if (!isOutage(error) || performance.now() > until) throw error;
         log.warn({ err: error }, "waiting for the database");

@@ -8,6 +8,7 @@ import * as budgets from "./0005_budgets.ts";
 import * as assignmentRecord from "./0006_assignment_record.ts";
 import * as guardrailPolicy from "./0007_guardrail_policy.ts";
 import * as audit from "./0008_audit.ts";
+import * as policyTrim from "./0009_policy_trim.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -19,5 +20,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0006_assignment_record": assignmentRecord,
   "0007_guardrail_policy": guardrailPolicy,
   "0008_audit": audit,
+  "0009_policy_trim": policyTrim,
   "0011_rate_limits": rateLimits,
 };

@@ -21,6 +21,7 @@ import {
   unassignKeys,
 } from "../store/assignments.ts";
 import { administering } from "./caller.ts";
+import { untilEnforced } from "./enforcement.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
@@ -70,7 +71,7 @@ function runBulk(
     if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
     const result = await work(parts.writes, administrator, { guardrailId, keyHashes: distinct });
     if (!result) throw guardrailNotFound();
-    await parts.policy.enforced(result);
+    await untilEnforced(parts, administrator, result);
     return result;
   });
 }

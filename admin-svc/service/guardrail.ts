@@ -19,6 +19,7 @@ import {
 } from "../store/guardrails.ts";
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
+import { untilEnforced } from "./enforcement.ts";
 import { recordOf } from "./guardrail-record.ts";
 import { maskedSettings, settingsOf } from "./guardrail-settings.ts";
 import { pageOf } from "./page.ts";
@@ -28,7 +29,7 @@ import type { Parts } from "./parts.ts";
 const usualPage = 50;
 
 export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailService> {
-  const { reads, writes, policy } = parts;
+  const { reads, writes } = parts;
   const administer = administering(parts);
 
   return {
@@ -47,7 +48,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         const settings = { ...settingsOf(request), name };
         await checkGuardrailSettings(settings);
         const made = await createGuardrail(writes, administrator, settings);
-        await policy.enforced(made);
+        await untilEnforced(parts, administrator, made);
         return create(CreateGuardrailResponseSchema, { guardrail: recordOf(made.row), generation: made.generation });
       }),
     getGuardrail: ({ guardrailId }, context) =>
@@ -64,7 +65,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         await checkGuardrailSettings(settings);
         const changed = await updateGuardrail(writes, administrator, id, settings);
         if (!changed) throw guardrailNotFound();
-        await policy.enforced(changed);
+        await untilEnforced(parts, administrator, changed);
         return create(UpdateGuardrailResponseSchema, {
           guardrail: recordOf(changed.row),
           generation: changed.generation,
@@ -76,7 +77,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
           ? await deleteGuardrail(writes, administrator, guardrailId)
           : undefined;
         if (!change) throw guardrailNotFound();
-        await policy.enforced(change);
+        await untilEnforced(parts, administrator, change);
         return create(DeleteGuardrailResponseSchema, { generation: change.generation });
       }),
   };

@@ -22,6 +22,7 @@ import type { LimitReset } from "../store/database.ts";
 import { type KeyChange, type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
 import { rateLimitsOf } from "../store/rate-limits.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
+import { untilEnforced } from "./enforcement.ts";
 import { masked } from "./mask.ts";
 import { orRetryLater } from "./outage.ts";
 import { pageOf } from "./page.ts";
@@ -32,7 +33,7 @@ import { rateLimitSettings, rateLimitsMessage } from "./rate-limits.ts";
 const usualPage = 100;
 
 export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
-  const { reads, writes, policy, serviceToken } = parts;
+  const { reads, writes, serviceToken } = parts;
   const administer = administering(parts);
 
   /** Management keys are administered on the command line only: a program that keeps a list of keys must not lock itself out. */
@@ -74,7 +75,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         const secret = mintKey(KeyKind.INFERENCE);
         const made = await createKey(writes, administrator, { ...settings, key: secret });
         if (!made) throw new Error("a freshly minted key exists already");
-        await policy.enforced(made);
+        await untilEnforced(parts, administrator, made);
         const [key] = await shown([made.row]);
         return create(CreateKeyResponseSchema, { ...(key && { key }), secret, generation: made.generation });
       }),
@@ -92,7 +93,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         const { hash } = await find(administrator.workspaceId, key?.hash ?? "");
         const changed = await updateKey(writes, administrator, hash, settings);
         if (!changed) throw keyNotFound();
-        await policy.enforced(changed);
+        await untilEnforced(parts, administrator, changed);
         const [after] = await shown([changed.row]);
         return create(UpdateKeyResponseSchema, { ...(after && { key: after }), generation: changed.generation });
       }),
@@ -101,7 +102,7 @@ export function keyService(parts: Parts): ServiceImpl<typeof KeyService> {
         const { hash } = await find(administrator.workspaceId, keyHash);
         const change = await revokeKey(writes, administrator, hash);
         if (!change) throw keyNotFound();
-        await policy.enforced(change);
+        await untilEnforced(parts, administrator, change);
         return create(DeleteKeyResponseSchema, { generation: change.generation });
       }),
     getCurrentKey: (_, { requestHeader }) =>

@@ -73,8 +73,11 @@ export class PolicyFeed {
     this.#progressed();
   }
 
-  /** Settles when every watcher enforces the change, or at the limit. Call it once the change is committed. */
-  async enforced({ generation, keyHashes }: PolicyChange): Promise<void> {
+  /**
+   * Settles when every watcher enforces the change, or at the limit. Call it once the change is committed.
+   * @returns names of processes that had not said so at the limit
+   */
+  async enforced({ generation, keyHashes }: PolicyChange): Promise<readonly string[]> {
     if (keyHashes === null || keyHashes.length > 0) this.#receive(generation, keyHashes);
     if (generation > this.#generation) this.#options.read();
     const late = await this.#acknowledged(generation);
@@ -82,6 +85,7 @@ export class PolicyFeed {
       this.#unacknowledged.inc();
       this.#options.log.warn({ process, applied, generation }, "policy change not acknowledged in time");
     }
+    return late.map(({ process }) => process);
   }
 
   /** What the log says. */

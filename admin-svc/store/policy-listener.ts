@@ -2,7 +2,7 @@
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
 import { policyChannel } from "./policy.ts";
-import { connection } from "./postgres.ts";
+import { type Role, connection, takeOn } from "./postgres.ts";
 
 const pollMs = 1_000;
 /** More than this and every cache starts anew: cheaper than naming the keys. */
@@ -19,6 +19,7 @@ export interface PolicyReading {
 
 export interface PolicyListenerOptions {
   readonly databaseUrl: string;
+  readonly role: Role;
   /** The generation after which to read. */
   readonly since: () => bigint;
   readonly onReading: (reading: PolicyReading) => void;
@@ -77,6 +78,7 @@ export class PolicyListener {
     });
     try {
       await client.connect();
+      await takeOn(client, this.#options.role);
       await client.query(`listen ${policyChannel}`);
       while (!this.#stopped) {
         this.#poked = false;

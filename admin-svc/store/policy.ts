@@ -51,7 +51,7 @@ export async function currentGeneration(database: Kysely<Database>): Promise<big
   return BigInt(row.generation);
 }
 
-/** A watcher that asks for what is no longer here is told to forget everything. */
+/** Of more than a day ago. A watcher that asks for what is no longer here is told to forget everything. */
 export async function trimPolicyLog(database: Kysely<Database>): Promise<void> {
-  await database.deleteFrom("policy_log").where("created_at", "<", sql<Date>`now() - interval '1 day'`).execute();
+  await sql`select trim_policy_log()`.execute(database);
 }

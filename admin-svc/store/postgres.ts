@@ -1,6 +1,6 @@
 /** Connections to Postgres: every wait on them has a limit, and losing one is an error of its query, never of the process. */
 import { Kysely, PostgresDialect } from "kysely";
-import { type ClientConfig, Pool } from "pg";
+import { type ClientBase, type ClientConfig, Pool } from "pg";
 import type { Database } from "./database.ts";
 
 export interface ConnectionLimits {
@@ -62,14 +62,26 @@ export function connection(databaseUrl: string, limits: Omit<ConnectionLimits, "
   };
 }
 
+/** Of a session; undefined: the rights of its user. */
+export type Role = string | undefined;
+
+/** What the session may do from now on. */
+export async function takeOn(client: ClientBase, role: Role): Promise<void> {
+  if (role !== undefined) await client.query(`set role ${client.escapeIdentifier(role)}`);
+}
+
 /** Opens lazily: the first query connects. `lost` hears of connections that broke. */
 export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
+  role?: Role,
 ): Kysely<Database> {
+  // The pool waits for it, and ends a connection where it fails; its types say neither.
+  const session = { onConnect: (client: ClientBase) => takeOn(client, role) };
   const pool = new Pool({
     ...connection(databaseUrl, limits),
+    ...session,
     max: limits.max,
     idleTimeoutMillis: 30_000,
     // A connection that fell silent would otherwise be handed out for ever.

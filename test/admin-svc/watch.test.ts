@@ -1,6 +1,8 @@
 /** WatchPolicy: what a watching process hears and when, and what its acknowledgement decides. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { listAudit } from "@sluice/admin-svc/store/audit.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { Access } from "@sluice/proto/runtime/access.js";
@@ -176,15 +178,22 @@ describe("acknowledgement", () => {
       });
     }, false));
 
-  test("one that never comes delays the answer by a second and is counted", () =>
+  test("one that never comes delays the answer by a second, is counted, and named in the audit log", () =>
     watched(async () => {
       const [keyHash] = (await addKeys(house.database, 1)) as [string];
       const id = await addGuardrail(house.database);
       const delayedMs = async () => {
         const before = await metric("sluice_policy_unacknowledged_total");
-        const tookMs = await took(() => assign(house.client, id, [keyHash], bearer(house.managementKey)));
+        let generation = 0n;
+        const tookMs = await took(async () => {
+          ({ generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey)));
+        });
         expect(tookMs).toBeGreaterThan(950);
         expect(await metric("sluice_policy_unacknowledged_total")).toBe(before + 1);
+        const late = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
+        expect(await listAudit(house.database, late)).toMatchObject([
+          { actor: hashKey(house.managementKey), action: "policy.late", after: { processes: ["test"] } },
+        ]);
         return tookMs;
       };
       expect(await shortest(1_500, delayedMs)).toBeLessThan(1_500);

@@ -1,0 +1,113 @@
+/** What admin-svc may do to its database while it runs, and what only the owner may. */
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { migrate } from "@sluice/admin-svc/migrations/migrate.js";
+import type { Database } from "@sluice/admin-svc/store/database.js";
+import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres.js";
+import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/roles.js";
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { type Kysely, sql } from "kysely";
+import { type AdminHouse, addGuardrail, addKeys, administrate, assign, bearer, openHouse } from "./house.ts";
+
+let house: AdminHouse;
+let running: Kysely<Database>;
+beforeAll(async () => {
+  house = await openHouse();
+  running = openDatabase(house.databaseUrl, readLimits, () => {}, runtimeRole);
+});
+afterAll(async () => {
+  await running?.destroy();
+  await house?.close();
+});
+
+const run = (statement: string, database = running) => sql.raw(statement).execute(database);
+
+describe("the role in which admin-svc serves", () => {
+  test.each([
+    "delete from audit_log",
+    "update audit_log set actor = 'nobody'",
+    "truncate audit_log",
+    "alter table audit_log disable trigger all",
+    "delete from policy_log",
+    "delete from usage_records",
+    "update usage_records set cost_usd = 0",
+    "delete from key_days",
+    "delete from api_keys",
+    "update workspaces set audit_trimmed_sequence = 1",
+    "insert into workspaces (name) values ('mine')",
+    "alter table api_keys drop column revoked_at",
+    "alter table usage_records rename to other",
+    "drop table audit_log",
+    "drop function trim_policy_log()",
+    "create index other on api_keys (name)",
+    "delete from kysely_migration",
+    "create role other",
+    "select pg_read_file('/etc/passwd')",
+  ])("may not %s", async (statement) => {
+    await expect(run(statement)).rejects.toMatchObject({ code: "42501" });
+  });
+
+  test("may read every table: none was forgotten", async () => {
+    const { rows } = await sql<{ name: string; can: boolean }>`
+      select tablename as name, has_table_privilege(${runtimeRole}, tablename::regclass, 'select') as can
+      from pg_tables where schemaname = current_schema()`.execute(house.database);
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.filter(({ can }) => !can)).toEqual([]);
+  });
+
+  test("is the one of every session of the service", async () => {
+    await run(`revoke select on end_users from ${runtimeRole}`, house.database);
+    const list = () => administrate(house, EndUserService.method.listEndUsers, {});
+    await expect(list()).rejects.toThrow();
+    expect(await grantRuntime(house.database)).toBe(true);
+    await expect(list()).resolves.toMatchObject({ endUsers: [] });
+    await run(`revoke insert on audit_log from ${runtimeRole}`, house.database);
+    const create = () => administrate(house, EndUserService.method.createEndUser, { user: "alice" });
+    await expect(create()).rejects.toThrow();
+    expect(await grantRuntime(house.database)).toBe(true);
+    await expect(create()).resolves.toMatchObject({ endUser: { user: "alice" } });
+  });
+
+  test("old generations are forgotten in it all the same", async () => {
+    const [keyHash] = (await addKeys(house.database, 1)) as [string];
+    await assign(house.client, await addGuardrail(house.database), [keyHash], bearer(house.managementKey));
+    await run("update policy_log set created_at = now() - interval '2 days'", house.database);
+    await run("select trim_policy_log()");
+    expect((await run("select from policy_log", house.database)).rows).toEqual([]);
+  });
+});
+
+describe("a user of the database", () => {
+  const user = `sluice_test_${randomBytes(8).toString("hex")}`;
+  const as = async <Result>(work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> => {
+    const url = new URL(house.databaseUrl);
+    Object.assign(url, { username: user, password: user });
+    const database = openDatabase(url.href, readLimits, () => {});
+    try {
+      return await work(database);
+    } finally {
+      await database.destroy();
+    }
+  };
+  beforeAll(() => run(`create role ${user} login password '${user}'`, house.database));
+  afterAll(() => run(`drop role ${user}`, house.database));
+
+  test("who is not a member serves with rights of its own", async () => {
+    expect(await as(grantRuntime)).toBe(false);
+  });
+
+  test("who is a member and owns nothing takes the role on, and grants nothing", async () => {
+    await run(`grant ${runtimeRole} to ${user}`, house.database);
+    await run(`revoke select on end_users from ${runtimeRole}`, house.database);
+    await as(migrate);
+    expect(await as(grantRuntime)).toBe(true);
+    await expect(run("select from end_users")).rejects.toMatchObject({ code: "42501" });
+    expect(await grantRuntime(house.database)).toBe(true);
+    await run("select from end_users");
+  });
+});
+
+test("many databases of one server may make the role at once", async () => {
+  const houses = await Promise.all(Array.from({ length: 4 }, () => openHouse()));
+  await Promise.all(houses.map((each) => each.close()));
+});

@@ -16,7 +16,7 @@ export const ruleDetails = [
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
   "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
   "       [--workspace-default | --no-workspace-default]",
-  "PATTERN is a regular expression in RE2 syntax: no look-around, no back-references.",
+  "PATTERN is a regular expression in JavaScript's syntax: no look-around, no back-references.",
   "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
   "A value that begins with a dash is written --block=-5.",
   "SLUG: email, phone, ssn, credit-card, ip-address, secrets, person-name, address, regex-prompt-injection",

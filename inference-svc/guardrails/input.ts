@@ -9,7 +9,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope, Stage } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
-import { patternOf } from "./patterns.ts";
+import { isFound, patternOf } from "./patterns.ts";
 import { viewsOf } from "./views.ts";
 
 /** Characters times patterns after which others get their turn: some ten milliseconds. */
@@ -43,7 +43,7 @@ async function matching(request: TurnRequest, filters: readonly ContentFilter[])
   }));
   let characters = 0;
   for (const view of viewsOf(request)) {
-    for (const rule of rules) rule.hit ||= rule.pattern.test(view);
+    for (const rule of rules) rule.hit ||= await isFound(rule.pattern, view);
     characters += view.length * rules.length;
     if (characters < sliceCharacters) continue;
     characters = 0;

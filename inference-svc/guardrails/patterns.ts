@@ -1,14 +1,16 @@
-/** Block patterns, compiled by an engine that is linear in the text: no pattern can hold up the process. */
+/** Patterns of filters, compiled: no pattern can hold up the process, whatever the text. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { RE2JS } from "re2js";
+import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 
-/** Keys with many guardrails share patterns; a program takes some kilobytes. */
+/** Keys with many guardrails share patterns; one takes some kilobytes, and with what it remembers of texts a megabyte or two. */
 const maxCompiled = 1_000;
 
-const compiled = new Map<string, RE2JS>();
+const compiled = new Map<string, Finder>();
 
 /** Case counts unless the pattern says otherwise: (?i). @throws Fault UNAVAILABLE: a filter that cannot be applied is never skipped */
-export function patternOf(source: string): RE2JS {
+export function patternOf(source: string): Finder {
   const known = compiled.get(source);
   if (known) {
     // Kept in the order of their last use.
@@ -23,9 +25,9 @@ export function patternOf(source: string): RE2JS {
   return pattern;
 }
 
-function compile(source: string): RE2JS {
+function compile(source: string): Finder {
   try {
-    return RE2JS.compile(source);
+    return compilePattern(source);
   } catch (cause) {
     throw new Fault(FaultReason.UNAVAILABLE, "The key's guardrail cannot be applied", {
       origin: FaultOrigin.INFERENCE,
@@ -33,4 +35,15 @@ function compile(source: string): RE2JS {
       cause,
     });
   }
+}
+
+/** Whether something is found in a text; a long one is read in pieces, between which others get their turn. */
+export async function isFound(finder: Finder, text: string): Promise<boolean> {
+  const scan = finder.open();
+  const length = pieceLengthOf(finder);
+  for (let at = 0; at < text.length; at += length) {
+    if (at > 0) await nextTurn();
+    if (scan.push(text.slice(at, at + length)).spans.length > 0) return true;
+  }
+  return scan.end().spans.length > 0;
 }

@@ -50,7 +50,7 @@ const filter = object(
   {
     pattern: described(
       string({ min: 1, max: 100_000, identifier: true }),
-      "A regular expression in RE2 syntax: no look-around, no back-references. It must not match the empty string.",
+      "A regular expression in JavaScript's syntax: no look-around, no back-references; (?i) in front when case does not count. It must not match the empty string.",
     ),
     action,
     label: described(
@@ -103,7 +103,7 @@ export const contentFilterFields = {
 
 const shownFilter = object(
   {
-    pattern: described(string({ min: 1 }), "Regular expression in RE2 syntax."),
+    pattern: described(string({ min: 1 }), "Regular expression in JavaScript's syntax."),
     action,
     label: described(nullable(string()), "Named in place of the pattern."),
   },

@@ -370,7 +370,7 @@ describe("help", () => {
   test.each([
     [["--help"], "end-users"],
     [["keys", "--help"], "rotate"],
-    [["guardrails", "create", "--help"], "RE2 syntax"],
+    [["guardrails", "create", "--help"], "JavaScript's syntax"],
     [["end-users", "create", "-h"], "USER"],
   ])("%j", async (argv, text) => {
     const { code, stdout } = await runAt(undefined, argv);

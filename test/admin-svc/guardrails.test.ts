@@ -209,9 +209,9 @@ describe("the guardrail of a workspace", () => {
   });
 });
 
-test("patterns that take too long are refused, and hold up nobody who resolves a key", async () => {
+test("a hundred large patterns hold up nobody who resolves a key", async () => {
   const [hash] = (await addKeys(house.database, 1)) as [string];
-  const contentFilters = Array.from({ length: 100 }, (_, index) => block("\\p{L}x".repeat(16_000) + index));
+  const contentFilters = Array.from({ length: 100 }, (_, index) => block("\\p{L}x".repeat(3_000) + index));
   let settled = false;
   const making = make({ contentFilters }).finally(() => (settled = true));
   const resolving = async () => {
@@ -222,13 +222,8 @@ test("patterns that take too long are refused, and hold up nobody who resolves a
     }
     return resolved;
   };
-  const [refusal, resolved] = await Promise.allSettled([making, resolving()]);
-  expect(refusal).toMatchObject({
-    status: "rejected",
-    reason: refused("content_filters: too complex: compiling the patterns takes too long"),
-  });
-  expect(resolved).toEqual({ status: "fulfilled", value: 10 });
-  expect(await make({ contentFilters: [block("x")] })).toBeDefined();
+  expect(await resolving()).toBe(10);
+  expect(await making).toMatchObject({ contentFilters });
 }, 60_000);
 
 describe("a change", () => {

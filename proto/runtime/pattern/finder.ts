@@ -25,4 +25,9 @@ export interface Scan {
 /** Something to look for. Linear in the text, whatever the text is. */
 export interface Finder {
   open(): Scan;
+  /** UTF-16 units that can be pushed at once without others waiting for more than some ten milliseconds, whatever they are. */
+  readonly pieceLength?: number;
 }
+
+/** What is linear with a few nanoseconds a character needs to say nothing. */
+export const pieceLengthOf = ({ pieceLength = 65_536 }: Finder): number => pieceLength;

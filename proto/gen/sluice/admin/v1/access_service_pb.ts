@@ -21,7 +21,7 @@ export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
  */
 export type ContentFilter = Message<"sluice.admin.v1.ContentFilter"> & {
   /**
-   * Linear-time regular expression (RE2 syntax); 1 to 100,000 characters.
+   * Regular expression in JavaScript's syntax, matched in linear time; 1 to 100,000 characters.
    *
    * @generated from field: string pattern = 1;
    */

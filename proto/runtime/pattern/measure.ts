@@ -1,0 +1,78 @@
+/** How large a program becomes, before it is made: repeats of repeats multiply. */
+import type { AST } from "@eslint-community/regexpp";
+import { PatternError, notLinear } from "./refusal.ts";
+
+/** A text can keep every state alive, and each then costs some nanoseconds a character. */
+export const maxStates = 20_000;
+
+export interface Measure {
+  /** Instructions. */
+  readonly states: number;
+  /** Whether it can match nothing. */
+  readonly nullable: boolean;
+}
+
+/** Of every node that takes part, by the node. */
+export type Measures = ReadonlyMap<AST.Node, Measure>;
+
+/** @throws PatternError when it is too large, or asks for what cannot be done in linear time */
+export function measure(root: AST.Pattern): Measures {
+  const measures = new Map<AST.Node, Measure>();
+  const { states } = measured(root, measures);
+  if (states > maxStates) throw new PatternError(`too complex: more than ${maxStates} states`);
+  return measures;
+}
+
+function measured(node: AST.Node, measures: Map<AST.Node, Measure>): Measure {
+  const found = measureOf(node, measures);
+  measures.set(node, found);
+  return found;
+}
+
+function measureOf(node: AST.Node, measures: Map<AST.Node, Measure>): Measure {
+  switch (node.type) {
+    case "Character":
+    case "CharacterSet":
+    case "CharacterClass":
+      return { states: 1, nullable: false };
+    case "Assertion":
+      if (node.kind === "lookahead" || node.kind === "lookbehind") throw notLinear("look-around is");
+      return { states: 1, nullable: true };
+    case "Pattern":
+    case "Group":
+    case "CapturingGroup":
+      return either(node.alternatives.map((alternative) => measured(alternative, measures)));
+    case "Alternative":
+      return inARow(node.elements.map((element) => measured(element, measures)));
+    case "Quantifier":
+      return repeated(node, measured(node.element, measures));
+    case "Backreference":
+      throw notLinear("back-references are");
+    default:
+      throw new PatternError(`not a valid pattern: ${node.raw}`);
+  }
+}
+
+const either = (all: readonly Measure[]): Measure => ({
+  states: sum(all) + 2 * (all.length - 1),
+  nullable: all.some(({ nullable }) => nullable),
+});
+
+const inARow = (all: readonly Measure[]): Measure => ({
+  states: sum(all),
+  nullable: all.every(({ nullable }) => nullable),
+});
+
+const sum = (all: readonly Measure[]): number => all.reduce((total, { states }) => total + states, 0);
+
+function repeated({ min, max }: AST.Quantifier, { states, nullable }: Measure): Measure {
+  // Even what is empty is gone through as often as it says.
+  const fixed = min * Math.max(states, 1);
+  return { states: fixed + restOf(min, max, { states, nullable }), nullable: nullable || min === 0 };
+}
+
+/** Of what may be left out or come again: a split for every copy, for a loop that and a jump, for one over the last copy only the split. */
+function restOf(min: number, max: number, { states, nullable }: Measure): number {
+  if (max !== Number.POSITIVE_INFINITY) return (max - min) * (states + 1);
+  return min > 0 && !nullable ? 1 : states + 2;
+}

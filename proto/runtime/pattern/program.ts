@@ -1,0 +1,172 @@
+/** Thompson's construction: a pattern as instructions, alternatives in the order in which they are preferred. */
+import type { AST } from "@eslint-community/regexpp";
+import { type Assertion, lineEnd, lineStart, wordBorder } from "./context.ts";
+import { type Measures, measure } from "./measure.ts";
+import type { Flags, Parsed } from "./parse.ts";
+import { type Accepted, Symbols } from "./symbols.ts";
+
+export type Instruction =
+  | { readonly op: "accept"; readonly accepted: Accepted }
+  /** The first is preferred. */
+  | { readonly op: "split"; readonly first: number; readonly second: number }
+  | { readonly op: "jump"; readonly to: number }
+  | { readonly op: "assert"; readonly assertion: Assertion }
+  | { readonly op: "match" };
+
+export interface Program {
+  readonly instructions: readonly Instruction[];
+  readonly symbols: Symbols;
+  /** What every match begins with, as far as it is known; empty when it is not. */
+  readonly prefix: string;
+}
+
+/** @throws PatternError */
+export function programOf({ root, flags }: Parsed): Program {
+  const emitter = new Emitter(measure(root));
+  emitter.emit(root, flags);
+  return emitter.finish();
+}
+
+/** Longer ones make the search for them no faster, and its worst case slower. */
+const maxPrefix = 16;
+
+class Emitter {
+  readonly #measures: Measures;
+  readonly #symbols = new Symbols();
+  readonly #instructions: Instruction[] = [];
+  /** Of the characters that come first, whatever follows. */
+  #prefix = "";
+  #prefixOpen = true;
+
+  constructor(measures: Measures) {
+    this.#measures = measures;
+  }
+
+  finish(): Program {
+    this.#put({ op: "match" });
+    return { instructions: this.#instructions, symbols: this.#symbols, prefix: this.#prefix };
+  }
+
+  emit(node: AST.Node, flags: Flags): void {
+    switch (node.type) {
+      case "Character":
+        return this.#character(node.value, flags);
+      case "CharacterSet":
+      case "CharacterClass":
+        return this.#class(sourceOf(node), flags);
+      case "Assertion":
+        return this.#assertion(node, flags);
+      case "Alternative":
+        for (const element of node.elements) this.emit(element, flags);
+        return;
+      case "Pattern":
+      case "CapturingGroup":
+        return this.#either(node.alternatives, flags);
+      case "Group":
+        return this.#either(node.alternatives, modified(flags, node.modifiers));
+      case "Quantifier":
+        return this.#repeat(node, flags);
+    }
+  }
+
+  #put(instruction: Instruction): number {
+    if (instruction.op !== "accept") this.#prefixOpen = false;
+    return this.#instructions.push(instruction) - 1;
+  }
+
+  /** Room for an instruction that is known only later. */
+  #gap(): number {
+    return this.#put({ op: "jump", to: -1 });
+  }
+
+  #character(code: number, { ignoreCase }: Flags): void {
+    if (ignoreCase || (code >= 0xd800 && code <= 0xdfff) || this.#prefix.length >= maxPrefix) this.#prefixOpen = false;
+    if (this.#prefixOpen) this.#prefix += String.fromCodePoint(code);
+    this.#put({ op: "accept", accepted: this.#symbols.character(code, ignoreCase) });
+  }
+
+  #class(source: string, { ignoreCase, dotAll }: Flags): void {
+    this.#prefixOpen = false;
+    const flags = `u${ignoreCase ? "i" : ""}${dotAll ? "s" : ""}`;
+    this.#put({ op: "accept", accepted: this.#symbols.class(source, flags) });
+  }
+
+  #assertion(node: AST.Assertion, { multiline, ignoreCase }: Flags): void {
+    if (node.kind === "lookahead" || node.kind === "lookbehind") return;
+    const assertion =
+      node.kind === "word"
+        ? wordBorder(ignoreCase, node.negate)
+        : (node.kind === "start" ? lineStart : lineEnd)(multiline);
+    this.#symbols.mask |= assertion.mask;
+    this.#put({ op: "assert", assertion });
+  }
+
+  #either(alternatives: readonly AST.Alternative[], flags: Flags): void {
+    const jumps: number[] = [];
+    for (const [index, alternative] of alternatives.entries()) {
+      if (index === alternatives.length - 1) this.emit(alternative, flags);
+      else {
+        const split = this.#gap();
+        this.emit(alternative, flags);
+        jumps.push(this.#gap());
+        this.#instructions[split] = { op: "split", first: split + 1, second: this.#instructions.length };
+      }
+    }
+    for (const jump of jumps) this.#instructions[jump] = { op: "jump", to: this.#instructions.length };
+  }
+
+  #repeat({ element, min, max, greedy }: AST.Quantifier, flags: Flags): void {
+    const endless = max === Number.POSITIVE_INFINITY;
+    const nullable = this.#measures.get(element)?.nullable === true;
+    // What can match nothing must not do so again in a loop that comes after the first time; anything else loops back on its last copy.
+    const loopsBack = endless && min > 0 && !nullable;
+    let last = 0;
+    for (let copy = 0; copy < min; copy++) {
+      last = this.#instructions.length;
+      this.emit(element, flags);
+    }
+    if (loopsBack) this.#put(branch(greedy, last, this.#instructions.length + 1));
+    else if (endless) this.#loop(element, greedy, flags);
+    else this.#optional(element, max - min, greedy, flags);
+  }
+
+  #loop(element: AST.QuantifiableElement, greedy: boolean, flags: Flags): void {
+    const split = this.#gap();
+    this.emit(element, flags);
+    this.#put({ op: "jump", to: split });
+    this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
+  }
+
+  #optional(element: AST.QuantifiableElement, copies: number, greedy: boolean, flags: Flags): void {
+    const splits: number[] = [];
+    for (let copy = 0; copy < copies; copy++) {
+      splits.push(this.#gap());
+      this.emit(element, flags);
+    }
+    for (const split of splits) this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
+  }
+}
+
+const branch = (greedy: boolean, again: number, out: number): Instruction =>
+  greedy ? { op: "split", first: again, second: out } : { op: "split", first: out, second: again };
+
+function modified(flags: Flags, modifiers: AST.Modifiers | null): Flags {
+  if (!modifiers) return flags;
+  const { add, remove } = modifiers;
+  const of = (name: keyof Flags) => (flags[name] || add[name]) && remove?.[name] !== true;
+  return { ignoreCase: of("ignoreCase"), multiline: of("multiline"), dotAll: of("dotAll") };
+}
+
+/** Written anew, since the older syntax has forms of a class that the newer one refuses. */
+function sourceOf(node: AST.CharacterSet | AST.CharacterClass): string {
+  if (node.type === "CharacterSet") return node.raw;
+  return `[${node.negate ? "^" : ""}${node.elements.map(elementOf).join("")}]`;
+}
+
+function elementOf(element: AST.CharacterClassElement): string {
+  if (element.type === "Character") return escaped(element.value);
+  if (element.type === "CharacterClassRange") return `${escaped(element.min.value)}-${escaped(element.max.value)}`;
+  return element.raw;
+}
+
+const escaped = (code: number): string => `\\u{${code.toString(16)}}`;

@@ -1,0 +1,104 @@
+/** Patterns, texts that nearly match them, and ways to cut a text: all out of few characters, so that everything collides. */
+import type { Random } from "../random.ts";
+
+export interface Case {
+  readonly patterns: readonly string[];
+  /** The text in pieces, some of them half a character. */
+  readonly pieces: readonly string[];
+}
+
+interface Written {
+  readonly source: string;
+  /** Whether it can match nothing. */
+  readonly nullable: boolean;
+  /** Whether somewhere in it less is preferred to more. */
+  readonly lazy: boolean;
+}
+
+const characters = ["a", "b", "c", "A", "B", "1", " ", "-", "\n", "\u00e9", "\u{1f600}", "\u{1f601}", "\ud83d"];
+const classes = [
+  "[ab]",
+  "[^a]",
+  "[a-c1]",
+  "[^b\\s]",
+  "\\w",
+  "\\d",
+  "\\s",
+  "\\W",
+  ".",
+  "\\p{L}",
+  "[\u{1f600}-\u{1f64f}]",
+];
+const assertions = ["\\b", "\\B", "^", "$"];
+
+export function caseOf(random: Random): Case {
+  const patterns = Array.from({ length: 1 + random.below(4) }, () => patternOf(random));
+  const units = 1 + random.below(24);
+  let text = "";
+  while (text.length < units) text += random.pick(characters);
+  const pieces: string[] = [];
+  const size = 1 + random.below(6);
+  for (let at = 0; at < text.length; ) {
+    const length = 1 + random.below(size);
+    pieces.push(text.slice(at, at + length));
+    at += length;
+  }
+  return { patterns, pieces };
+}
+
+function patternOf(random: Random): string {
+  const flags = random.chance(0.2) ? `(?${random.pick(["i", "s", "m", "im", "ims"])})` : "";
+  return flags + either(random, 0).source;
+}
+
+function either(random: Random, depth: number): Written {
+  const count = random.chance(0.7) ? 1 : 2 + random.below(2);
+  const alternatives = Array.from({ length: count }, () => sequence(random, depth));
+  return {
+    source: alternatives.map(({ source }) => source).join("|"),
+    nullable: alternatives.some(({ nullable }) => nullable),
+    lazy: alternatives.some(({ lazy }) => lazy),
+  };
+}
+
+function sequence(random: Random, depth: number): Written {
+  const count = 1 + random.below(depth === 0 ? 4 : 2);
+  const elements = Array.from({ length: count }, () => element(random, depth));
+  return {
+    source: elements.map(({ source }) => source).join(""),
+    nullable: elements.every(({ nullable }) => nullable),
+    lazy: elements.some(({ lazy }) => lazy),
+  };
+}
+
+function element(random: Random, depth: number): Written {
+  if (random.chance(0.1)) return { source: random.pick(assertions), nullable: true, lazy: false };
+  const one = atom(random, depth);
+  return random.chance(0.35) ? repeated(one, random) : one;
+}
+
+function atom(random: Random, depth: number): Written {
+  if (depth < 2 && random.chance(0.3)) {
+    const inner = either(random, depth + 1);
+    return { ...inner, source: `${random.pick(["(", "(?:"])}${inner.source})` };
+  }
+  if (random.chance(0.3)) return { source: random.pick(classes), nullable: false, lazy: false };
+  // Half a character in a pattern is no text.
+  return { source: random.pick(characters.slice(0, -1)), nullable: false, lazy: false };
+}
+
+/**
+ * What prefers to match nothing is not repeated, and of what can match nothing no copies are left out: there the native engine goes back for a
+ * longer match, and an automaton does not.
+ */
+function repeated(one: Written, random: Random): Written {
+  const { source, nullable, lazy } = one;
+  if (nullable && lazy) return one;
+  const operator = random.pick(nullable ? ["*", "+"] : ["*", "+", "?", "{2}", "{1,3}", "{0,2}", "{2,}"]);
+  const reluctant = operator !== "{2}" && random.chance(0.25);
+  return {
+    source: `${source}${operator}${reluctant ? "?" : ""}`,
+    nullable: nullable || /^[*?]|^\{0/.test(operator),
+    lazy: lazy || reluctant,
+  };
+}

@@ -61,7 +61,7 @@ export class Budgets {
 export const budgeted =
   (budgets: Pick<Budgets, "reserve">, most: (request: TurnRequest) => bigint, turn: Turn): Turn =>
   async (request, scope) => {
-    if (!scope.caller.hasBudget) return turn(request, scope);
+    if (!scope.caller.hasBudget || scope.purpose !== undefined) return turn(request, scope);
     await budgets.reserve(scope, most(request));
     throwIfAborted(scope.signal);
     return turn(request, scope);

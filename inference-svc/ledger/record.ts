@@ -22,6 +22,8 @@ export interface Opened {
   readonly streamed: boolean;
   readonly user?: string;
   readonly sessionId?: string;
+  /** Absent of a call that answers a request. */
+  readonly kind?: "CALL_KIND_JUDGE";
 }
 
 export interface Tokens {

@@ -97,7 +97,7 @@ class RecordedCall {
 }
 
 function openedOf(attempt: number, callee: Callee, request: TurnRequest, scope: Scope): Opened {
-  const { caller, turnId, generationId, requestId, user } = scope;
+  const { caller, turnId, generationId, requestId, user, purpose } = scope;
   return {
     turnId,
     attempt,
@@ -112,6 +112,7 @@ function openedOf(attempt: number, callee: Callee, request: TurnRequest, scope: 
     streamed: request.stream,
     ...(user !== undefined && { user }),
     ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
+    ...(purpose === "judge" && { kind: "CALL_KIND_JUDGE" }),
   };
 }
 

@@ -14,6 +14,8 @@ export interface Scope {
   readonly deadline: number;
   /** Set when nobody is asked in the end: then nothing may be done that others would notice. */
   readonly dryRun?: true;
+  /** Set when the house asks for its own purposes: then it pays, and nothing of the key is held or counted. */
+  readonly purpose?: "judge";
   /** UUID version 7. */
   readonly turnId: string;
   /** By what the client can ask for the record of the turn. */

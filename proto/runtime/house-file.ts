@@ -4,6 +4,7 @@ import { parseDocument } from "yaml";
 import { z } from "zod";
 import { ConfigError, problemsOf, readSettings } from "./config.ts";
 import { compat, cors } from "./house/edge.ts";
+import { internalModels } from "./house/internal-models.ts";
 import { limits } from "./house/limits.ts";
 import { model } from "./house/model.ts";
 import { provider } from "./house/provider.ts";
@@ -15,6 +16,7 @@ import { expand, filesOf, variablesOf } from "./house/variables.ts";
 export const houseSchema = z.strictObject({
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
+  internal_models: internalModels.prefault({}),
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
@@ -31,6 +33,7 @@ export type HouseFile = z.infer<typeof houseSchema>;
 export type ProviderSettings = HouseFile["providers"][number];
 export type ModelSettings = HouseFile["models"][number];
 export type EndpointSettings = ModelSettings["endpoints"][number];
+export type InternalModels = HouseFile["internal_models"];
 export type Limits = HouseFile["limits"];
 export type Compat = HouseFile["compat"];
 export type EdgeSettings = z.infer<typeof edgeSchema>;

@@ -11,7 +11,7 @@ export function prune(models: readonly unknown[], leftOut: ReadonlySet<string>):
   });
 }
 
-/** Ids that are used twice, and endpoints of providers that nobody configured. */
+/** Ids that are used twice, endpoints of providers that nobody configured, and roles of models that nobody has. */
 export function dangling(file: HouseFile): string[] {
   const problems: string[] = [];
   const known = new Set<string>();
@@ -39,6 +39,11 @@ export function dangling(file: HouseFile): string[] {
         problems.push(`models.${index}.endpoints.${position}.provider: no provider is called ${item.provider}`);
       }
     }
+  }
+  for (const [role, settings] of Object.entries(file.internal_models)) {
+    const model = settings?.model;
+    if (model !== undefined && !slugs.has(model))
+      problems.push(`internal_models.${role}.model: no model is called ${model}`);
   }
   return problems;
 }

@@ -1,0 +1,73 @@
+/**
+ * Answers to questions that may be asked again: a client that repeats its request buys no second verdict. Whoever asks what is being asked waits
+ * for the same answer; only once nobody waits for it any more is the asking ended.
+ */
+import { abortFault } from "../turn/abort.ts";
+import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
+
+/** Some megabytes of verdicts. */
+const mostAnswers = 10_000;
+
+interface Asking<Answer> {
+  readonly answer: Promise<Answer>;
+  readonly abort: TurnAbort;
+  waiting: number;
+}
+
+export class Answers<Answer> {
+  readonly #keptMs: number;
+  readonly #now: () => number;
+  readonly #kept = new Map<string, { readonly answer: Answer; readonly at: number }>();
+  readonly #asking = new Map<string, Asking<Answer>>();
+
+  /** @param keptMs 0: no answer is kept, only shared while it is being asked for */
+  constructor(keptMs: number, now: () => number) {
+    this.#keptMs = keptMs;
+    this.#now = now;
+  }
+
+  /** @throws what `ask` throws; Fault as soon as the signal aborts */
+  async get(question: string, ask: (signal: TurnSignal) => Promise<Answer>, signal: TurnSignal): Promise<Answer> {
+    const kept = this.#kept.get(question);
+    if (kept && this.#now() - kept.at < this.#keptMs) return kept.answer;
+    const asking = this.#asking.get(question) ?? this.#begin(question, ask);
+    asking.waiting++;
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        reject(abortFault(signal));
+        if (--asking.waiting > 0) return;
+        // Who comes now begins anew, and does not share the end of what nobody wanted.
+        this.#forget(question, asking);
+        asking.abort.abort(abortFault(signal));
+      };
+      if (signal.aborted) return leave();
+      signal.addEventListener("abort", leave);
+      asking.answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+    });
+  }
+
+  #begin(question: string, ask: (signal: TurnSignal) => Promise<Answer>): Asking<Answer> {
+    const abort = new TurnAbort();
+    const answer = ask(abort).then((given) => {
+      this.#keep(question, given);
+      return given;
+    });
+    const asking: Asking<Answer> = { answer, abort, waiting: 0 };
+    this.#asking.set(question, asking);
+    answer.catch(() => {}).finally(() => this.#forget(question, asking));
+    return asking;
+  }
+
+  #forget(question: string, asking: Asking<Answer>): void {
+    if (this.#asking.get(question) === asking) this.#asking.delete(question);
+  }
+
+  /** The oldest goes first. */
+  #keep(question: string, answer: Answer): void {
+    if (this.#keptMs === 0) return;
+    this.#kept.delete(question);
+    this.#kept.set(question, { answer, at: this.#now() });
+    const oldest = this.#kept.keys().next();
+    if (this.#kept.size > mostAnswers && oldest.done !== true) this.#kept.delete(oldest.value);
+  }
+}

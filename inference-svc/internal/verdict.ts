@@ -1,0 +1,46 @@
+/** How probable a judge holds it that a rule is broken, read out of its answer. */
+import type { Choice } from "./call.ts";
+
+/** Certainty would have an infinite logit. */
+const least = 1e-4;
+/** With less on the two letters together the model has answered something else. */
+const leastOnLetters = 0.5;
+
+const clamped = (probability: number): number => Math.min(1 - least, Math.max(least, probability));
+
+/** The letter A stands for broken, B for followed. Undefined when neither is probable. */
+export function fromLetters(choices: readonly Choice[]): number | undefined {
+  const on = (letter: string) =>
+    choices
+      .filter(({ token }) => token.trim().toUpperCase() === letter)
+      .reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
+  const broken = on("A");
+  const followed = on("B");
+  return broken + followed < leastOnLetters ? undefined : clamped(broken / (broken + followed));
+}
+
+/** Undefined when the answer has not the form that was asked for, or contradicts itself. */
+export function fromWords(text: string): number | undefined {
+  const answer = objectIn(text);
+  const { verdict, probability } = answer ?? {};
+  if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
+  if (verdict !== "broken" && verdict !== "followed") return undefined;
+  const agrees = verdict === "broken" ? probability >= 0.5 : probability <= 0.5;
+  return agrees ? clamped(probability) : undefined;
+}
+
+/** Models like to put a fence around what they were asked for, or a word before it. */
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  const from = text.indexOf("{");
+  const to = text.lastIndexOf("}");
+  if (from === -1 || to < from) return undefined;
+  try {
+    return JSON.parse(text.slice(from, to + 1)) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Platt's scaling: sigmoid(a * logit(p) + b). */
+export const calibrated = (probability: number, { a, b }: { readonly a: number; readonly b: number }): number =>
+  1 / (1 + Math.exp(-(a * Math.log(probability / (1 - probability)) + b)));

@@ -10,6 +10,7 @@ import * as guardrailPolicy from "./0007_guardrail_policy.ts";
 import * as audit from "./0008_audit.ts";
 import * as policyTrim from "./0009_policy_trim.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
+import * as callKind from "./0012_call_kind.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -22,4 +23,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0008_audit": audit,
   "0009_policy_trim": policyTrim,
   "0011_rate_limits": rateLimits,
+  "0012_call_kind": callKind,
 };

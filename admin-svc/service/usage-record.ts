@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import {
   AttemptStatus,
+  CallKind,
   TokenCountsSchema,
   type UsageRecord,
   UsageRecordSchema,
@@ -51,6 +52,7 @@ export function rowOf(record: UsageRecord): NewUsageRecord {
     streamed: record.streamed,
     user: record.user ?? null,
     session_id: record.sessionId ?? null,
+    kind: record.kind === CallKind.JUDGE ? "judge" : "primary",
   };
 }
 
@@ -75,6 +77,7 @@ export function recordOf(row: UsageRow): UsageRecord {
     httpStatus: row.http_status,
     isEstimated: row.is_estimated,
     streamed: row.streamed,
+    kind: row.kind === "judge" ? CallKind.JUDGE : CallKind.PRIMARY,
     ...(row.input_tokens !== null && { tokens: tokensOf(row) }),
     ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
     ...(row.user !== null && { user: row.user }),

@@ -180,6 +180,8 @@ export interface UsageRecordsTable {
   streamed: boolean;
   user: string | null;
   session_id: string | null;
+  /** Of calls of the house's own nothing is counted for the key. */
+  kind: "primary" | "judge";
   recorded_at: Stamp;
 }
 

@@ -66,7 +66,7 @@ async function wrongSumsOf(database: Kysely<Database>): Promise<readonly WrongSu
     full join (
       select key_hash, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost_usd,
         count(*) as attempts
-      from usage_records group by 1, 2
+      from usage_records where kind = 'primary' group by 1, 2
     ) as sums on sums.key_hash = days.key_hash and sums.day = days.day
     where days.cost_usd is distinct from sums.cost_usd or days.attempts is distinct from sums.attempts
     order by 2, 1`.execute(database);

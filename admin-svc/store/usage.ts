@@ -21,15 +21,15 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind
       )
       select
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning turn_id, attempt, key_hash, opened_at, cost_usd
+      returning turn_id, attempt, key_hash, opened_at, cost_usd, kind
     ),
     released as (
       delete from budget_reservations as held using stored
@@ -38,7 +38,7 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
     counted as (
       insert into key_days (key_hash, day, cost_usd, attempts)
       select key_hash, (opened_at at time zone 'UTC')::date, coalesce(sum(cost_usd), 0), count(*)
-      from stored group by 1, 2 order by 1, 2
+      from stored where kind = 'primary' group by 1, 2 order by 1, 2
       on conflict (key_hash, day) do update
         set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
     )
@@ -48,7 +48,7 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
 
 export type UsageRow = Selectable<UsageRecordsTable>;
 
-/** The calls of one turn, in their order. @param keyHash only when they are of this key; undefined: of any */
+/** The calls that answered one request, in their order. @param keyHash only when they are of this key; undefined: of any */
 export function generationRecords(
   database: Kysely<Database>,
   generationId: string,
@@ -59,6 +59,7 @@ export function generationRecords(
     .selectAll()
     .where("generation_id", "=", generationId)
     .where("workspace_id", "=", workspaceId)
+    .where("kind", "=", "primary")
     .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
     .orderBy("attempt")
     .execute();
@@ -82,7 +83,7 @@ export interface ActivityRow {
   readonly reasoning_tokens: string;
 }
 
-/** Sums by day, model and provider, of the last 30 days in UTC. */
+/** Sums by day, model and provider, of the last 30 days in UTC: of calls that answered requests. */
 export async function activityOf(
   database: Kysely<Database>,
   { workspaceId, date, keyHash }: ActivityFilter,
@@ -93,7 +94,7 @@ export async function activityOf(
       coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
     from usage_records
-    where workspace_id = ${workspaceId}
+    where workspace_id = ${workspaceId} and kind = 'primary'
       and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
       and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
       and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})

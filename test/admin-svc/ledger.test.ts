@@ -5,6 +5,7 @@ import { create, toJsonString } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import {
   AttemptStatus,
+  CallKind,
   LedgerService,
   RecordUsageRequestSchema,
   type UsageRecord,
@@ -12,6 +13,8 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
+import { generationRecords } from "@sluice/admin-svc/store/usage.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { type AdminHouse, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
@@ -64,7 +67,23 @@ test("a record is stored as it was sent", async () => {
     streamed: true,
     user: "u-1",
     session_id: "s-1",
+    kind: "primary",
   });
+});
+
+test("a call of the house's own is on record, and nothing of it is the key's", async () => {
+  const keyHash = "c".repeat(64);
+  const generationId = `gen-${randomUUID()}`;
+  const asked = usageRecord({ keyHash, generationId });
+  const judged = usageRecord({ keyHash, generationId, kind: CallKind.JUDGE });
+  expect(await record([asked, judged])).toBe(2);
+  expect(await stored(judged.turnId)).toMatchObject([{ kind: "judge", cost_usd: "0.000123456789" }]);
+  const days = await house.database.selectFrom("key_days").selectAll().where("key_hash", "=", keyHash).execute();
+  expect(days).toMatchObject([{ cost_usd: "0.000123456789", attempts: "1" }]);
+  const { workspaceId } = asked;
+  const shown = await generationRecords(house.database, generationId, { workspaceId });
+  expect(shown.map(({ turn_id: turnId }) => turnId)).toEqual([asked.turnId]);
+  expect((await ledgerState(house.database)).wrongSums).toEqual([]);
 });
 
 test("what is not known is null", async () => {

@@ -1,0 +1,44 @@
+/** Cases for the detectors: texts with what is to be found in them. By hand in fixtures/detectors/<slug>.txt, one to a line. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
+import { root } from "../support/processes.ts";
+
+export interface Case {
+  readonly text: string;
+  /** What is to be found, from left to right; none in a hard negative. */
+  readonly expected: readonly Span[];
+}
+
+/** Marks of what is to be found. */
+const open = "⟦";
+const close = "⟧";
+
+/** A case from a text in which ⟦what is to be found⟧ is marked. */
+export function caseOf(marked: string): Case {
+  const expected: Span[] = [];
+  let text = "";
+  for (const [index, part] of marked.split(open).entries()) {
+    const [inside = "", outside] = index === 0 ? ["", part] : part.split(close);
+    if (index > 0) expected.push({ start: text.length, end: text.length + inside.length });
+    text += inside + (outside ?? "");
+  }
+  return { text, expected };
+}
+
+const escapes: Readonly<Record<string, string>> = { "\\n": "\n", "\\t": "\t", "\\\\": "\\" };
+
+/** `\n`, `\t`, `\\` and `\u` with four digits stand for what they are in JSON. */
+const unescaped = (line: string): string =>
+  line.replace(/\\u([\da-f]{4})|\\[nt\\]/g, (escape, code?: string) =>
+    code === undefined ? (escapes[escape] as string) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+
+/** The cases that were written by hand. Lines that begin with // are for readers. */
+export function casesByHand(slug: string): readonly Case[] {
+  const file = readFileSync(join(root, "test", "fixtures", "detectors", `${slug}.txt`), "utf8");
+  return file
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("//"))
+    .map((line) => caseOf(unescaped(line)));
+}

@@ -1,0 +1,26 @@
+/** Lets a finder look at a text, whole or in pieces, and checks what finding in pieces promises. */
+import type { Finder, Found, Span } from "@sluice/proto/runtime/pattern/finder.js";
+
+export function findIn(finder: Finder, pieces: readonly string[]): readonly Span[] {
+  const scan = finder.open();
+  const spans: Span[] = [];
+  let decided = 0;
+  let come = 0;
+  const take = (found: Found) => {
+    for (const span of found.spans) {
+      if (span.start < decided) throw new Error(`${span.start} was decided before: ${decided}`);
+      if (span.end <= span.start || span.end > come) throw new Error(`no span: ${span.start}-${span.end} of ${come}`);
+      decided = span.end;
+      spans.push(span);
+    }
+    if (found.decided < decided || found.decided > come) throw new Error(`decided: ${found.decided} of ${come}`);
+    decided = found.decided;
+  };
+  for (const piece of pieces) {
+    come += piece.length;
+    take(scan.push(piece));
+  }
+  take(scan.end());
+  if (decided !== come) throw new Error(`${come - decided} units of the whole text were never decided`);
+  return spans;
+}

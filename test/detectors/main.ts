@@ -1,0 +1,31 @@
+/** npm run detectors [-- slug]: precision, recall and speed of each detector; for one, the cases that go wrong, too. */
+import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
+import { measured } from "./figures.ts";
+import { findIn } from "./finding.ts";
+import type { Quality } from "./quality.ts";
+import { adversaries, millisecondsOf, ordinaryText } from "./speed.ts";
+
+const only = process.argv[2];
+const text = ordinaryText(1_000_000);
+
+const figures = ({ precision, recall }: Quality): string => `${precision.toFixed(3)} | ${recall.toFixed(3)}`;
+
+console.log(
+  "| detector | rests on | by hand: precision | recall | generated: precision | recall | MB/s | slowest 100,000 units |",
+);
+console.log("|---|---|---|---|---|---|---|---|");
+for (const { slug, engine, finder } of detectors) {
+  if (only !== undefined && only !== slug) continue;
+  const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
+  // Once for the compiler.
+  millisecondsOf(finder, text);
+  const speed = text.length / 1_000 / millisecondsOf(finder, text);
+  const slowest = adversaries
+    .map((adversary) => ({ name: adversary.name, time: millisecondsOf(finder, adversary.text) }))
+    .reduce((one, other) => (one.time > other.time ? one : other));
+  console.log(
+    `| ${slug} | ${engine} | ${figures(byHand)} | ${figures(generated)} | ${speed.toFixed(0)} | ${slowest.time.toFixed(0)} ms (${slowest.name}) |`,
+  );
+  if (only === undefined) continue;
+  for (const wrong of [...byHand.wrong, ...generated.wrong]) console.log(JSON.stringify(wrong));
+}

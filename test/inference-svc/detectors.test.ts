@@ -1,0 +1,112 @@
+/** What each detector promises: the same finds however a text is cut, figures that hold, work in proportion to the text. */
+import { describe, expect, test } from "@jest/globals";
+import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { baselines } from "../detectors/baselines.ts";
+import { casesByHand } from "../detectors/corpus.ts";
+import { findIn } from "../detectors/finding.ts";
+import { generatedCases } from "../detectors/generated/index.ts";
+import { measured } from "../detectors/figures.ts";
+import { floors } from "../detectors/floors.ts";
+import { adversaries } from "../detectors/speed.ts";
+import { Random } from "../fuzz/random.ts";
+
+const finderOf = (slug: string) => {
+  const detector = detectors.find((one) => one.slug === slug);
+  if (detector === undefined) throw new Error(`no detector ${slug}`);
+  return detector.finder;
+};
+
+/** Pieces of one to a few units, sometimes of many. */
+function cut(text: string, chance: Random): string[] {
+  const pieces: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const size = chance.chance(0.1) ? 1 + chance.below(60) : 1 + chance.below(4);
+    pieces.push(text.slice(start, start + size));
+    start += size;
+  }
+  return pieces;
+}
+
+describe.each(detectors)("$slug", ({ slug, finder }) => {
+  test("finds the same however the text is cut", () => {
+    const chance = new Random(7, slug.length);
+    const cases = [...casesByHand(slug), ...generatedCases(slug)];
+    for (let round = 0; round < 600; round++) {
+      // Several in a row, so that what is in front of a text is another.
+      const text = Array.from({ length: 1 + chance.below(4) }, () => chance.pick(cases).text).join(
+        chance.pick([" ", "\n", "", "."]),
+      );
+      const pieces = cut(text, chance);
+      expect({ text, spans: findIn(finder, pieces) }).toEqual({ text, spans: findIn(finder, [text]) });
+    }
+  });
+
+  test("has a hundred cases by hand, half of them nothing to find", () => {
+    const cases = casesByHand(slug);
+    expect(cases.length).toBeGreaterThanOrEqual(100);
+    expect(cases.filter(({ expected }) => expected.length === 0).length * 2).toBeGreaterThanOrEqual(cases.length);
+  });
+
+  test("is as good as the README says, less a little", () => {
+    const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
+    const least = floors[slug];
+    expect(least).toBeDefined();
+    for (const [quality, floor] of [
+      [byHand, least?.byHand],
+      [generated, least?.generated],
+    ] as const) {
+      expect(quality.precision).toBeGreaterThanOrEqual(floor?.precision ?? 1);
+      expect(quality.recall).toBeGreaterThanOrEqual(floor?.recall ?? 1);
+    }
+  });
+
+  test.each(adversaries)("is done with $name as soon as with other text", ({ text }) => {
+    const started = performance.now();
+    findIn(finder, [text]);
+    // A bound for what grows with the square of the text: that takes seconds.
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
+
+test.each(Object.entries(baselines))("%s is better than a bare pattern of its kind", (slug, pattern) => {
+  const finder = finderOf(slug);
+  const bare = measured(slug, (text) =>
+    [...text.matchAll(pattern)].map((found) => ({ start: found.index, end: found.index + found[0].length })),
+  );
+  const ours = measured(slug, (text) => findIn(finder, [text]));
+  for (const set of ["byHand", "generated"] as const) {
+    expect(ours[set].precision).toBeGreaterThan(bare[set].precision);
+    expect(ours[set].recall).toBeGreaterThanOrEqual(bare[set].recall);
+  }
+});
+
+describe("secrets", () => {
+  const found = (text: string) => findIn(finderOf("secrets"), [text]);
+
+  test("are our own keys, when their checksum is right", () => {
+    const key = mintKey(KeyKind.INFERENCE);
+    expect(found(`the key ${key} leaked`)).toEqual([{ start: 8, end: 8 + key.length }]);
+    const other = key.endsWith("0") ? "1" : "0";
+    expect(found(`the key ${key.slice(0, -1)}${other} leaked`)).toEqual([]);
+    expect(found(mintKey(KeyKind.MANAGEMENT))).toHaveLength(1);
+  });
+
+  test("are private keys up to their end, and as far as they look like one when that is missing", () => {
+    const armour = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n";
+    expect(found(`${armour}-----END PRIVATE KEY-----\nbye`)).toEqual([{ start: 0, end: armour.length + 25 }]);
+    expect(found(armour)).toEqual([{ start: 0, end: armour.length }]);
+    expect(found(`${armour}<end>`)).toEqual([{ start: 0, end: armour.length }]);
+  });
+});
+
+test("a text that a detector has nothing to do with is held by a word at most", () => {
+  const text = "the quick brown fox jumps over the lazy dog ".repeat(20);
+  for (const { finder } of detectors) {
+    const scan = finder.open();
+    for (let place = 0; place < text.length; place++) {
+      const { decided } = scan.push(text.charAt(place));
+      expect(place + 1 - decided).toBeLessThanOrEqual(6);
+    }
+  }
+});

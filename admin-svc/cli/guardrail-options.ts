@@ -7,18 +7,27 @@ import type {
   ModeWord,
 } from "@sluice/proto/contract/guardrail-words.js";
 import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
+import { usualThreshold } from "@sluice/proto/contract/judge-rules.js";
 import { type RoutingPolicyChange, routingPolicyFields } from "@sluice/proto/contract/routing-policy.js";
-import { type Builtin, type Filter, type GuardrailSettings, checkGuardrailSettings } from "../rules/guardrail.ts";
+import {
+  type Builtin,
+  type Filter,
+  type GuardrailSettings,
+  type JudgeRule,
+  checkGuardrailSettings,
+} from "../rules/guardrail.ts";
 import { UsageError, asUsage, exactly, required } from "./command.ts";
 
 export const ruleDetails = [
   "RULES: [--block|--redact|--flag PATTERN [--label LABEL]]... [--no-filters]",
+  "       [--judge ACTION=RULE]... [--no-judges]",
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
   "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
   "       [--workspace-default | --no-workspace-default]",
   "PATTERN is a regular expression in JavaScript's syntax: no look-around, no back-references.",
   "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
   "A value that begins with a dash is written --block=-5.",
+  "RULE is in words, and judged by the model of the house's role guard_judge.",
   "SLUG: email, phone, ssn, credit-card, ip-address, secrets, person-name, address, regex-prompt-injection",
   "      (this one also as regex-prompt-injection=ACTION:user_only). ACTION: block, redact, flag.",
   `FIELD: ${Object.keys(routingPolicyFields).join(", ")}; without a value it is cleared.`,
@@ -36,6 +45,7 @@ const options = {
   flag: many,
   label: many,
   builtin: many,
+  judge: many,
   set: many,
   "applies-to": text,
   mode: text,
@@ -45,6 +55,7 @@ const options = {
   "no-description": flag,
   "no-filters": flag,
   "no-builtins": flag,
+  "no-judges": flag,
 } as const;
 
 const parsed = (args: string[]) => parseArgs({ args, allowPositionals: true, options, tokens: true });
@@ -56,8 +67,8 @@ export async function readNewGuardrail(args: string[]) {
   exactly(given.positionals);
   const rules = rulesOf(given);
   const settings = { ...rules, name: required("--name", given.values.name) };
-  if (!rules.contentFilters && !rules.builtins && !rules.routing) {
-    throw new UsageError("missing option: --block, --redact, --flag, --builtin or --set");
+  if (!rules.contentFilters && !rules.builtins && !rules.judgeRules && !rules.routing) {
+    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge or --set");
   }
   await asUsage(() => checkGuardrailSettings(settings));
   return { settings, asJson: given.values.json === true };
@@ -76,9 +87,10 @@ export async function readChange(args: string[]): Promise<{ id: string; change: 
 /** What is not said is absent. */
 function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
   const filters = filtersIn(tokens);
-  const { builtin = [], set = [] } = values;
+  const { builtin = [], judge = [], set = [] } = values;
   excludes("--block and --no-filters", filters.length > 0, values["no-filters"]);
   excludes("--builtin and --no-builtins", builtin.length > 0, values["no-builtins"]);
+  excludes("--judge and --no-judges", judge.length > 0, values["no-judges"]);
   excludes("--description and --no-description", values.description !== undefined, values["no-description"]);
   excludes(
     "--workspace-default and its opposite",
@@ -92,6 +104,7 @@ function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
     ...(values["no-description"] === true && { description: null }),
     ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
     ...((builtin.length > 0 || values["no-builtins"] === true) && { builtins: builtin.map(builtinOf) }),
+    ...((judge.length > 0 || values["no-judges"] === true) && { judgeRules: judge.map(judgeRuleOf) }),
     // Words that mean nothing are refused with the other problems.
     ...(values["applies-to"] !== undefined && { appliesTo: values["applies-to"] as AppliesToWord }),
     ...(values.mode !== undefined && { mode: values.mode as ModeWord }),
@@ -126,6 +139,11 @@ function addLabel(filter: { label: string | null } | undefined, label: string): 
 function builtinOf(given: string): Builtin {
   const [, slug = given, action = "", scope = null] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(given) ?? [];
   return { slug, action: action as FilterActionWord, scan_scope: scope as Builtin["scan_scope"] };
+}
+
+function judgeRuleOf(given: string): JudgeRule {
+  const [, action = "", rule = given] = /^(block|flag)=(.*)$/s.exec(given) ?? [];
+  return { rule, action: action as JudgeRule["action"], threshold: usualThreshold, label: null };
 }
 
 /** `field=a,b`, in the form in which the field is set over HTTP. */

@@ -40,7 +40,7 @@ export const guardrails: Commands = {
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
       const cells = rows.map((row) => [
         row.id,
-        String(row.content_filters.length + row.content_filter_builtins.length),
+        String(row.content_filters.length + row.content_filter_builtins.length + row.judge_rules.length),
         String(row.keys),
         time(row.created_at),
         row.name,
@@ -146,6 +146,7 @@ const described = (row: GuardrailRow) => ({
   description: row.description,
   content_filters: row.content_filters,
   content_filter_builtins: row.content_filter_builtins,
+  judge_rules: row.judge_rules,
   applies_to: row.applies_to,
   mode: row.mode,
   on_error: row.on_error,
@@ -164,6 +165,9 @@ function* rulesOf(row: GuardrailRow): Iterable<string> {
   }
   for (const { action, slug, scan_scope: scope } of row.content_filter_builtins) {
     yield `${column(action)}built in: ${slug}${scope === null ? "" : ` of ${scope}`}`;
+  }
+  for (const { action, rule, threshold } of row.judge_rules) {
+    yield `${column(action)}judged from ${threshold}: ${printable(rule)}`;
   }
   yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;
   if (row.workspace_default) yield `${column("keys")}all of the workspace`;

@@ -11,6 +11,7 @@ import * as audit from "./0008_audit.ts";
 import * as policyTrim from "./0009_policy_trim.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
 import * as callKind from "./0012_call_kind.ts";
+import * as judgeRules from "./0013_judge_rules.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -24,4 +25,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0009_policy_trim": policyTrim,
   "0011_rate_limits": rateLimits,
   "0012_call_kind": callKind,
+  "0013_judge_rules": judgeRules,
 };

@@ -32,12 +32,22 @@ export interface Builtin {
   readonly scan_scope: ScanScopeWord | null;
 }
 
+/** A rule in words. */
+export interface JudgeRule {
+  readonly rule: string;
+  readonly action: "block" | "flag";
+  /** 0 to 1. */
+  readonly threshold: number;
+  readonly label: string | null;
+}
+
 /** What an administrator decides about a guardrail; what is absent stays as it is. */
 export interface GuardrailSettings {
   readonly name?: string;
   readonly description?: string | null;
   readonly contentFilters?: readonly Filter[];
   readonly builtins?: readonly Builtin[];
+  readonly judgeRules?: readonly JudgeRule[];
   readonly appliesTo?: AppliesToWord;
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
@@ -62,6 +72,7 @@ const jsonOf = ({
   description,
   contentFilters,
   builtins,
+  judgeRules,
   appliesTo,
   mode,
   onError,
@@ -71,6 +82,7 @@ const jsonOf = ({
   description,
   content_filters: contentFilters,
   content_filter_builtins: builtins,
+  judge_rules: judgeRules,
   applies_to: appliesTo,
   mode,
   on_error: onError,

@@ -32,6 +32,12 @@ export const rulesOf = (row: Omit<EnforcedGuardrail, "id" | "name">) => ({
     action: filterActions.valueOf(action),
     scanScope: scope === null ? ScanScope.UNSPECIFIED : scanScopes.valueOf(scope),
   })),
+  judgeRules: row.judge_rules.map(({ rule, action, threshold, label }) => ({
+    rule,
+    action: filterActions.valueOf(action),
+    threshold,
+    label: label ?? "",
+  })),
   routingPolicy: routingPolicyMessage(row.routing_policy),
   appliesTo: appliesTo.valueOf(row.applies_to),
   mode: modes.valueOf(row.mode),

@@ -1,5 +1,6 @@
 /** What messages say of a guardrail, in the form in which it is checked and stored. */
 import {
+  type FilterActionWord,
   type Words,
   appliesTo,
   errorPolicies,
@@ -7,10 +8,12 @@ import {
   modes,
   scanScopes,
 } from "@sluice/proto/contract/guardrail-words.js";
+import { usualThreshold } from "@sluice/proto/contract/judge-rules.js";
 import { routingPolicyFields, routingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
 import {
   type BuiltinFilter,
   type ContentFilter,
+  type JudgeRule as SaidRule,
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type {
@@ -18,7 +21,7 @@ import type {
   GuardrailRecord,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import type { Builtin, Filter, GuardrailSettings } from "../rules/guardrail.ts";
+import type { Builtin, Filter, GuardrailSettings, JudgeRule } from "../rules/guardrail.ts";
 import { masked } from "./mask.ts";
 
 type Said = CreateGuardrailRequest | GuardrailRecord;
@@ -29,6 +32,7 @@ const settings: Readonly<Record<string, (said: Said) => GuardrailSettings>> = {
   description: ({ description }) => ({ description: description ?? null }),
   content_filters: ({ contentFilters }) => ({ contentFilters: filtersOf(contentFilters) }),
   content_filter_builtins: ({ contentFilterBuiltins }) => ({ builtins: builtinsOf(contentFilterBuiltins) }),
+  judge_rules: ({ judgeRules }) => ({ judgeRules: judgeRulesOf(judgeRules) }),
   applies_to: (said) => ({ appliesTo: wordOf(appliesTo, said.appliesTo, "applies_to") }),
   mode: (said) => ({ mode: wordOf(modes, said.mode, "mode") }),
   on_error: (said) => ({ onError: wordOf(errorPolicies, said.onError, "on_error") }),
@@ -79,6 +83,20 @@ const builtinsOf = (builtins: readonly BuiltinFilter[]): Builtin[] =>
         ? null
         : knownOf(scanScopes, scanScope, `content_filter_builtins.${index}.scan_scope`),
   }));
+
+/** A threshold that was not said is 0, at which everything would be broken. */
+const judgeRulesOf = (rules: readonly SaidRule[]): JudgeRule[] =>
+  rules.map(({ rule, action, threshold, label }, index) => ({
+    rule,
+    action: judgeAction(knownOf(filterActions, action, `judge_rules.${index}.action`), index),
+    threshold: threshold === 0 ? usualThreshold : threshold,
+    label: label === "" ? null : label,
+  }));
+
+function judgeAction(action: FilterActionWord, index: number): JudgeRule["action"] {
+  if (action !== "redact") return action;
+  throw invalid(`judge_rules.${index}.action`, "must be one of block, flag");
+}
 
 function knownOf<Word extends string, Value extends number>(
   words: Words<Word, Value>,

@@ -23,7 +23,15 @@ export interface ResolvedKey {
 /** A guardrail with what is enforced of it. */
 export type EnforcedGuardrail = Pick<
   GuardrailRow,
-  "id" | "name" | "content_filters" | "content_filter_builtins" | "routing_policy" | "applies_to" | "mode" | "on_error"
+  | "id"
+  | "name"
+  | "content_filters"
+  | "content_filter_builtins"
+  | "judge_rules"
+  | "routing_policy"
+  | "applies_to"
+  | "mode"
+  | "on_error"
 >;
 
 /** One statement, so that the generation is that of the rest: two could straddle a commit. */

@@ -98,6 +98,14 @@ export interface StoredBuiltin {
   readonly scan_scope: ScanScopeWord | null;
 }
 
+/** A rule in words, as it is stored. */
+export interface StoredJudgeRule {
+  readonly rule: string;
+  readonly action: "block" | "flag";
+  readonly threshold: number;
+  readonly label: string | null;
+}
+
 export interface GuardrailsTable {
   id: Generated<string>;
   workspace_id: string;
@@ -105,6 +113,7 @@ export interface GuardrailsTable {
   description: string | null;
   content_filters: JSONColumnType<StoredFilter[]>;
   content_filter_builtins: JSONColumnType<StoredBuiltin[], string | undefined>;
+  judge_rules: JSONColumnType<StoredJudgeRule[], string | undefined>;
   /** The fields that are set. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   applies_to: Generated<AppliesToWord>;

@@ -3,7 +3,7 @@ import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/con
 import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, difference } from "./audit.ts";
-import type { Database, GuardrailsTable, StoredBuiltin, StoredFilter } from "./database.ts";
+import type { Database, GuardrailsTable, StoredBuiltin, StoredFilter, StoredJudgeRule } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
@@ -16,6 +16,7 @@ export interface GuardrailChange {
   readonly description?: string | null;
   readonly contentFilters?: readonly StoredFilter[];
   readonly builtins?: readonly StoredBuiltin[];
+  readonly judgeRules?: readonly StoredJudgeRule[];
   readonly appliesTo?: AppliesToWord;
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
@@ -59,6 +60,7 @@ const columnsOf = (change: GuardrailChange) => ({
   ...(change.description !== undefined && { description: change.description }),
   ...(change.contentFilters !== undefined && { content_filters: JSON.stringify(change.contentFilters) }),
   ...(change.builtins !== undefined && { content_filter_builtins: JSON.stringify(change.builtins) }),
+  ...(change.judgeRules !== undefined && { judge_rules: JSON.stringify(change.judgeRules) }),
   ...(change.appliesTo !== undefined && { applies_to: change.appliesTo }),
   ...(change.mode !== undefined && { mode: change.mode }),
   ...(change.onError !== undefined && { on_error: change.onError }),

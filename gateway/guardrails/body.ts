@@ -11,6 +11,7 @@ import {
   modes,
   scanScopes,
 } from "@sluice/proto/contract/guardrail-words.js";
+import { type JudgeRuleJson, usualThreshold } from "@sluice/proto/contract/judge-rules.js";
 import {
   type RoutingPolicyChange,
   routingPolicyFields,
@@ -26,6 +27,7 @@ interface GuardrailBody {
   readonly description?: string | null;
   readonly content_filters?: readonly ContentFilterJson[] | null;
   readonly content_filter_builtins?: readonly BuiltinFilterJson[] | null;
+  readonly judge_rules?: readonly JudgeRuleJson[] | null;
   readonly applies_to?: AppliesToWord | null;
   readonly mode?: ModeWord | null;
   readonly on_error?: ErrorPolicyWord | null;
@@ -37,6 +39,7 @@ const ownFields: readonly (keyof GuardrailBody)[] = [
   "description",
   "content_filters",
   "content_filter_builtins",
+  "judge_rules",
   "applies_to",
   "mode",
   "on_error",
@@ -59,6 +62,12 @@ export function saidOf(json: JsonObject): MessageInitShape<typeof GuardrailRecor
       slug,
       action: filterActions.valueOf(action),
       ...(scope && { scanScope: scanScopes.valueOf(scope) }),
+    })),
+    judgeRules: (body.judge_rules ?? []).map(({ rule, action, threshold, label }) => ({
+      rule,
+      action: filterActions.valueOf(action),
+      threshold: threshold ?? usualThreshold,
+      label: label ?? "",
     })),
     ...(body.applies_to && { appliesTo: appliesTo.valueOf(body.applies_to) }),
     ...(body.mode && { mode: modes.valueOf(body.mode) }),

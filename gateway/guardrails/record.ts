@@ -2,7 +2,7 @@
 import { builtinPlaceholders } from "@sluice/proto/contract/content-filters.js";
 import { appliesTo, errorPolicies, filterActions, modes, scanScopes } from "@sluice/proto/contract/guardrail-words.js";
 import { shownRoutingPolicy } from "@sluice/proto/contract/routing-policy.js";
-import type { BuiltinFilter, ContentFilter } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { BuiltinFilter, ContentFilter, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { GuardrailRecord, KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -19,6 +19,7 @@ export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObjec
     description: guardrail.description ?? null,
     content_filters: orNull(guardrail.contentFilters.map(filterJson)),
     content_filter_builtins: orNull(guardrail.contentFilterBuiltins.map(builtinJson)),
+    judge_rules: orNull(guardrail.judgeRules.map(judgeRuleJson)),
     applies_to: known(appliesTo.wordOf(guardrail.appliesTo)),
     mode: known(modes.wordOf(guardrail.mode)),
     on_error: known(errorPolicies.wordOf(guardrail.onError)),
@@ -42,6 +43,13 @@ const builtinJson = ({ slug, action, scanScope }: BuiltinFilter): JsonObject => 
   const label = known(builtinPlaceholders[slug]);
   return { slug, action: known(filterActions.wordOf(action)), label, ...(scope && { scan_scope: scope }) };
 };
+
+const judgeRuleJson = ({ rule, action, threshold, label }: JudgeRule): JsonObject => ({
+  rule,
+  action: known(filterActions.wordOf(action)),
+  threshold,
+  label: label === "" ? null : label,
+});
 
 const orNull = (list: JsonObject[]): JsonObject[] | null => (list.length > 0 ? list : null);
 

@@ -227,6 +227,7 @@ export const guardrailExample = {
   description: null,
   content_filters: [{ pattern: "BEGIN [A-Z ]*PRIVATE KEY", action: "block", label: "private-key" }],
   content_filter_builtins: [{ slug: "email", action: "redact", label: "[EMAIL]" }],
+  judge_rules: [{ rule: "Never promises a refund.", action: "flag", threshold: 0.7, label: "refunds" }],
   applies_to: "input",
   mode: "enforce",
   on_error: "closed",

@@ -23,6 +23,7 @@ import {
   recordName,
   time,
 } from "./records.ts";
+import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
 import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
 
 /** What a guardrail is made of. Fields are named here as in JSON, for every door. */
@@ -30,6 +31,7 @@ const settings = {
   name: described(recordName, "Name for people."),
   description: described(nullable(string({ max: 1_000, identifier: true })), "What it is for."),
   ...contentFilterFields,
+  judge_rules: judgeRulesField,
   applies_to: described(
     nullable(word(...appliesTo.all)),
     "What the content filters look at: what is sent to a model (the default), what it says, or both.",
@@ -86,6 +88,7 @@ const fields = {
   name: described(string({ min: 1 }), "Name for people."),
   description: described(nullable(string()), "What it is for."),
   ...shownContentFilters,
+  judge_rules: shownJudgeRules,
   applies_to: described(word(...appliesTo.all), "What the content filters look at."),
   mode: described(word(...modes.all), "Whether it acts, or only reports."),
   on_error: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),

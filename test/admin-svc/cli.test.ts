@@ -185,7 +185,8 @@ describe("guardrails", () => {
     const injection = ["--builtin", "regex-prompt-injection=block:user_only", "--applies-to", "both"];
     const models = ["--set", "allowed_models=acme/large,acme/small", "--set", "enforce_zdr_xai=true"];
     const groups = ["--set", "enforce_zdr_groups=acme,other", "--on-error", "open", "--workspace-default"];
-    const all = [...rules, ...injection, ...models, ...groups];
+    const judge = ["--judge", "block=Never promises\na refund."];
+    const all = [...rules, ...injection, ...models, ...groups, ...judge];
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", ...all);
     expect(made).toMatchObject({
       content_filters: [
@@ -196,6 +197,7 @@ describe("guardrails", () => {
         { slug: "email", action: "redact", scan_scope: null },
         { slug: "regex-prompt-injection", action: "block", scan_scope: "user_only" },
       ],
+      judge_rules: [{ rule: "Never promises\na refund.", action: "block", threshold: 0.7, label: null }],
       applies_to: "both",
       mode: "audit",
       on_error: "open",
@@ -206,11 +208,25 @@ describe("guardrails", () => {
     });
     const { stdout } = await run("guardrails", "show", made.id);
     expect(stdout).toContain("block    built in: regex-prompt-injection of user_only");
+    expect(stdout).toContain("block    judged from 0.7: Never promises\\u{a}a refund.");
     expect(stdout).toContain("applies  to both, audit, open on errors");
     expect(stdout).toContain('models   allowed_models ["acme/large","acme/small"]');
-    const change = ["--no-builtins", "--set", "allowed_models=", "--no-workspace-default", "--mode", "enforce"];
+    const change = [
+      "--no-builtins",
+      "--no-judges",
+      "--set",
+      "allowed_models=",
+      "--no-workspace-default",
+      "--mode",
+      "enforce",
+    ];
     const changed = await json<GuardrailJson>("guardrails", "update", made.id, ...change);
-    expect(changed).toMatchObject({ content_filter_builtins: [], workspace_default: false, mode: "enforce" });
+    expect(changed).toMatchObject({
+      content_filter_builtins: [],
+      judge_rules: [],
+      workspace_default: false,
+      mode: "enforce",
+    });
     expect(changed).not.toHaveProperty("allowed_models");
     expect(changed).toMatchObject({ enforce_zdr_xai: true, content_filters: made.content_filters });
   });

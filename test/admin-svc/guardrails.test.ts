@@ -47,6 +47,8 @@ const block = (pattern: string, label = "") => ({ pattern, label, action: Filter
 
 const builtin = (slug: string, action = FilterAction.BLOCK) => ({ slug, action });
 
+const judged = (rule: string, action: FilterAction, threshold = 0.5) => ({ rule, action, threshold });
+
 /** As a mask names the field, and each field of a policy by itself. */
 function pathsOf(name: string, { routingPolicy }: Settings): string[] {
   const snake = (camel: string) => camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -162,6 +164,10 @@ describe("a guardrail", () => {
       { contentFilterBuiltins: [{ ...builtin("email"), scanScope: ScanScope.USER_ONLY }] },
       "content_filter_builtins.0.scan_scope: only of regex-prompt-injection",
     ],
+    [{ judgeRules: [{ rule: "" }] }, "judge_rules.0.action: must be one of block, redact, flag"],
+    [{ judgeRules: [judged("", FilterAction.BLOCK)] }, "judge_rules.0.rule: at least 1 character"],
+    [{ judgeRules: [judged("x", FilterAction.REDACT)] }, "judge_rules.0.action: must be one of block, flag"],
+    [{ judgeRules: [judged("x", FilterAction.FLAG, 1.1)] }, "judge_rules.0.threshold: must be"],
     [{ mode: 9 as never }, "mode: must be one of enforce, audit"],
     [{ routingPolicy: { allowedModels: [""] } }, "allowed_models.0: at least 1 character"],
     [{ routingPolicy: { ignoredProviders: ["x".repeat(257)] } }, "ignored_providers.0: at most 256 characters"],

@@ -55,6 +55,7 @@ describe("guardrails", () => {
       ],
       limit_usd: null,
       content_filter_builtins: null,
+      judge_rules: null,
       workspace_id: "00000000-0000-4000-8000-000000000001",
     });
     expect((await manage("GET", `/guardrails/${made.body.data.id}`)).body).toEqual(made.body);
@@ -66,6 +67,10 @@ describe("guardrails", () => {
       content_filter_builtins: [
         { slug: "email", action: "redact" },
         { slug: "regex-prompt-injection", action: "flag", scan_scope: "user_only" },
+      ],
+      judge_rules: [
+        { rule: "Never promises a refund.", action: "flag", threshold: 0.9, label: "refunds" },
+        { rule: "Stays polite.", action: "block" },
       ],
       applies_to: "output",
       mode: "audit",
@@ -83,12 +88,14 @@ describe("guardrails", () => {
       ...rules,
     });
     const [email, injection] = rules.content_filter_builtins;
+    const [refunds, polite] = rules.judge_rules;
     const shown = {
       ...rules,
       content_filter_builtins: [
         { ...email, label: "[EMAIL]" },
         { ...injection, label: "[PROMPT_INJECTION]" },
       ],
+      judge_rules: [refunds, { ...polite, threshold: 0.7, label: null }],
       enforce_zdr: null,
       enforce_zdr_anthropic: true,
       enforce_zdr_other: true,

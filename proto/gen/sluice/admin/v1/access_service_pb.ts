@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/access_service.proto.
  */
 export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiLlAgoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeSK2AQoKUmF0ZUxpbWl0cxIgChNyZXF1ZXN0c19wZXJfbWludXRlGAEgASgNSACIAQESHgoRdG9rZW5zX3Blcl9taW51dGUYAiABKA1IAYgBARIgChNjb25jdXJyZW50X3JlcXVlc3RzGAMgASgNSAKIAQFCFgoUX3JlcXVlc3RzX3Blcl9taW51dGVCFAoSX3Rva2Vuc19wZXJfbWludXRlQhYKFF9jb25jdXJyZW50X3JlcXVlc3RzIt0CCgZDYWxsZXISEAoIa2V5X2hhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEiYKBGtpbmQYAyABKA4yGC5zbHVpY2UuYWRtaW4udjEuS2V5S2luZBIaCg1leHBpcmVzX2F0X21zGAQgASgDSACIAQESMgoJZ3VhcmRyYWlsGAUgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbEgBiAEBEhIKCmhhc19idWRnZXQYBiABKAgSOAoUd29ya3NwYWNlX2d1YXJkcmFpbHMYByADKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEjUKC3JhdGVfbGltaXRzGAggASgLMhsuc2x1aWNlLmFkbWluLnYxLlJhdGVMaW1pdHNIAogBAUIQCg5fZXhwaXJlc19hdF9tc0IMCgpfZ3VhcmRyYWlsQg4KDF9yYXRlX2xpbWl0cyIlChFSZXNvbHZlS2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCSJhChJSZXNvbHZlS2V5UmVzcG9uc2USLAoGY2FsbGVyGAEgASgLMhcuc2x1aWNlLmFkbWluLnYxLkNhbGxlckgAiAEBEhIKCmdlbmVyYXRpb24YAiABKARCCQoHX2NhbGxlciJBChJXYXRjaFBvbGljeVJlcXVlc3QSDwoHcHJvY2VzcxgBIAEoCRIaChJhcHBsaWVkX2dlbmVyYXRpb24YAiABKAQiSgoTV2F0Y2hQb2xpY3lSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEEhIKCmtleV9oYXNoZXMYAiADKAkSCwoDYWxsGAMgASgIKlQKB0tleUtpbmQSGAoUS0VZX0tJTkRfVU5TUEVDSUZJRUQQABIWChJLRVlfS0lORF9JTkZFUkVOQ0UQARIXChNLRVlfS0lORF9NQU5BR0VNRU5UEAIqeAoMRmlsdGVyQWN0aW9uEh0KGUZJTFRFUl9BQ1RJT05fVU5TUEVDSUZJRUQQABIXChNGSUxURVJfQUNUSU9OX0JMT0NLEAESGAoURklMVEVSX0FDVElPTl9SRURBQ1QQAhIWChJGSUxURVJfQUNUSU9OX0ZMQUcQAyppCglBcHBsaWVzVG8SGgoWQVBQTElFU19UT19VTlNQRUNJRklFRBAAEhQKEEFQUExJRVNfVE9fSU5QVVQQARIVChFBUFBMSUVTX1RPX09VVFBVVBACEhMKD0FQUExJRVNfVE9fQk9USBADKmUKDUd1YXJkcmFpbE1vZGUSHgoaR1VBUkRSQUlMX01PREVfVU5TUEVDSUZJRUQQABIaChZHVUFSRFJBSUxfTU9ERV9FTkZPUkNFEAESGAoUR1VBUkRSQUlMX01PREVfQVVESVQQAipbCgtFcnJvclBvbGljeRIcChhFUlJPUl9QT0xJQ1lfVU5TUEVDSUZJRUQQABIXChNFUlJPUl9QT0xJQ1lfQ0xPU0VEEAESFQoRRVJST1JfUE9MSUNZX09QRU4QAipeCglTY2FuU2NvcGUSGgoWU0NBTl9TQ09QRV9VTlNQRUNJRklFRBAAEhsKF1NDQU5fU0NPUEVfQUxMX01FU1NBR0VTEAESGAoUU0NBTl9TQ09QRV9VU0VSX09OTFkQAjLEAQoNQWNjZXNzU2VydmljZRJVCgpSZXNvbHZlS2V5EiIuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVLZXlSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVLZXlSZXNwb25zZRJcCgtXYXRjaFBvbGljeRIjLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXNwb25zZSgBMAFiBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKWAwoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUitgEKClJhdGVMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoDUgAiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGAIgASgNSAGIAQESIAoTY29uY3VycmVudF9yZXF1ZXN0cxgDIAEoDUgCiAEBQhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQhQKEl90b2tlbnNfcGVyX21pbnV0ZUIWChRfY29uY3VycmVudF9yZXF1ZXN0cyLdAgoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIEjgKFHdvcmtzcGFjZV9ndWFyZHJhaWxzGAcgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBI1CgtyYXRlX2xpbWl0cxgIIAEoCzIbLnNsdWljZS5hZG1pbi52MS5SYXRlTGltaXRzSAKIAQFCEAoOX2V4cGlyZXNfYXRfbXNCDAoKX2d1YXJkcmFpbEIOCgxfcmF0ZV9saW1pdHMiJQoRUmVzb2x2ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiYQoSUmVzb2x2ZUtleVJlc3BvbnNlEiwKBmNhbGxlchgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5DYWxsZXJIAIgBARISCgpnZW5lcmF0aW9uGAIgASgEQgkKB19jYWxsZXIiQQoSV2F0Y2hQb2xpY3lSZXF1ZXN0Eg8KB3Byb2Nlc3MYASABKAkSGgoSYXBwbGllZF9nZW5lcmF0aW9uGAIgASgEIkoKE1dhdGNoUG9saWN5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBBISCgprZXlfaGFzaGVzGAIgAygJEgsKA2FsbBgDIAEoCCpUCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSS0VZX0tJTkRfSU5GRVJFTkNFEAESFwoTS0VZX0tJTkRfTUFOQUdFTUVOVBACKngKDEZpbHRlckFjdGlvbhIdChlGSUxURVJfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTRklMVEVSX0FDVElPTl9CTE9DSxABEhgKFEZJTFRFUl9BQ1RJT05fUkVEQUNUEAISFgoSRklMVEVSX0FDVElPTl9GTEFHEAMqaQoJQXBwbGllc1RvEhoKFkFQUExJRVNfVE9fVU5TUEVDSUZJRUQQABIUChBBUFBMSUVTX1RPX0lOUFVUEAESFQoRQVBQTElFU19UT19PVVRQVVQQAhITCg9BUFBMSUVTX1RPX0JPVEgQAyplCg1HdWFyZHJhaWxNb2RlEh4KGkdVQVJEUkFJTF9NT0RFX1VOU1BFQ0lGSUVEEAASGgoWR1VBUkRSQUlMX01PREVfRU5GT1JDRRABEhgKFEdVQVJEUkFJTF9NT0RFX0FVRElUEAIqWwoLRXJyb3JQb2xpY3kSHAoYRVJST1JfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfUE9MSUNZX0NMT1NFRBABEhUKEUVSUk9SX1BPTElDWV9PUEVOEAIqXgoJU2NhblNjb3BlEhoKFlNDQU5fU0NPUEVfVU5TUEVDSUZJRUQQABIbChdTQ0FOX1NDT1BFX0FMTF9NRVNTQUdFUxABEhgKFFNDQU5fU0NPUEVfVVNFUl9PTkxZEAIyxAEKDUFjY2Vzc1NlcnZpY2USVQoKUmVzb2x2ZUtleRIiLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVzcG9uc2USXAoLV2F0Y2hQb2xpY3kSIy5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVzcG9uc2UoATABYgZwcm90bzM");
 
 /**
  * One rule of a guardrail.
@@ -83,6 +83,48 @@ export type BuiltinFilter = Message<"sluice.admin.v1.BuiltinFilter"> & {
  */
 export const BuiltinFilterSchema: GenMessage<BuiltinFilter> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 1);
+
+/**
+ * A rule in words, which a model of the house judges by.
+ *
+ * @generated from message sluice.admin.v1.JudgeRule
+ */
+export type JudgeRule = Message<"sluice.admin.v1.JudgeRule"> & {
+  /**
+   * 1 to 500 code points.
+   *
+   * @generated from field: string rule = 1;
+   */
+  rule: string;
+
+  /**
+   * BLOCK or FLAG.
+   *
+   * @generated from field: sluice.admin.v1.FilterAction action = 2;
+   */
+  action: FilterAction;
+
+  /**
+   * 0 to 1: the probability at or above which it counts as broken.
+   *
+   * @generated from field: double threshold = 3;
+   */
+  threshold: number;
+
+  /**
+   * At most 100 code points; empty when it has none. Shown in place of the rule.
+   *
+   * @generated from field: string label = 4;
+   */
+  label: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.JudgeRule.
+ * Use `create(JudgeRuleSchema)` to create a new message.
+ */
+export const JudgeRuleSchema: GenMessage<JudgeRule> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 2);
 
 /**
  * Which models and providers may serve. What is absent or empty restricts nothing.
@@ -194,7 +236,7 @@ export type RoutingPolicy = Message<"sluice.admin.v1.RoutingPolicy"> & {
  * Use `create(RoutingPolicySchema)` to create a new message.
  */
 export const RoutingPolicySchema: GenMessage<RoutingPolicy> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 2);
+  messageDesc(file_sluice_admin_v1_access_service, 3);
 
 /**
  * A guardrail as it is enforced.
@@ -257,6 +299,13 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
    * @generated from field: sluice.admin.v1.ErrorPolicy on_error = 8;
    */
   onError: ErrorPolicy;
+
+  /**
+   * In the order in which they were written.
+   *
+   * @generated from field: repeated sluice.admin.v1.JudgeRule judge_rules = 9;
+   */
+  judgeRules: JudgeRule[];
 };
 
 /**
@@ -264,7 +313,7 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
  * Use `create(GuardrailSchema)` to create a new message.
  */
 export const GuardrailSchema: GenMessage<Guardrail> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 3);
+  messageDesc(file_sluice_admin_v1_access_service, 4);
 
 /**
  * How much a key may ask at a time. What is absent is decided by the configuration of the house.
@@ -299,7 +348,7 @@ export type RateLimits = Message<"sluice.admin.v1.RateLimits"> & {
  * Use `create(RateLimitsSchema)` to create a new message.
  */
 export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 4);
+  messageDesc(file_sluice_admin_v1_access_service, 5);
 
 /**
  * A key with everything that decides what it may do.
@@ -369,7 +418,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 5);
+  messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
  * Asks for one key.
@@ -390,7 +439,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
  * Use `create(ResolveKeyRequestSchema)` to create a new message.
  */
 export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 6);
+  messageDesc(file_sluice_admin_v1_access_service, 7);
 
 /**
  * The answer, as of a generation.
@@ -418,7 +467,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 7);
+  messageDesc(file_sluice_admin_v1_access_service, 8);
 
 /**
  * First `process`, then acknowledgements.
@@ -446,7 +495,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
  * Use `create(WatchPolicyRequestSchema)` to create a new message.
  */
 export const WatchPolicyRequestSchema: GenMessage<WatchPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 8);
+  messageDesc(file_sluice_admin_v1_access_service, 9);
 
 /**
  * One step of policy, or a heartbeat when nothing is invalidated.
@@ -481,7 +530,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
  * Use `create(WatchPolicyResponseSchema)` to create a new message.
  */
 export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 9);
+  messageDesc(file_sluice_admin_v1_access_service, 10);
 
 /**
  * What a key may be used for.

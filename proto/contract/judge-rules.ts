@@ -1,0 +1,57 @@
+/** Rules in words: a model of the house judges whether a text breaks them. */
+import { array, described, nullable, number, object, string, word } from "../runtime/validation/shape.ts";
+
+/** As it is written. */
+export interface JudgeRuleJson {
+  readonly rule: string;
+  readonly action: "block" | "flag";
+  readonly threshold?: number | null;
+  readonly label?: string | null;
+}
+
+/** What a rule has that says nothing of it. */
+export const usualThreshold = 0.7;
+
+const rule = described(string({ min: 1, max: 500, identifier: true }), "What a text must or must not do, in words.");
+const action = described(word("block", "flag"), "When it is broken: block refuses with 403, flag reports it.");
+
+export const judgeRulesField = described(
+  nullable(
+    array(
+      object(
+        {
+          rule,
+          action,
+          threshold: described(
+            nullable(number({ min: 0.01, max: 1 })),
+            `The probability at or above which it counts as broken; ${usualThreshold} when absent.`,
+          ),
+          label: described(
+            nullable(string({ min: 1, max: 100, identifier: true })),
+            "Named to the client in place of the rule.",
+          ),
+        },
+        { required: ["rule", "action"], strict: true },
+      ),
+      { max: 20, entry: "element" },
+    ),
+  ),
+  "Rules in words, which the model of the role guard_judge judges by; without such a model on_error decides.",
+);
+
+export const shownJudgeRules = described(
+  nullable(
+    array(
+      object(
+        {
+          rule,
+          action,
+          threshold: described(number(), "The probability at or above which it counts as broken."),
+          label: described(nullable(string()), "Named in place of the rule."),
+        },
+        { required: ["rule", "action", "threshold", "label"] },
+      ),
+    ),
+  ),
+  "Rules in words; null: none.",
+);

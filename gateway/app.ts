@@ -2,11 +2,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
@@ -20,11 +22,12 @@ import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import { shed } from "./http/shed.ts";
 import type { LanePool } from "./lane/pool.ts";
+import { admit } from "./limits/admission.ts";
 import { listEndpoints } from "./models/endpoints.ts";
 import { listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
 import { dryRun } from "./responses/dry-run.ts";
-import { type OpenTurns, createResponse } from "./responses/route.ts";
+import { createResponse } from "./responses/route.ts";
 import { type Route, administrationRoutes, isAdministration } from "./routes.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
 
@@ -33,7 +36,7 @@ export interface AppParts {
   readonly pool: LanePool;
   readonly pressure: Pick<Pressure, "refuses">;
   readonly keepAlive: KeepAlive;
-  readonly openTurns: OpenTurns;
+  readonly limiter: Limiter;
   readonly limits: Limits;
   readonly compat: Compat;
   readonly cors: Cors | undefined;
@@ -50,7 +53,7 @@ export interface AppParts {
 interface Edge {
   requestId: string;
   keyHash: string;
-  kind: KeyKind;
+  caller: Caller;
   path: string;
   /** Pattern, for metrics. */
   route: string;
@@ -143,40 +146,30 @@ async function authenticate({ access }: AppParts, context: EdgeContext): Promise
   const { caller } = resolved instanceof Promise ? await resolved : resolved;
   if (!caller) throw invalidKey();
   context.keyHash = keyHash;
-  context.kind = caller.kind;
+  context.caller = caller;
   context.path = rawPath(context.req);
-}
-
-/** @throws Fault PERMISSION_DENIED; RATE_LIMITED when the key has its limit of turns open */
-function enter({ openTurns }: AppParts, { kind, keyHash }: EdgeContext): () => void {
-  if (kind === KeyKind.MANAGEMENT) {
-    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
-      origin: FaultOrigin.CLIENT,
-    });
-  }
-  return openTurns.enter(keyHash);
 }
 
 async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {
   context.route = `${responsesPath}/dry-run`;
-  const leave = enter(parts, context);
+  const admission = await admit(parts.limiter, context.caller, context.res);
   try {
     writeJsonText(context.res, await dryRun(parts, context, context.req), context);
   } finally {
-    leave();
+    admission.leave();
   }
 }
 
 async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
   context.route = responsesPath;
-  const leave = enter(parts, context);
+  const admitted = admit(parts.limiter, context.caller, context.res);
+  const admission = admitted instanceof Promise ? await admitted : admitted;
   try {
-    await createResponse(parts, context, context.req, context.res, (fault) => {
+    await createResponse(parts, context, context.req, context.res, admission, (fault) => {
       context.fault = fault;
-      leave();
     });
   } catch (error) {
-    leave();
+    admission.leave();
     throw error;
   }
 }
@@ -203,7 +196,7 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
 
 async function administrate(parts: AppParts, route: Route, context: EdgeContext): Promise<void> {
   context.route = `/api/v1${route.path}`;
-  if (!route.anyKey && context.kind !== KeyKind.MANAGEMENT) {
+  if (!route.anyKey && context.caller.kind !== KeyKind.MANAGEMENT) {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation", {
       origin: FaultOrigin.CLIENT,
     });

@@ -1,5 +1,5 @@
 /** Environment of the gateway. */
-import { addresses, commonEnvironment, port } from "@sluice/proto/runtime/config.js";
+import { addresses, commonEnvironment, port, redisUrl } from "@sluice/proto/runtime/config.js";
 import { z } from "zod";
 
 export const environment = z.object({
@@ -9,4 +9,5 @@ export const environment = z.object({
   SLUICE_INFERENCE_ADDRESSES: addresses,
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
+  REDIS_URL: redisUrl,
 });

@@ -2,10 +2,12 @@
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { corsFor } from "@sluice/proto/runtime/http1/cors.js";
 import { close, listen } from "@sluice/proto/runtime/http1/server.js";
+import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -19,7 +21,6 @@ import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
-import { OpenTurns } from "./responses/route.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
 const settings = readEnvironment(environment, process.env);
@@ -37,25 +38,34 @@ const corsOf = ({ cors }: EdgeSettings) => corsFor(cors.allow_origins, answerHea
 let cors = corsOf(house.current);
 const token = settings.SLUICE_SERVICE_TOKEN;
 
+const instance = `gateway/${hostname()}-${process.pid}`;
 const access = new Access({
   client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
   token,
-  process: `gateway/${hostname()}-${process.pid}`,
+  process: instance,
   log,
   registry,
 });
 const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, (address) => grpcTransport(address, token), log);
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
-const openTurns = new OpenTurns(() => house.current.limits.streams_per_key);
-gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => openTurns.total);
+const limiter = new Limiter({
+  house: () => house.current.limits,
+  origin: FaultOrigin.GATEWAY,
+  registry,
+  shared:
+    settings.REDIS_URL === undefined
+      ? undefined
+      : { url: settings.REDIS_URL, process: instance, kind: "gateway", log, registry },
+});
+gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => limiter.open);
 
 const app = createApp({
   access,
   pool,
   pressure,
   keepAlive,
-  openTurns,
+  limiter,
   get limits() {
     return house.current.limits;
   },
@@ -92,6 +102,7 @@ lifecycle.onDrain(() => {
   pool.stop();
   access.stop();
 });
+lifecycle.onDrain(() => limiter.stop());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port }, "ready");

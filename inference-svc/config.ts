@@ -1,5 +1,5 @@
 /** Environment of inference-svc. */
-import { addresses, commonEnvironment, optionalPort, port, secret } from "@sluice/proto/runtime/config.js";
+import { addresses, commonEnvironment, optionalPort, port, redisUrl, secret } from "@sluice/proto/runtime/config.js";
 import { z } from "zod";
 
 export const environment = z.object({
@@ -9,6 +9,7 @@ export const environment = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
+  REDIS_URL: redisUrl,
   SLUICE_SECRET: secret,
   SLUICE_REGION: z.string().default("local"),
   /** Where usage records wait until admin-svc has them; of this process alone. */

@@ -8,6 +8,8 @@ import { readEnvironment } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
+import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -87,10 +89,20 @@ const shared = {
   log,
   region: settings.SLUICE_REGION,
 };
+const limiter = new Limiter({
+  house: () => serving.file.limits,
+  origin: FaultOrigin.INFERENCE,
+  registry,
+  shared:
+    settings.REDIS_URL === undefined
+      ? undefined
+      : { url: settings.REDIS_URL, process: `inference-svc/${instance}`, kind: "inference-svc", log, registry },
+});
 const doors = new InferenceDoors({
   engine: new Engine({ ...shared, turn: serving.turn, registry }),
   rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse }),
   access,
+  limiter,
   pressure,
   serving,
   records,
@@ -125,6 +137,7 @@ lifecycle.onDrain(() => server.drain());
 lifecycle.onDrain(() => serving.close());
 lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
 lifecycle.onDrain(() => access.stop());
+lifecycle.onDrain(() => limiter.stop());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port: server.port, http_port: server.http1Port, models: serving.catalog.models.length }, "ready");

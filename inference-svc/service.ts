@@ -21,6 +21,8 @@ import {
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
 import { newId } from "@sluice/proto/runtime/id.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
@@ -28,6 +30,7 @@ import { overloaded } from "./admission.ts";
 import type { Engine } from "./engine.ts";
 import { Handover } from "./handover.ts";
 import { type LaneTurn, ServerLane } from "./lane.ts";
+import { admitDirectly } from "./limits.ts";
 import { lists } from "./lists.ts";
 import type { Rehearsals } from "./rehearsal.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -37,6 +40,7 @@ export interface ServiceParts {
   readonly engine: Engine;
   readonly rehearsals: Rehearsals;
   readonly access: Access;
+  readonly limiter: Limiter;
   readonly pressure: Pick<Pressure, "refuses">;
   readonly serving: Serving;
   readonly records: EndpointRecords;
@@ -80,6 +84,8 @@ export class InferenceDoors {
     const problems = new Problems();
     checkScalars(request, problems);
     problems.throwIfAny();
+    const admission = await admitDirectly(this.#parts, keyHash, context.responseHeader);
+    const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
     const abort = new AbortController();
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
@@ -106,7 +112,10 @@ export class InferenceDoors {
     // Awaited below, when what it gave has been passed on.
     run.catch(() => {}).finally(() => handover.end());
     try {
-      for await (const { events } of handover) yield create(RunTurnResponseSchema, { events });
+      for await (const { events } of handover) {
+        meter?.note(events);
+        yield create(RunTurnResponseSchema, { events });
+      }
       if (left) throw abort.signal.reason;
       await run;
     } catch (error) {
@@ -117,6 +126,7 @@ export class InferenceDoors {
       context.signal.removeEventListener("abort", gone);
       abort.abort(over);
       handover.end();
+      admission.leave(meter?.tokens(left));
     }
   }
 
@@ -190,15 +200,20 @@ export class InferenceDoors {
     const problems = new Problems();
     if (!scanned) checkScalars(turn, problems);
     problems.throwIfAny();
-    const receiptJson = await rehearsals.run(turn, {
-      keyHash,
-      requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
-      generationId: newId("gen-"),
-      policyGeneration: scanned ? policyGeneration : access.generation,
-      scanned,
-      deadline: Number.POSITIVE_INFINITY,
-    });
-    return create(DryRunResponseSchema, { receiptJson });
+    const admission = scanned ? undefined : await admitDirectly(this.#parts, keyHash, context.responseHeader);
+    try {
+      const receiptJson = await rehearsals.run(turn, {
+        keyHash,
+        requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
+        generationId: newId("gen-"),
+        policyGeneration: scanned ? policyGeneration : access.generation,
+        scanned,
+        deadline: Number.POSITIVE_INFINITY,
+      });
+      return create(DryRunResponseSchema, { receiptJson });
+    } finally {
+      admission?.leave();
+    }
   }
 
   /** Of a turn that names none. */

@@ -13,6 +13,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   proto: [["gen"], ["runtime"], ["contract"]],
   gateway: [
     ["config", "http", "lane", "sse"],
+    ["limits"],
     ["responses", "guardrails", "end-users", "keys", "usage", "models", "docs"],
     ["routes"],
     ["app"],
@@ -24,7 +25,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["open-keys"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
-    ["lists", "operator"],
+    ["lists", "limits", "operator"],
     ["service"],
     ["main"],
   ],

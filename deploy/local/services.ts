@@ -83,7 +83,7 @@ export function inferenceServices(house: House): Service[] {
 }
 
 export function gatewayService(house: House): Service {
-  const { ports, secrets, settings } = house;
+  const { ports, secrets, settings, environment } = house;
   const replicas = replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS);
   return {
     name: "gateway",
@@ -96,6 +96,8 @@ export function gatewayService(house: House): Service {
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
       SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `127.0.0.1:${rpc}`).join(","),
       SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+      // inference-svc has it among all that it is given.
+      ...(environment["REDIS_URL"] !== undefined && { REDIS_URL: environment["REDIS_URL"] }),
     },
   };
 }

@@ -2,11 +2,19 @@
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
 import { hasUnreadBody } from "./body.ts";
 import { serviceMetadataMembers } from "./service-metadata.ts";
 
 /** Headers of ours that an answer may carry, for pages of other origins. */
-export const answerHeaders = ["x-request-id", "x-generation-id", "retry-after", "retry-after-ms", "x-should-retry"];
+export const answerHeaders = [
+  "x-request-id",
+  "x-generation-id",
+  "retry-after",
+  "retry-after-ms",
+  "x-should-retry",
+  ...rateLimitHeaderNames,
+];
 
 export interface AnswerIds {
   readonly requestId?: string;

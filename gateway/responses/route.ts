@@ -1,11 +1,13 @@
 /** POST /api/v1/responses: who asks, what for, and a turn for it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Access } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
+import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
+import { metered } from "../limits/metered.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
 import { ObjectExchange, type Settled, StreamExchange } from "./exchange.ts";
 import { ResponseObject, seconds } from "./object.ts";
@@ -19,42 +21,6 @@ export interface ResponsesParts {
   readonly compat: Compat;
 }
 
-/** Turns that each key has open in this process. */
-export class OpenTurns {
-  readonly #byKey = new Map<string, number>();
-  readonly #limit: () => number;
-  total = 0;
-
-  /** @param limit that holds now */
-  constructor(limit: () => number) {
-    this.#limit = limit;
-  }
-
-  /** @throws Fault RATE_LIMITED when the key has its limit of turns open */
-  enter(keyHash: string): () => void {
-    const open = this.#byKey.get(keyHash) ?? 0;
-    const limit = this.#limit();
-    if (open >= limit) {
-      throw new Fault(FaultReason.RATE_LIMITED, `Rate limit exceeded: ${limit} requests of this key are running`, {
-        retryAfterMs: 1_000,
-        origin: FaultOrigin.GATEWAY,
-        metadata: { error_type: "rate_limit_exceeded" },
-      });
-    }
-    this.#byKey.set(keyHash, open + 1);
-    this.total++;
-    let entered = true;
-    return () => {
-      if (!entered) return;
-      entered = false;
-      this.total--;
-      const left = (this.#byKey.get(keyHash) ?? 1) - 1;
-      if (left === 0) this.#byKey.delete(keyHash);
-      else this.#byKey.set(keyHash, left);
-    };
-  }
-}
-
 /** `X-Service-Metadata`, or its legacy spelling; anything but `enabled` is disabled. */
 function wantsServiceMetadata(headers: IncomingMessage["headers"]): boolean {
   const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
@@ -62,7 +28,8 @@ function wantsServiceMetadata(headers: IncomingMessage["headers"]): boolean {
 }
 
 /**
- * Serves one request whose key has been resolved. Settles once the turn is open; the exchange goes on by callbacks.
+ * Serves one request that was let in. Settles once the turn is open; the exchange goes on by callbacks.
+ * @param admission left when the exchange is over; not when this throws
  * @param settled called exactly once, when the exchange is over
  * @throws Fault while nothing has been written
  */
@@ -71,6 +38,7 @@ export async function createResponse(
   caller: { readonly keyHash: string; readonly requestId: string },
   request: IncomingMessage,
   response: ServerResponse,
+  admission: Pick<Admission, "countsTokens" | "leave">,
   settled: Settled,
 ): Promise<void> {
   const { access, pool, keepAlive, limits, compat } = parts;
@@ -88,9 +56,14 @@ export async function createResponse(
   const headers = { requestId: caller.requestId, generationId: newId("gen-"), metadataAlias };
   const model = turn.model === "" ? (turn.models[0] ?? "") : turn.model;
   const object = new ResponseObject({ id: newId("resp_"), createdAt: seconds(), model, echo, metadataAlias });
+  const meter = admission.countsTokens ? new TokenMeter(turn) : undefined;
+  const over: Settled = (fault) => {
+    admission.leave(meter?.tokens(fault === undefined));
+    settled(fault);
+  };
   const exchange = turn.stream
-    ? new StreamExchange(response, object, headers, settled, { keepAlive, gateMs: limits.status_gate_ms })
-    : new ObjectExchange(response, object, headers, settled);
+    ? new StreamExchange(response, object, headers, over, { keepAlive, gateMs: limits.status_gate_ms })
+    : new ObjectExchange(response, object, headers, over);
   exchange.start((listener) =>
     pool.open(
       {
@@ -103,7 +76,7 @@ export async function createResponse(
         deadlineMs: turn.stream ? limits.stream_ms : limits.turn_ms,
         credit: 0,
       },
-      listener,
+      meter ? metered(meter, listener) : listener,
     ),
   );
 }

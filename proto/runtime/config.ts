@@ -55,6 +55,9 @@ export const addresses = z
   .transform((text) => text.split(",").map((part) => part.trim()))
   .pipe(z.array(z.string().regex(/^[^\s:]+:\d+$/, "host:port, several separated by commas")).min(1));
 
+/** Where processes count limits together; without it each counts by itself. */
+export const redisUrl = z.url({ protocol: /^rediss?$/ }).optional();
+
 /** What every service reads. */
 export const commonEnvironment = {
   SLUICE_SERVICE_TOKEN: secret,

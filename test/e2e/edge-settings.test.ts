@@ -151,7 +151,9 @@ cors: {allow_origins: ["${page}/"]}
       for (const { headers } of answers) {
         expect(headers.get("access-control-allow-origin")).toBe(page);
         expect(headers.get("access-control-expose-headers")).toBe(
-          "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry",
+          "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry, " +
+            "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
+            "x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens",
         );
         expect(headers.get("access-control-allow-credentials")).toBeNull();
         expect(headers.get("vary")).toBe("origin");

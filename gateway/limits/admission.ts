@@ -1,0 +1,34 @@
+/** Lets a request in, or refuses it, as the limits of its key say; what is left of them is told with every answer. */
+import type { ServerResponse } from "node:http";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Ask } from "@sluice/proto/runtime/limits/decision.js";
+import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+
+/**
+ * Waits for nobody where limits are counted by this process.
+ * @throws Fault PERMISSION_DENIED, RATE_LIMITED
+ */
+export function admit(
+  limiter: Limiter,
+  caller: Caller,
+  response: ServerResponse,
+  ask?: Ask,
+): Admission | Promise<Admission> {
+  if (caller.kind === KeyKind.MANAGEMENT) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Management keys cannot create responses", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+  const admission = limiter.enter(caller, ask);
+  return admission instanceof Promise ? admission.then((known) => told(known, response)) : told(admission, response);
+}
+
+function told(admission: Admission, response: ServerResponse): Admission {
+  if (admission.headers && !response.headersSent) {
+    for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
+  }
+  if (admission.refusal) throw admission.refusal;
+  return admission;
+}

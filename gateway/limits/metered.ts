@@ -1,0 +1,12 @@
+/** Counts the tokens of a turn while it passes. */
+import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import type { TurnListener } from "../lane/lane.ts";
+
+export const metered = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
+  events: (events) => {
+    meter.note(events);
+    listener.events(events);
+  },
+  ended: () => listener.ended(),
+  failed: (fault, accepted) => listener.failed(fault, accepted),
+});

@@ -1,0 +1,91 @@
+/** The limits of keys as one process counts them. */
+import { Bucket, remainingOf } from "./bucket.ts";
+import type { Ahead, Ask, Decision } from "./decision.ts";
+import type { KeyLimits } from "./settings.ts";
+
+/** What was given out while Redis could not be asked, and what it had said last: it may have forgotten. */
+export class Alone {
+  readonly heard: Ahead;
+  readonly requests = new Bucket();
+  readonly tokens = new Bucket();
+
+  constructor(heard: Ahead) {
+    this.heard = heard;
+  }
+}
+
+/** What a process knows of one key. */
+export class KeyUse {
+  readonly requests = new Bucket();
+  readonly tokens = new Bucket();
+  /** Turns that are open. */
+  open = 0;
+  /** Questions to Redis under way. */
+  pending = 0;
+  alone: Alone | undefined;
+
+  ahead(now: number): Ahead {
+    return { requestsMs: this.requests.aheadMs(now), tokensMs: this.tokens.aheadMs(now) };
+  }
+
+  isIdle(now: number): boolean {
+    const { requestsMs, tokensMs } = this.ahead(now);
+    return this.open === 0 && this.pending === 0 && requestsMs === 0 && tokensMs === 0;
+  }
+}
+
+/** @param share of the limits that this process may give out, at most 1 */
+export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision {
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
+  const isOut = (limit: number | undefined, bucket: Bucket) =>
+    limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
+  const decided = (refusedBy?: Decision["refusedBy"]): Decision => ({ refusedBy, ahead: use.ahead(now) });
+  if (ask.request && isOut(requestsPerMinute, use.requests)) return decided("requests");
+  if (isOut(tokensPerMinute, use.tokens)) return decided("tokens");
+  if (ask.turn && use.open >= partOf(concurrentRequests, share)) return decided("concurrency");
+  if (ask.request && requestsPerMinute !== undefined) {
+    use.requests.take(1, partOf(requestsPerMinute, share), now);
+    use.alone?.requests.take(1, requestsPerMinute, now);
+  }
+  return decided();
+}
+
+/** Tokens are known at the end of a turn: what they are too many is paid back before the next one. */
+export function charge(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {
+  use.tokens.take(tokens, partOf(limit, share), now);
+  use.alone?.tokens.take(tokens, limit, now);
+}
+
+const partOf = (limit: number, share: number): number => Math.max(1, Math.floor(limit * share));
+
+/** Keys that are looked through for those that nobody has to remember. */
+const sweepFrom = 1_024;
+
+/** Every key that has something open or used up. */
+export class KeyUses {
+  readonly #uses = new Map<string, KeyUse>();
+  #sweepAt = sweepFrom;
+
+  of(keyHash: string, now: number): KeyUse {
+    let use = this.#uses.get(keyHash);
+    if (!use) {
+      if (this.#uses.size >= this.#sweepAt) this.#sweep(now);
+      this.#uses.set(keyHash, (use = new KeyUse()));
+    }
+    return use;
+  }
+
+  [Symbol.iterator](): IterableIterator<[string, KeyUse]> {
+    return this.#uses.entries();
+  }
+
+  /** Forgets a key of which there is nothing to remember. */
+  release(keyHash: string, use: KeyUse, now: number): void {
+    if (use.isIdle(now)) this.#uses.delete(keyHash);
+  }
+
+  #sweep(now: number): void {
+    for (const [keyHash, use] of this.#uses) this.release(keyHash, use, now);
+    this.#sweepAt = Math.max(sweepFrom, 2 * this.#uses.size);
+  }
+}

@@ -1,0 +1,17 @@
+/** The Redis of the run: tests of what processes share need one, and are skipped, and reported as such, where REDIS_URL names none. */
+import { describe } from "@jest/globals";
+
+const given = process.env["REDIS_URL"] ?? "";
+
+/** Names its port, so that a test can stand between. */
+export const redisUrl = withPort(given === "" ? "redis://127.0.0.1" : given);
+
+export const describeWithRedis: typeof describe.skip = given === "" ? describe.skip : describe;
+
+function withPort(text: string): string {
+  const url = new URL(text);
+  if (url.port === "") url.port = "6379";
+  // Apart from whatever else is kept there.
+  if (url.pathname.length <= 1) url.pathname = `/${1 + (process.pid % 15)}`;
+  return url.href;
+}

@@ -85,6 +85,7 @@ const shared = {
       scanned,
       aliases: serving.file.compat.tool_type_aliases,
       identityHash: identities.of(keyHash, request),
+      promptCacheKey: identities.cacheKeyOf(keyHash, request),
     }),
   log,
   region: settings.SLUICE_REGION,

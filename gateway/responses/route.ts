@@ -24,7 +24,7 @@ export interface ResponsesParts {
 /** `X-Service-Metadata`, or its legacy spelling; anything but `enabled` is disabled. */
 function wantsServiceMetadata(headers: IncomingMessage["headers"]): boolean {
   const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
-  return typeof value === "string" && value.toLowerCase() === "enabled";
+  return value === "enabled";
 }
 
 /**

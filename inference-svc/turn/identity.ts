@@ -1,4 +1,4 @@
-/** Whom a provider may hold to account: a keyed hash, so that it can tell end users apart and nobody learns who they are. */
+/** What a provider is told in the place of names: keyed hashes, so that it can tell them apart and nobody learns or shares them. */
 import { createHmac } from "node:crypto";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
@@ -25,5 +25,11 @@ export class Identities {
     // An identifier has no limit of its own; a long one is not worth its memory.
     if (identity.length <= 512) this.#hashes.set(identity, hash);
     return hash;
+  }
+
+  /** The provider's account is the house's, so that a bare name would let one key read what another one has in its cache. */
+  cacheKeyOf(keyHash: string, { promptCacheKey }: RunTurnRequest): string | undefined {
+    if (promptCacheKey === undefined || promptCacheKey === "") return undefined;
+    return createHmac("sha256", this.#secret).update(`${keyHash}\0cache\0${promptCacheKey}`).digest("base64url");
   }
 }

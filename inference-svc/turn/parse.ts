@@ -24,6 +24,8 @@ export interface ParseOptions {
   readonly aliases?: Aliases;
   /** Whom a provider may hold to account. */
   readonly identityHash?: string;
+  /** In the place of the one in the request. */
+  readonly promptCacheKey?: string | undefined;
 }
 
 /** @throws Fault INVALID_REQUEST with every problem and its path */
@@ -38,7 +40,7 @@ export function parseTurn(request: RunTurnRequest, { scanned = false, ...options
   }
 }
 
-function parsed(request: RunTurnRequest, { aliases = [], identityHash }: ParseOptions): TurnRequest {
+function parsed(request: RunTurnRequest, { aliases = [], identityHash, promptCacheKey }: ParseOptions): TurnRequest {
   const problems = new Problems();
   const declared = new DeclaredTools();
   const tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);
@@ -68,6 +70,7 @@ function parsed(request: RunTurnRequest, { aliases = [], identityHash }: ParseOp
     ...(imageConfigJson !== undefined && { imageConfigJson }),
     ...(promptCacheOptionsJson !== undefined && { promptCacheOptionsJson }),
     ...(identityHash !== undefined && { identityHash }),
+    ...(promptCacheKey !== undefined && { promptCacheKey }),
   };
 }
 

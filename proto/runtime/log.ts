@@ -29,9 +29,19 @@ function standardOutput(): DestinationStream {
   return destination;
 }
 
+/** What terminals and viewers act upon although JSON lets it stand as it is: C1, ends of lines, marks and overrides of direction. */
+const acting = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** The same JSON. Nothing but a string can hold such a character. */
+const inert = (line: string): string =>
+  line.replace(acting, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+
 /** One logger a process. */
 export const openLog = (room: string, level: string, destination: DestinationStream = standardOutput()): Logger =>
-  pino({ level, base: { room, pid: process.pid }, timestamp: isoTime }, destination);
+  pino(
+    { level, base: { room, pid: process.pid }, timestamp: isoTime },
+    { write: (line) => destination.write(inert(line)) },
+  );
 
 /** Lines of one kind, one for every request. */
 export interface LineLog {
@@ -56,6 +66,11 @@ export function lineLog(log: Logger, message: string): LineLog {
   };
 }
 
-/** Nothing when there is no value. */
+/** Clients may send megabytes where a name belongs. */
+const mostCharacters = 1_024;
+
+/** Nothing when there is no value. A long text is cut. */
 export const member = (name: string, value: unknown): string =>
-  value === undefined ? "" : `,"${name}":${JSON.stringify(value)}`;
+  value === undefined
+    ? ""
+    : `,"${name}":${JSON.stringify(typeof value === "string" ? value.slice(0, mostCharacters) : value)}`;

@@ -1,0 +1,95 @@
+/** A whole house under attack: what is sent are bytes, and after every case the same processes serve a good request. */
+import { expect } from "@jest/globals";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import { type RawAnswer, rawRequest, sendRaw } from "../../support/raw-http.ts";
+import { type Upstream, chatStream, startUpstream } from "../../support/upstream.ts";
+
+export const json = "Content-Type: application/json";
+/** A provider that a test scripts; sluice/echo needs none. */
+export const model = "acme/large-2";
+
+export class Attacked {
+  readonly house: House;
+  readonly upstream: Upstream;
+  readonly #pids: Readonly<Record<string, number>>;
+
+  private constructor(house: House, upstream: Upstream) {
+    this.house = house;
+    this.upstream = upstream;
+    this.#pids = house.pids();
+  }
+
+  static async start(): Promise<Attacked> {
+    const upstream = await startUpstream([chatStream("Hello")]);
+    const house = await startHouse({
+      config: `
+providers:
+  - {id: sluice, dialect: echo}
+  - {id: twin, dialect: echo}
+  - {id: acme, dialect: responses, base_url: "${upstream.url}/v1"}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: ${model}, endpoints: [{provider: acme}]}
+  - id: sluice/spread
+    endpoints:
+      - {provider: sluice, pricing: {prompt: "1", completion: "1"}}
+      - {provider: twin, pricing: {prompt: "1", completion: "1"}}
+`,
+    });
+    return new Attacked(house, upstream);
+  }
+
+  async stop(): Promise<void> {
+    await this.house.stop();
+    await this.upstream.stop();
+  }
+
+  send(method: string, path: string, headers: readonly string[], body: string | Uint8Array = ""): Promise<RawAnswer> {
+    return sendRaw(this.house.ports.gateway, rawRequest(method, path, headers, body));
+  }
+
+  /** POST /responses with the key of the house. */
+  respond(body: object | string | Uint8Array, headers: readonly string[] = [], key = this.house.apiKey) {
+    const bytes = typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body);
+    return this.send("POST", "/api/v1/responses", [`Authorization: Bearer ${key}`, json, ...headers], bytes);
+  }
+
+  /** As an administrator. */
+  manage(method: string, path: string, body?: unknown, key = this.house.managementKey): Promise<RawAnswer> {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    return this.send(method, `/api/v1${path}`, [`Authorization: Bearer ${key}`, json], text);
+  }
+
+  async makeKey(): Promise<string> {
+    return (parsed(await this.manage("POST", "/keys", { name: "made" })) as { key: string }).key;
+  }
+
+  /** What the processes have written about requests until now. */
+  logs(): string {
+    return ["gateway", "inference-svc", "admin-svc"].map((name) => this.house.logs(name)).join("");
+  }
+
+  /** Settles when what was done until now is in the logs, which are written by the batch. */
+  async logged(): Promise<void> {
+    const { "x-request-id": last } = (await this.respond({ model: "sluice/echo", input: "x" })).headers;
+    await eventually(() =>
+      ["gateway", "inference-svc"].every((name) => this.house.logs(name).includes(last as string)),
+    );
+  }
+
+  /** Call it after every case. */
+  async stands(): Promise<void> {
+    expect(this.house.pids()).toEqual(this.#pids);
+    expect((await this.respond({ model: "sluice/echo", input: "x" })).status).toBe(200);
+  }
+}
+
+export const parsed = ({ body }: RawAnswer): unknown => JSON.parse(body);
+
+/** The contract's form, and nothing of the inside in it. */
+export function expectFault(answer: RawAnswer, status: number, message: RegExp = /./): void {
+  expect([answer.status, answer.headers["content-type"]]).toEqual([status, "application/json; charset=utf-8"]);
+  expect(parsed(answer)).toMatchObject({ error: { code: status, message: expect.stringMatching(message) } });
+  expect(answer.body).not.toMatch(/node_modules|\.js:|at Object|127\.0\.0\.1|ECONN|postgres|sql/i);
+}

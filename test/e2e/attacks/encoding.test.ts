@@ -1,0 +1,92 @@
+/** Attacks 24 to 34: text that two readers read differently. */
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Attacked, expectFault, parsed } from "./attacked.ts";
+
+let attacked: Attacked;
+beforeAll(async () => {
+  attacked = await Attacked.start();
+});
+afterEach(() => attacked.stands());
+afterAll(() => attacked?.stop());
+
+const echo = { model: "sluice/echo", input: "x" };
+const words = "𝒳";
+const register = (user: string) => attacked.manage("POST", "/end-users", { user });
+
+test("24 bytes that are no UTF-8", async () => {
+  for (const bytes of ["ff", "c0af", "eda080", "f4908080"]) {
+    const body = ['{"model":"sluice/echo","input":"', '"}'].map((text) => Buffer.from(text));
+    expectFault(await attacked.respond(Buffer.concat([body[0]!, Buffer.from(bytes, "hex"), body[1]!])), 400, /UTF-8/);
+  }
+});
+
+test("25 a lone surrogate in user, which would make two users one", async () => {
+  expectFault(
+    await attacked.respond(String.raw`{"model":"sluice/echo","input":"x","user":"\ud800"}`),
+    400,
+    /surrogate/,
+  );
+});
+
+test("26 a surrogate pair, one half in each of two strings", async () => {
+  expectFault(await attacked.respond(String.raw`{"model":"sluice/echo","input":"\ud835","user":"\udcb3"}`), 400);
+});
+
+test("27 NUL in user, metadata, session_id and key_hashes", async () => {
+  const nul = "a\0b";
+  for (const fields of [{ user: nul }, { metadata: { a: nul } }, { session_id: nul }]) {
+    expectFault(await attacked.respond({ ...echo, ...fields }), 400, /NUL/);
+  }
+  const path = "/guardrails/550e8400-e29b-41d4-a716-446655440000/assignments/keys";
+  expectFault(await attacked.manage("POST", path, { key_hashes: [nul] }), 400, /NUL/);
+});
+
+test("28 white space around a user that does not look like any", async () => {
+  for (const space of ["\ufeff", "\u00a0", "\u200b", "\u3000", "\u2028", "\u0085"]) {
+    for (const user of [`${space}a`, `a${space}`]) expectFault(await register(user), 400, /white space/);
+  }
+});
+
+test("29 one name, composed and decomposed, is two users", async () => {
+  expect((await register("caf\u00e9")).status).toBe(201);
+  expectFault(await attacked.manage("PATCH", "/end-users/cafe%CC%81", { is_active: false }), 404);
+  expect((await register("cafe\u0301")).status).toBe(201);
+});
+
+test("30 lengths are counted in code points", async () => {
+  expect((await register(words.repeat(512))).status).toBe(201);
+  expectFault(await register(words.repeat(513)), 400, /512/);
+  for (const field of ["user", "session_id"]) {
+    expect((await attacked.respond({ ...echo, [field]: words.repeat(256) })).status).toBe(200);
+    expectFault(await attacked.respond({ ...echo, [field]: words.repeat(257) }), 400, /256/);
+  }
+});
+
+test("31 a letter under two thousand marks is that long", async () => {
+  expect((await register(`e${"\u0301".repeat(511)}`)).status).toBe(201);
+  expectFault(await register(`e${"\u0301".repeat(2_000)}`), 400, /512/);
+});
+
+test("32 an override of the direction stays out of the logs", async () => {
+  expect((await register("\u202egnp.exe")).status).toBe(201);
+  expect((await attacked.respond({ ...echo, user: "\u202egnp.exe", metadata: { a: "\u202eb" } })).status).toBe(200);
+  expectFault(await attacked.respond({ ...echo, model: "\u202eohce/eciuls" }), 400);
+  await attacked.logged();
+  expect(attacked.logs()).not.toContain("\u202e");
+});
+
+test("33 letters that some rules of case make equal to k and i are others", async () => {
+  const made = await attacked.makeKey();
+  const kelvin = hashKey(made).replaceAll("a", "\u212a");
+  expect((await attacked.manage("GET", `/keys/${encodeURIComponent(kelvin)}`)).status).toBe(404);
+  for (const only of ["slu\u0131ce", "slu\u0130ce", "SLU\u0130CE"]) {
+    expectFault(await attacked.respond({ ...echo, provider: { only: [only] } }), 404);
+  }
+});
+
+test("34 a slug with a letter that only looks the same names nothing", async () => {
+  const answer = await attacked.respond({ ...echo, model: "\u0455luice/echo" });
+  expect([400, 404]).toContain(answer.status);
+  expectFault(answer, (parsed(answer) as { error: { code: number } }).error.code);
+});

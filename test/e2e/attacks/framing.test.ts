@@ -1,0 +1,185 @@
+/** Attacks 56 to 80: HTTP that servers disagree about, byte by byte. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { eventually } from "../../support/processes.ts";
+import { sendRaw } from "../../support/raw-http.ts";
+import { chatStream, responsesAnswer } from "../../support/upstream.ts";
+import { Attacked, expectFault, json, model, parsed } from "./attacked.ts";
+
+let attacked: Attacked;
+beforeAll(async () => {
+  attacked = await Attacked.start();
+});
+beforeEach(() => attacked.upstream.script([chatStream("Hello")]));
+afterEach(() => attacked.stands());
+afterAll(() => attacked?.stop());
+
+const echo = '{"model":"sluice/echo","input":"x"}';
+const bearer = () => `Authorization: Bearer ${attacked.house.apiKey}`;
+const head = (lines: readonly string[], first = "POST /api/v1/responses HTTP/1.1") =>
+  `${[first, ...lines].join("\r\n")}\r\n\r\n`;
+const raw = (bytes: string | Uint8Array) => sendRaw(attacked.house.ports.gateway, bytes);
+/** With these lines beside host, key, type and length. */
+const withHeaders = (...lines: readonly string[]) =>
+  raw(head(["Host: house", bearer(), json, `Content-Length: ${echo.length}`, ...lines]) + echo);
+
+const chunked = "Transfer-Encoding: chunked";
+const framings: [number, string, (good: readonly string[]) => string][] = [
+  [56, "a length and chunks", (good) => `${head([...good, "Content-Length: 5", chunked])}0\r\n\r\n`],
+  [57, "two lengths", (good) => `${head([...good, "Content-Length: 2", "Content-Length: 3"])}{}`],
+  [58, "an unknown coding", (good) => head([...good, "Transfer-Encoding: xchunked"])],
+  [59, "chunks that are not last", (good) => head([...good, "Transfer-Encoding: chunked, identity"])],
+  [60, "a space before the colon", (good) => `${head([...good, "Content-Length : 2"])}{}`],
+  [61, "a folded header", (good) => head([...good, "X-A: b\r\n c"])],
+  [62, "bare line feeds", (good) => head(good).replaceAll("\r\n", "\n")],
+  [63, "NUL in a value", (good) => head([...good, "X-A: b\0c"])],
+  [64, "no host", (good) => head([...good.filter((line) => !line.startsWith("Host")), "Content-Length: 0"])],
+  [65, "a negative chunk", (good) => `${head([...good, chunked])}-1\r\n`],
+  [65, "a chunk beyond all bounds", (good) => `${head([...good, chunked])}FFFFFFFFFFFFFFFFFF\r\n`],
+  [67, "17 kB of headers", (good) => head([...good, `X-A: ${"a".repeat(17_000)}`])],
+  [68, "2,500 headers", (good) => head([...good, ...Array.from({ length: 2_500 }, () => "X:")])],
+  [69, "two hosts", (good) => head([...good, "Host: other", "Content-Length: 0"])],
+  [69, "two keys", (good) => head([...good, bearer(), "Content-Length: 0"])],
+  [69, "two types", (good) => head([...good, json, "Content-Length: 0"])],
+  [73, "the preface of HTTP/2", () => "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+];
+test.each(framings)("%i %s is 400", async (_, __, bytes) => {
+  expectFault(await raw(bytes(["Host: house", bearer(), json])), 400);
+});
+
+test("66 20 kB of extensions of a chunk are 413", async () => {
+  const good = ["Host: house", bearer(), json, chunked];
+  expectFault(await raw(`${head(good)}1;${"a".repeat(20_000)}\r\n{\r\n0\r\n\r\n`), 413);
+});
+
+test("70 a key that is not one scheme, one space and one word", async () => {
+  const { apiKey } = attacked.house;
+  const values = [
+    `Bearer\t${apiKey}`,
+    `Bearer  ${apiKey}`,
+    `Bearer ${apiKey}, Bearer ${apiKey}`,
+    `Bearer ${"a".repeat(10_000)}`,
+    apiKey,
+  ];
+  const bodies = new Set<string>();
+  for (const value of values) {
+    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, json], echo);
+    expectFault(answer, 401);
+    bodies.add(answer.body);
+  }
+  expect(bodies.size).toBe(1);
+  // Case of the scheme and white space at the end of a header are not the client's doing.
+  for (const value of [`bearer ${apiKey}`, `BEARER ${apiKey}`, `Bearer ${apiKey}  `]) {
+    const answer = await attacked.send("POST", "/api/v1/responses", [`Authorization: ${value}`, json], echo);
+    expect(answer.status).toBe(200);
+  }
+});
+
+test.each([
+  [71, "X-HTTP-Method-Override: DELETE"],
+  [71, "X-Original-URL: /api/v1/keys"],
+  [71, "X-Rewrite-URL: /api/v1/keys"],
+  [71, "Forwarded: for=127.0.0.1;host=admin"],
+  [73, "Upgrade: h2c"],
+])("%i %s means nothing here", async (_, line) => {
+  expect((await withHeaders(line)).status).toBe(200);
+});
+
+test("72 a host with a path in it leads nowhere else", async () => {
+  const lines = [bearer(), json, `Content-Length: ${echo.length}`];
+  expect((await raw(head(["Host: localhost:4000/#@evil", ...lines]) + echo)).status).toBe(200);
+  const without = await raw(head(["Host: localhost:4000/livez#@evil", json, "Content-Length: 0"]));
+  expectFault(without, 401);
+});
+
+test("73 CONNECT is no tunnel", async () => {
+  const socket = connect(attacked.house.ports.gateway, "127.0.0.1");
+  socket.on("error", () => {});
+  socket.write(`CONNECT 127.0.0.1:${attacked.house.ports.admin} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  let text = "";
+  socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
+  await once(socket, "close");
+  expect(text).not.toMatch(/^HTTP\/1\.1 2/);
+});
+
+test("74 a key in a trailer counts for nothing", async () => {
+  const lines = ["Host: house", json, chunked, "Trailer: Authorization"];
+  expectFault(await raw(`${head(lines)}2\r\n{}\r\n0\r\n${bearer()}\r\n\r\n`), 401, /Missing Authentication header/);
+});
+
+test("75 a bad key is refused before the client is told to go on", async () => {
+  const lines = ["Host: house", json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x"];
+  expectFault(await raw(head(lines)), 401);
+});
+
+test("76 compressed bodies are refused, and never unpacked", async () => {
+  const zeros = Buffer.alloc(10 * 1024 * 1024);
+  const bombs = { gzip: gzipSync(zeros), br: brotliCompressSync(zeros), deflate: deflateSync(zeros), zstd: "x" };
+  for (const [encoding, bomb] of Object.entries(bombs)) {
+    expectFault(await attacked.respond(bomb, [`Content-Encoding: ${encoding}`]), 400, /content-encoding not supported/);
+  }
+});
+
+test("77 X-Service-Metadata is enabled by that word alone, and the main name wins over the legacy one", async () => {
+  const legacy = "X-Service-Experimental-Metadata";
+  const receipts: [readonly string[], boolean][] = [
+    [["X-Service-Metadata: enabled"], true],
+    [[`${legacy}: enabled`], true],
+    [["X-Service-Metadata: ENABLED"], false],
+    [["X-Service-Metadata: enabled, disabled"], false],
+    [["X-Service-Metadata: enabled", "X-Service-Metadata: enabled"], false],
+    [["X-Service-Metadata: disabled", `${legacy}: enabled`], false],
+    [["X-Service-Metadata: enabled", `${legacy}: disabled`], true],
+  ];
+  for (const [lines, given] of receipts) {
+    const answer = await withHeaders(...lines);
+    expect([lines, "service_metadata" in (parsed(answer) as object)]).toEqual([lines, given]);
+  }
+});
+
+test("78 x-session-id keeps the limits of session_id, which counts before it", async () => {
+  expectFault(await withHeaders(`x-session-id: ${"s".repeat(257)}`), 400, /256/);
+  expectFault(await withHeaders("x-session-id: a\rb"), 400);
+  const own = await attacked.respond({ model: "sluice/echo", input: "x", session_id: "mine" }, [
+    `x-session-id: ${"s".repeat(257)}`,
+  ]);
+  expect(own.status).toBe(200);
+});
+
+test("79 a stream is never compressed, whatever the client takes", async () => {
+  const lines = ["Accept: text/html", "Accept-Encoding: br, gzip"];
+  const answer = await attacked.respond({ model: "sluice/echo", input: "x", stream: true }, [
+    ...lines,
+    "Connection: close",
+  ]);
+  expect(answer.status).toBe(200);
+  expect(answer.headers).toMatchObject({ "content-type": "text/event-stream; charset=utf-8" });
+  expect(answer.headers["content-encoding"]).toBeUndefined();
+});
+
+test("80 a hundred requests on one socket have no more turns open than the key may", async () => {
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const { chunks = [] } = responsesAnswer();
+  attacked.upstream.script([
+    { chunks: [{ bytes: " ", after: finished }, ...chunks], headers: { "content-type": "application/json" } },
+  ]);
+  const before = attacked.upstream.requests.length;
+  const body = JSON.stringify({ model, input: "x" });
+  const one = head(["Host: house", bearer(), json, `Content-Length: ${body.length}`]) + body;
+  const socket = connect(attacked.house.ports.gateway, "127.0.0.1");
+  let text = "";
+  socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
+  socket.write(one.repeat(100));
+  await eventually(() => attacked.upstream.requests.length - before === 64);
+  finish();
+  await once(socket, "close");
+  // What is refused before its body was read ends the connection, and with it all that was sent ahead.
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
+  expect(statuses).toEqual([...Array<string>(64).fill("200"), "429"]);
+  expect(attacked.upstream.requests.length - before).toBe(64);
+});

@@ -1,0 +1,44 @@
+/** Attack 158: admin-svc dies after the commit and before its answer. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import pg from "pg";
+import { eventually } from "../../support/processes.ts";
+import { Attacked, parsed } from "./attacked.ts";
+
+let attacked: Attacked;
+let database: pg.Client;
+beforeAll(async () => {
+  attacked = await Attacked.start();
+  database = new pg.Client({ connectionString: attacked.house.databaseUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database?.end();
+  await attacked?.stop();
+});
+
+const pidOf = (name: string) => attacked.house.pids()[name] ?? Number.NaN;
+
+test("158 the answer is a failure that may be tried again, and trying again gives the same state", async () => {
+  const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
+  const { id } = (parsed(made) as { data: { id: string } }).data;
+  const keyHash = hashKey(await attacked.makeKey());
+  const assign = () => attacked.manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [keyHash] });
+  const held = async () => {
+    const { rows } = await database.query("select guardrail_id from guardrail_key_assignments where key_hash = $1", [
+      keyHash,
+    ]);
+    return rows as unknown[];
+  };
+  // One that watches and does not acknowledge: the answer waits for it, long enough to die before.
+  process.kill(pidOf("inference-svc"), "SIGSTOP");
+  const lost = assign();
+  await eventually(async () => (await held()).length > 0);
+  process.kill(pidOf("admin-svc"), "SIGKILL");
+  const answer = await lost;
+  process.kill(pidOf("inference-svc"), "SIGCONT");
+  expect([answer.status, answer.headers["x-should-retry"]]).toEqual([500, "true"]);
+  expect(await held()).toEqual([{ guardrail_id: id }]);
+  await eventually(async () => (await assign()).body === '{"assigned_count":1}');
+  expect(await held()).toEqual([{ guardrail_id: id }]);
+});

@@ -1,0 +1,106 @@
+/** Attacks 35 to 55: paths that are read differently by whoever stands before the house. */
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { Attacked, expectFault, json, parsed } from "./attacked.ts";
+import { sendRaw } from "../../support/raw-http.ts";
+
+let attacked: Attacked;
+beforeAll(async () => {
+  attacked = await Attacked.start();
+  for (const user of ["a/b", "a%2Fb", "a", ".", "..", "a+b", "a;b=c", "a?b", "a#b", "a\\b", "a\r\nX-Y:1"]) {
+    expect((await attacked.manage("POST", "/end-users", { user })).status).toBe(201);
+  }
+});
+afterEach(() => attacked.stands());
+afterAll(() => attacked?.stop());
+
+const patch = (segment: string, path = "/end-users/") =>
+  attacked.manage("PATCH", `${path}${segment}`, { is_active: true });
+
+/** By number: the segment after /end-users/, and the user that it names. */
+const names: [number, string, string][] = [
+  [35, "a%2Fb", "a/b"],
+  [37, "a%252Fb", "a%2Fb"],
+  [46, "a+b", "a+b"],
+  [47, "a;b=c", "a;b=c"],
+  [47, "a%3Fb", "a?b"],
+  [47, "a%23b", "a#b"],
+  [47, "a%5Cb", "a\\b"],
+  [54, "a?user=other", "a"],
+];
+test.each(names)("%i %s is decoded once", async (_, segment, user) => {
+  const answer = await patch(segment);
+  expect([answer.status, parsed(answer)]).toMatchObject([200, { data: { user } }]);
+});
+
+const refused: [number, string, number][] = [
+  [36, "a/b", 404],
+  ...[".", "..", "%2e", "%2E%2E", ".%2e"].map((dots): [number, string, number] => [38, dots, 404]),
+  [39, "a%00b", 400],
+  [40, "%C0%AF", 400],
+  [41, "%ED%A0%80", 400],
+  [42, "%", 400],
+  [43, "%zz", 400],
+  [44, "%u0041", 400],
+  ...["%20a", "a%20", "%C2%A0a"].map((spaced): [number, string, number] => [45, spaced, 400]),
+  [49, "", 404],
+  [50, "a/", 404],
+  [53, "a".repeat(8_192), 400],
+  [53, "a".repeat(20_000), 400],
+];
+test.each(refused)("%i %.40s is refused", async (_, segment, status) => {
+  expectFault(await patch(segment), status);
+});
+
+test("38 dots are refused with a hint at the list, also where such a user is registered", async () => {
+  for (const dots of [".", ".."]) {
+    expectFault(await patch(encodeURIComponent(dots)), 404, /list/);
+    const found = await attacked.manage("GET", `/end-users?user=${dots}`);
+    expect(parsed(found)).toMatchObject({ total_count: 1, data: [{ user: dots }] });
+  }
+});
+
+test("48 line breaks in a user end no header and no line of a log", async () => {
+  const answer = await patch("a%0d%0aX-Y:1");
+  expect([answer.status, answer.headers["x-y"], parsed(answer)]).toMatchObject([
+    200,
+    undefined,
+    { data: { user: "a\r\nX-Y:1" } },
+  ]);
+  await attacked.logged();
+  expect(attacked.logs()).not.toMatch(/^X-Y:1/m);
+});
+
+test("51 another case is another path", async () => {
+  for (const path of ["/API/v1/end-users/a", "/api/v1/END-USERS/a", "/api/V1/end-users/a"]) {
+    const headers = [`Authorization: Bearer ${attacked.house.managementKey}`, json];
+    expectFault(await attacked.send("PATCH", path, headers, '{"is_active":true}'), 404);
+  }
+});
+
+test("52 no path is made shorter, and an absolute one names this host", async () => {
+  const { managementKey, ports } = attacked.house;
+  const lines = (target: string) =>
+    [
+      `PATCH ${target} HTTP/1.1`,
+      "Host: house",
+      `Authorization: Bearer ${managementKey}`,
+      json,
+      "Content-Length: 18",
+      "",
+      '{"is_active":true}',
+    ].join("\r\n");
+  for (const target of ["//api/v1/../v1/end-users/a", "/x/../api/v1/end-users/a", "/api/v1//end-users/a"]) {
+    expectFault(await sendRaw(ports.gateway, lines(target)), 404);
+  }
+  expectFault(await sendRaw(ports.gateway, lines("http://evil/api/v1/end-users/a")), 400, /host/);
+  expect((await sendRaw(ports.gateway, lines("http://house/api/v1/end-users/a"))).status).toBe(200);
+});
+
+test("55 guardrail ids that are paths, long, or in another case", async () => {
+  const made = await attacked.manage("POST", "/guardrails", { name: "mine" });
+  const { data } = parsed(made) as { data: { id: string } };
+  for (const id of ["../keys", "%2e%2e%2fx", "x".repeat(10_000), data.id.toUpperCase().replace(/^\d+$/, "A")]) {
+    if (id === data.id) continue;
+    expectFault(await attacked.manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: ["a"] }), 404);
+  }
+});

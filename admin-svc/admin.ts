@@ -9,6 +9,7 @@ import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Config } from "./config.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
@@ -27,6 +28,8 @@ export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "ser
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   readonly registry: Registry;
+  /** Clear text when absent. */
+  readonly tls?: ServerTls | undefined;
 }
 
 /** Serves as soon as it settles, and ends with the lifecycle. */
@@ -68,11 +71,12 @@ function openPolicy(
   return { policy, listener };
 }
 
-function serve({ port, lifecycle, log }: AdminOptions, parts: Parts): Promise<RpcServer> {
+function serve({ port, lifecycle, log, tls }: AdminOptions, parts: Parts): Promise<RpcServer> {
   return serveRpc({
     port,
     lifecycle,
     log,
+    tls,
     serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
       ({ typeName }) => typeName,
     ),

@@ -1,5 +1,5 @@
 /** Settings of admin-svc: environment in, frozen object out. */
-import { commonEnvironment, port, readEnvironment } from "@sluice/proto/runtime/config.js";
+import { commonEnvironment, port, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { z } from "zod";
 
@@ -22,6 +22,8 @@ export interface Config {
   readonly port: number;
   readonly healthPort: number;
   readonly serviceToken: string;
+  /** Where the certificate of this process is, with the one of its authority. */
+  readonly tlsDir: string | undefined;
   readonly logLevel: string;
   readonly drainDelayMs: number;
   readonly drainLimitMs: number;
@@ -31,12 +33,13 @@ export interface Config {
 
 /** @throws ConfigError */
 export function readConfig(variables: NodeJS.ProcessEnv): Config {
-  const read = readEnvironment(environment, variables);
+  const read = readEnvironment(environment, withOwnToken(variables));
   return Object.freeze({
     databaseUrl: read.DATABASE_URL,
     port: read.SLUICE_ADMIN_PORT,
     healthPort: read.SLUICE_ADMIN_HEALTH_PORT,
     serviceToken: read.SLUICE_SERVICE_TOKEN,
+    tlsDir: read.SLUICE_TLS_DIR,
     logLevel: read.SLUICE_LOG_LEVEL,
     drainDelayMs: read.SLUICE_DRAIN_DELAY_MS,
     drainLimitMs: read.SLUICE_DRAIN_LIMIT_MS,

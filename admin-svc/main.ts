@@ -3,6 +3,7 @@ import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import type { AddressInfo } from "node:net";
 import { openAdmin } from "./admin.ts";
 import { type Config, readConfig } from "./config.ts";
@@ -13,7 +14,10 @@ async function main(config: Config): Promise<void> {
   const registry = openMetrics("admin-svc");
   lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
   const probes = await serveProbes(config.healthPort, lifecycle, registry);
-  const { port } = await openAdmin({ ...config, lifecycle, log, registry });
+  const { tlsDir, serviceToken: token } = config;
+  const certificates = tlsDir === undefined ? undefined : new Certificates(tlsDir, { log, registry });
+  const tls = certificates && { certificates, clients: ["gateway", "inference-svc"] as const, token };
+  const { port } = await openAdmin({ ...config, lifecycle, log, registry, tls });
   log.info({ port, healthPort: (probes.address() as AddressInfo).port }, "ready");
 }
 

@@ -1,7 +1,7 @@
 /** Composition root of the gateway. */
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
-import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
@@ -14,6 +14,8 @@ import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
+import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
+import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
@@ -23,7 +25,7 @@ import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
-const settings = readEnvironment(environment, process.env);
+const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
@@ -37,16 +39,21 @@ const house = new LiveFile({
 const corsOf = ({ cors }: EdgeSettings) => corsFor(cors.allow_origins, answerHeaders);
 let cors = corsOf(house.current);
 const token = settings.SLUICE_SERVICE_TOKEN;
+const certificates =
+  settings.SLUICE_TLS_DIR === undefined ? undefined : new Certificates(settings.SLUICE_TLS_DIR, { log, registry });
+const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
+const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
 
 const instance = `gateway/${hostname()}-${process.pid}`;
 const access = new Access({
-  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
+  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
   token,
   process: instance,
   log,
   registry,
 });
-const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, (address) => grpcTransport(address, token), log);
+const transport = (address: string) => grpcTransport(address, token, inferencePeer);
+const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, transport, log);
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
 const limiter = new Limiter({
@@ -77,8 +84,8 @@ const app = createApp({
   },
   lifecycle,
   observer: new RequestObserver(log, registry),
-  admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string),
-  inference: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]]),
+  admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
+  inference: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer),
   token,
 });
 const handle = app.callback();

@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Access } from "@sluice/proto/runtime/access.js";
-import { readEnvironment } from "@sluice/proto/runtime/config.js";
+import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
@@ -17,6 +17,8 @@ import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
+import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import type { Requester } from "./admission.ts";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
@@ -34,7 +36,7 @@ import { loadSdkPackages } from "./upstream/ai-sdk/load.ts";
 /** What is not delivered by then waits on the disk for the next start. */
 const lastDeliveryMs = 10_000;
 
-const settings = readEnvironment(environment, process.env);
+const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("inference-svc");
 const lifecycle = new Lifecycle(log);
@@ -51,7 +53,10 @@ const { leftOut } = house.current;
 if (leftOut.length > 0) log.info({ left_out: leftOut }, "left out: their variables are not set");
 
 const instance = `${hostname()}-${process.pid}`;
-const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string);
+const certificates =
+  settings.SLUICE_TLS_DIR === undefined ? undefined : new Certificates(settings.SLUICE_TLS_DIR, { log, registry });
+const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
+const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer);
 const access = new Access({
   client: admin,
   token: settings.SLUICE_SERVICE_TOKEN,
@@ -116,6 +121,7 @@ const server = await serveRpc({
   log,
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
+  tls: certificates && { certificates, clients: ["gateway"], token: settings.SLUICE_SERVICE_TOKEN },
   http1:
     settings.SLUICE_INFERENCE_HTTP_PORT === undefined
       ? undefined

@@ -1,6 +1,6 @@
 /** The three services as child processes: what each is told, and nothing more. */
 import { get } from "node:http";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, spawnChild } from "./child.ts";
 import { type Ports, replicasOf } from "./ports.ts";
@@ -31,7 +31,7 @@ const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
 const script = (room: string) => join(root, room, "dist", "main.js");
 
-function common({ settings, secrets, environment }: House): NodeJS.ProcessEnv {
+function common({ settings, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
   const passed = Object.entries(environment).filter(
     ([name]) => (machine.includes(name) || name.startsWith("SLUICE_")) && !confined.test(name),
   );
@@ -39,6 +39,7 @@ function common({ settings, secrets, environment }: House): NodeJS.ProcessEnv {
     ...Object.fromEntries(passed),
     SLUICE_CONFIG: settings.config,
     SLUICE_SERVICE_TOKEN: secrets.serviceToken,
+    ...(settings.SLUICE_TLS_DIR !== undefined && { SLUICE_TLS_DIR: join(resolve(settings.SLUICE_TLS_DIR), room) }),
     SLUICE_DRAIN_DELAY_MS: String(settings.SLUICE_DRAIN_DELAY_MS),
     SLUICE_DRAIN_LIMIT_MS: String(settings.SLUICE_DRAIN_LIMIT_MS),
   };
@@ -51,7 +52,7 @@ export function adminService(house: House): Service {
     script: script("admin-svc"),
     healthPort: ports.admin_health,
     environment: {
-      ...common(house),
+      ...common(house, "admin-svc"),
       DATABASE_URL: databaseUrl,
       SLUICE_ADMIN_PORT: String(ports.admin),
       SLUICE_ADMIN_HEALTH_PORT: String(ports.admin_health),
@@ -71,7 +72,7 @@ export function inferenceServices(house: House): Service[] {
     healthPort: health,
     environment: {
       ...Object.fromEntries(passed),
-      ...common(house),
+      ...common(house, "inference-svc"),
       SLUICE_SECRET: secrets.secret,
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
@@ -90,7 +91,7 @@ export function gatewayService(house: House): Service {
     script: script("gateway"),
     healthPort: ports.gateway_health,
     environment: {
-      ...common(house),
+      ...common(house, "gateway"),
       SLUICE_SECRET: secrets.secret,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),

@@ -34,6 +34,8 @@ const schema = z.object({
   SLUICE_BOOTSTRAP_API_KEY: key(KeyKind.INFERENCE).optional(),
   SLUICE_SERVICE_TOKEN: secret.optional(),
   SLUICE_SECRET: secret.optional(),
+  /** Holds a folder for each service, named after it. */
+  SLUICE_TLS_DIR: z.string().optional(),
   // Nobody balances over the processes of one machine, so nobody needs time to look elsewhere.
   SLUICE_DRAIN_DELAY_MS: milliseconds(0),
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),

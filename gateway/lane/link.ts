@@ -8,6 +8,7 @@ import {
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { TlsPeer } from "@sluice/proto/runtime/tls/client.js";
 
 export interface LinkListener {
   message(message: SessionResponse): void;
@@ -34,9 +35,12 @@ const request = codec(SessionRequestSchema);
 const response = codec(SessionResponseSchema);
 const path = pathOf(InferenceService.method.session);
 
-/** @param address host:port */
-export function grpcTransport(address: string, token: string): Transport {
-  const client: Client = dial(address);
+/**
+ * @param address host:port
+ * @param peer who must be there; in clear text when absent
+ */
+export function grpcTransport(address: string, token: string, peer?: TlsPeer): Transport {
+  const client: Client = dial(address, peer);
   return {
     connect(listener) {
       const call = client.makeBidiStreamRequest(path, request.encode, response.decode, serviceMetadata(token));

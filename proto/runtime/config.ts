@@ -1,4 +1,5 @@
 /** Settings of a process: environment in, frozen object out, all problems at once. */
+import { randomBytes } from "node:crypto";
 import { z } from "zod";
 
 /** Thrown with every problem found, one a line, each naming the variable or path. */
@@ -61,7 +62,15 @@ export const redisUrl = z.url({ protocol: /^rediss?$/ }).optional();
 /** What every service reads. */
 export const commonEnvironment = {
   SLUICE_SERVICE_TOKEN: secret,
+  /** A folder with tls.crt, tls.key and ca.crt: services know each other by certificates. */
+  SLUICE_TLS_DIR: z.string().optional(),
   SLUICE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   SLUICE_DRAIN_DELAY_MS: milliseconds(5_000),
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
 };
+
+/** Where certificates say who calls, a token that nobody was given is never presented: any will do that cannot be guessed. */
+export function withOwnToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (!environment["SLUICE_TLS_DIR"] || environment["SLUICE_SERVICE_TOKEN"]) return environment;
+  return { ...environment, SLUICE_SERVICE_TOKEN: randomBytes(32).toString("hex") };
+}

@@ -13,7 +13,7 @@ import { danglingReferences } from "./kubernetes/references.ts";
 import { shapeProblems } from "./kubernetes/shapes.ts";
 
 const folder = join(root, "deploy/kubernetes");
-const overlays = ["overlays/development", "overlays/production"];
+const overlays = ["overlays/development", "overlays/production", "overlays/mutual-tls"];
 const secrets = secretsOfPage();
 
 const problemsOf = (resources: readonly Resource[]): string[] => [
@@ -56,7 +56,7 @@ const kubectl = await run("kubectl", ["version", "--client"]).then(
 describe("a planted mistake is seen:", () => {
   const container = "/spec/template/spec/containers/0";
   /** Variable n of the container, by its place in the manifest. */
-  const gatewayVariable = (n: number) => `${container}/env/${n}`;
+  const variable = (n: number) => `${container}/env/${n}`;
   const mistakes: [what: string, kind: string, name: string, operation: Operation, problem: RegExp][] = [
     [
       "a misspelt field",
@@ -104,7 +104,7 @@ describe("a planted mistake is seen:", () => {
       "a key that the secret does not have",
       "Deployment",
       "gateway",
-      { op: "replace", path: `${gatewayVariable(3)}/valueFrom/secretKeyRef/key`, value: "token" },
+      { op: "replace", path: `${variable(3)}/valueFrom/secretKeyRef/key`, value: "token" },
       /^gateway: SLUICE_SERVICE_TOKEN: no secret sluice with the key token$/,
     ],
     [
@@ -146,7 +146,7 @@ describe("a planted mistake is seen:", () => {
       "a variable that nobody reads",
       "Deployment",
       "gateway",
-      { op: "replace", path: `${gatewayVariable(0)}/name`, value: "SLUICE_CONFIG_FILE" },
+      { op: "replace", path: `${variable(0)}/name`, value: "SLUICE_CONFIG_FILE" },
       /^gateway: SLUICE_CONFIG_FILE is read by nobody$/,
     ],
     [
@@ -160,15 +160,22 @@ describe("a planted mistake is seen:", () => {
       "a value that is refused",
       "Deployment",
       "gateway",
-      { op: "replace", path: `${gatewayVariable(1)}/value`, value: "inference-svc" },
+      { op: "replace", path: `${variable(1)}/value`, value: "inference-svc" },
       /^gateway: SLUICE_INFERENCE_ADDRESSES cannot be inference-svc$/,
     ],
     [
       "an address of nobody",
       "Deployment",
       "gateway",
-      { op: "replace", path: `${gatewayVariable(2)}/value`, value: "admin:8082" },
+      { op: "replace", path: `${variable(2)}/value`, value: "admin:8082" },
       /^gateway: SLUICE_ADMIN_ADDRESS: no service at admin:8082$/,
+    ],
+    [
+      "a folder that is not mounted",
+      "StatefulSet",
+      "inference-svc",
+      { op: "replace", path: `${variable(2)}/value`, value: "/var/spool" },
+      /^inference-svc: SLUICE_SPOOL_DIR: nothing is mounted at \/var\/spool$/,
     ],
     [
       "less time than a drain takes",

@@ -125,7 +125,7 @@ const looksOf = (files: readonly string[]): ReadonlyMap<string, string> =>
 const textOf = (looks: ReadonlyMap<string, string>): string => JSON.stringify([...looks]);
 
 /** Two contents of a file look different. Links are followed. */
-function lookOf(path: string): string {
+export function lookOf(path: string): string {
   try {
     const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
     return `${dev}:${ino}:${size}:${mtimeNs}`;

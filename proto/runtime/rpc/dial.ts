@@ -2,6 +2,7 @@
 import { type DescMessage, type DescMethodUnary, type MessageShape, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, Metadata, type ServiceError, credentials } from "@grpc/grpc-js";
 import { fromServiceError } from "./status.ts";
+import type { TlsPeer } from "../tls/client.ts";
 import { keyHashHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
 import { maxMessageBytes } from "./serve.ts";
 
@@ -19,17 +20,23 @@ const channelOptions = {
   "grpc.max_reconnect_backoff_ms": 500,
 };
 
-/** @param address host:port */
-export function dial(address: string): Client {
-  return new Client(address, credentials.createInsecure(), channelOptions);
+/**
+ * @param address host:port
+ * @param peer who must be there; in clear text when absent
+ */
+export function dial(address: string, peer?: TlsPeer): Client {
+  if (!peer) return new Client(address, credentials.createInsecure(), channelOptions);
+  // An address of numbers is none that TLS may be asked for by.
+  const named = { ...channelOptions, "grpc.ssl_target_name_override": peer.service };
+  return new Client(address, peer.credentials, named);
 }
 
 const ipv4 = /^\d+\.\d+\.\d+\.\d+:\d+$/;
 
 /** To whichever of several processes answers. A name has the addresses that DNS gives it, and stands alone. */
-export function dialAny(addresses: readonly [string, ...string[]]): Client {
+export function dialAny(addresses: readonly [string, ...string[]], peer?: TlsPeer): Client {
   const known = addresses.filter((address) => ipv4.test(address));
-  return dial(known.length > 1 ? `ipv4:${known.join(",")}` : addresses[0]);
+  return dial(known.length > 1 ? `ipv4:${known.join(",")}` : addresses[0], peer);
 }
 
 /** Serialiser pair of one message type, in the form that grpc-js takes. */

@@ -1,8 +1,8 @@
-/** One cleartext HTTP/2 port that serves gRPC, gRPC-Web and Connect, answers health, and drains without cutting a call. */
+/** One HTTP/2 port, in clear text or among certificates, that serves gRPC, gRPC-Web and Connect, answers health, and drains without cutting a call. */
 import { create } from "@bufbuild/protobuf";
 import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
+import { type Http2SecureServer, type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
   Health,
@@ -13,6 +13,7 @@ import {
 import { Fault, FaultReason } from "../fault.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
+import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
 import { toConnectError } from "./status.ts";
 
@@ -21,6 +22,12 @@ export const maxMessageBytes = 48 * 1024 * 1024;
 
 /** Node closes a connection after 1,000 resets in a burst, and with it every other caller's stream. Ignored before Node 22. */
 const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
+
+const serverOptions = {
+  // One session carries all turns of a gateway: with the 64 KiB default its throughput would be 64 KiB a round trip.
+  settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
+  ...resetLimits,
+};
 
 /**
  * No message is long enough to be compressed: both ends are near each other, and gzip, which grpc-js accepts unasked, took a third of the
@@ -35,7 +42,9 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
-  /** The same calls on a second port. A stream in both directions is refused there, with 505. */
+  /** Clear text when absent. */
+  readonly tls?: ServerTls | undefined;
+  /** The same calls on a second port, always in clear text. A stream in both directions is refused there, with 505. */
   readonly http1?: Http1Options | undefined;
 }
 
@@ -49,21 +58,16 @@ export interface RpcServer {
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const sessions = new Set<ServerHttp2Session>();
   const handle = handlerOf(options);
-  const server = createServer(
-    {
-      // One session carries all turns of a gateway: with the 64 KiB default its throughput would be 64 KiB a round trip.
-      settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
-      ...resetLimits,
-    },
-    handle,
-  );
-  server.on("session", (session) => {
+  const { tls, log } = options;
+  const server = tls ? createTlsServer(tls, serverOptions, log, handle) : createServer(serverOptions, handle);
+  server.on("session", (session: ServerHttp2Session) => {
+    if (session.destroyed) return; // refused for its certificate
     sessions.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
     session.on("close", () => sessions.delete(session));
-    session.on("error", (error) => options.log.debug({ err: error }, "connection failed"));
+    session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
-  server.on("error", (error) => options.log.error({ err: error }, "rpc server failed"));
+  server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
   await listen(server, options.port);
   const http1 = options.http1 && (await serveHttp1(handle, options.http1));
   return {
@@ -104,7 +108,7 @@ function handlerOf({ routes, log, ...options }: RpcServerOptions): Handler {
   };
 }
 
-function listen(server: Http2Server, port: number): Promise<void> {
+function listen(server: Http2Server | Http2SecureServer, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, () => {

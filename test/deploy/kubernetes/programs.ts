@@ -4,7 +4,7 @@ import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as inference } from "@sluice/inference-svc/config.js";
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
-import { type Container, type Probe, type Workload, serves, workloadsOf } from "./workloads.ts";
+import { type Container, type Probe, type Variable, type Workload, serves, workloadsOf } from "./workloads.ts";
 
 const commandLine = z.object({
   DATABASE_URL: admin.shape.DATABASE_URL,
@@ -21,12 +21,17 @@ function variablesOf({ image, args }: Container): z.ZodObject | undefined {
   return args?.[0]?.endsWith("cli.js") === true ? commandLine : admin;
 }
 
+/** Where certificates say who calls, no token is needed. */
+const isSpared = (name: string, set: ReadonlyMap<string, Variable>): boolean =>
+  name === "SLUICE_SERVICE_TOKEN" && set.has("SLUICE_TLS_DIR");
+
 export function programProblems(resources: readonly Resource[]): string[] {
   return workloadsOf(resources).flatMap((workload) =>
     workload.containers.flatMap((container) =>
       [
         ...ofVariables(container, variablesOf(container)),
         ...ofAddresses(container, resources),
+        ...ofPlaces(container),
         ...(serves(workload) ? ofProbes(container) : []),
         ...(serves(workload) ? ofGrace(workload, container) : []),
       ].map((problem) => `${workload.name}: ${problem}`),
@@ -44,7 +49,7 @@ function ofVariables({ env = [] }: Container, read: z.ZodObject | undefined): st
     ...unread.map(({ name }) => `${name} is read by nobody`),
     ...fields.flatMap(([name, field]) => {
       const { value, valueFrom } = set.get(name) ?? {};
-      if (valueFrom) return [];
+      if (valueFrom || isSpared(name, set)) return [];
       if (field.safeParse(value).success) return [];
       return value === undefined ? `${name} is required` : `${name} cannot be ${value}`;
     }),
@@ -62,6 +67,16 @@ function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): s
       return ports.some((served) => served.port === Number(port)) ? [] : `${name}: no service at ${address}`;
     }),
   );
+}
+
+const places = ["SLUICE_CONFIG", "SLUICE_SPOOL_DIR", "SLUICE_TLS_DIR"];
+
+/** Files are in what is mounted: the rest of the file system is that of the image, and cannot be written. */
+function ofPlaces({ env = [], volumeMounts = [] }: Container): string[] {
+  const within = (path: string) => volumeMounts.some(({ mountPath }) => `${path}/`.startsWith(`${mountPath}/`));
+  return env
+    .filter(({ name, value }) => places.includes(name) && value !== undefined && !within(value))
+    .map(({ name, value }) => `${name}: nothing is mounted at ${value}`);
 }
 
 const paths = { startupProbe: "/livez", readinessProbe: "/readyz", livenessProbe: "/livez" } as const;

@@ -69,6 +69,14 @@ function ofVariables({ containers }: Workload, { secrets, ...house }: House): st
 const missing = (what: string, { name, key }: Reference): string => `no ${what} ${name} with the key ${key}`;
 
 function ofResource({ kind, spec }: Resource, house: House): string[] {
+  if (kind === "Certificate") {
+    const { name } = (spec as { issuerRef: { name: string } }).issuerRef;
+    return find(house, "Issuer", name) ? [] : [`no issuer ${name}`];
+  }
+  if (kind === "Issuer") {
+    const secret = (spec as { ca?: { secretName: string } }).ca?.secretName;
+    return secret === undefined || isThere(secret, house) ? [] : [`no secret ${secret}`];
+  }
   if (kind === "Service") return ofService(spec as ServiceSpec, house);
   if (kind === "PodDisruptionBudget") return ofBudget((spec as { selector: Selector }).selector, house);
   if (kind === "NetworkPolicy") return ofPolicy(spec as PolicySpec, house);

@@ -147,6 +147,20 @@ const specs: Readonly<Record<string, z.ZodType>> = {
     selector: labels,
     ports: list(strict({ name, port: portNumber, targetPort: port, appProtocol: z.string().optional() })).min(1),
   }),
+  "cert-manager.io/v1 Issuer": strict({
+    selfSigned: strict({}).optional(),
+    ca: strict({ secretName: name }).optional(),
+  }),
+  "cert-manager.io/v1 Certificate": strict({
+    isCA: z.literal(true).optional(),
+    commonName: name.optional(),
+    secretName: name,
+    duration: z.string().regex(/^\d+h$/),
+    uris: list(z.string().regex(/^spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/[^/]+$/)).optional(),
+    usages: list(z.enum(["digital signature", "server auth", "client auth"])).optional(),
+    privateKey: strict({ algorithm: z.enum(["ECDSA", "RSA"]), rotationPolicy: z.enum(["Always", "Never"]).optional() }),
+    issuerRef: strict({ kind: z.literal("Issuer"), name }),
+  }),
   "policy/v1 PodDisruptionBudget": strict({ maxUnavailable: z.number().int().min(1), selector }),
   "networking.k8s.io/v1 NetworkPolicy": strict({
     podSelector: selector,

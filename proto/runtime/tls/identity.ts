@@ -1,0 +1,27 @@
+/** Names of our processes in certificates: spiffe://<trust domain>/ns/<namespace>/sa/<service>, a SAN of type URI. */
+import { X509Certificate } from "node:crypto";
+
+export type ServiceName = "gateway" | "inference-svc" | "admin-svc";
+
+const form = /^(spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/)[^/]+$/;
+
+/** URIs among the alternative names, as OpenSSL prints them. A name with a comma or a quote comes quoted, and is none of ours. */
+export const urisOf = (subjectAltName: string | undefined): string[] =>
+  (subjectAltName ?? "")
+    .split(", ")
+    .filter((name) => name.startsWith("URI:"))
+    .map((name) => name.slice("URI:".length));
+
+/** What the names of a house begin with, from the certificate of one of its processes. @throws when it names none */
+export function houseOf(certificate: Buffer): string {
+  const uris = urisOf(new X509Certificate(certificate).subjectAltName);
+  const prefix = uris.map((uri) => form.exec(uri)?.[1]).find((found) => found !== undefined);
+  if (prefix === undefined) throw new Error("no SAN of the form spiffe://<trust domain>/ns/<namespace>/sa/<service>");
+  return prefix;
+}
+
+/** Whether a certificate that its authority vouches for is one of these services of the house. */
+export function isOneOf(services: readonly ServiceName[], house: string, subjectAltName: string | undefined): boolean {
+  const uris = urisOf(subjectAltName);
+  return services.some((service) => uris.includes(`${house}${service}`));
+}

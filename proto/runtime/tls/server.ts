@@ -1,0 +1,52 @@
+/** An HTTP/2 server that speaks to services of the house only, known by their certificates. */
+import {
+  type Http2SecureServer,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+  createSecureServer,
+} from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
+import type { TLSSocket } from "node:tls";
+import type { Logger } from "../log.ts";
+import { serviceTokenHeader } from "../rpc/caller.ts";
+import type { Certificates, Credentials } from "./certificates.ts";
+import { type ServiceName, isOneOf } from "./identity.ts";
+
+export interface ServerTls {
+  readonly certificates: Certificates;
+  /** Who may connect. */
+  readonly clients: readonly ServiceName[];
+  /** Of this process: what its handlers take for the word of another one. */
+  readonly token: string;
+}
+
+type Handle = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+
+export function createTlsServer(
+  { certificates, clients, token }: ServerTls,
+  options: SecureServerOptions,
+  log: Logger,
+  handle: Handle,
+): Http2SecureServer {
+  const server = createSecureServer(
+    { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
+    (request, response) => {
+      // The connection has proved what the token proves elsewhere.
+      request.headers[serviceTokenHeader] = token;
+      handle(request, response);
+    },
+  );
+  server.on("session", (session: ServerHttp2Session) => {
+    const { subjectaltname } = (session.socket as TLSSocket).getPeerCertificate();
+    if (isOneOf(clients, certificates.current.house, subjectaltname)) return;
+    log.warn({ name: subjectaltname }, "a connection was refused: its certificate is of nobody who may call");
+    session.destroy();
+  });
+  server.on("tlsClientError", (error) => log.warn({ err: error }, "a connection was refused"));
+  const renew = (credentials: Credentials) => server.setSecureContext(secured(credentials));
+  certificates.watch(renew);
+  server.on("close", () => certificates.unwatch(renew));
+  return server;
+}
+
+const secured = ({ cert, key, ca }: Credentials) => ({ cert, key, ca, minVersion: "TLSv1.3" as const });

@@ -1,0 +1,176 @@
+/** Services that know each other by certificates: who is let in, and certificates that are replaced under load. */
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
+import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
+import type { ServiceName } from "@sluice/proto/runtime/tls/identity.js";
+import { type Authority, type Mounted, idOf, mount, newAuthority } from "../support/certificates.ts";
+import { eventually } from "../support/processes.ts";
+
+const log = openLog("test", "silent");
+const token = "t".repeat(64);
+const method = AccessService.method.resolveKey;
+
+let folder: string;
+let authority: Authority;
+let server: RpcServer;
+let serving: Certificates;
+const clients: Client[] = [];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-test-tls-"));
+  authority = await newAuthority("first");
+  serving = await mounted("server", "admin-svc");
+  const tls = { certificates: serving, clients: ["gateway", "inference-svc"] as const, token };
+  server = await serveRpc({
+    port: 0,
+    lifecycle: new Lifecycle(log),
+    log,
+    serviceNames: [],
+    tls,
+    routes: (router) => {
+      router.rpc(method, (_, { requestHeader }) => {
+        requireServiceToken(requestHeader, token);
+        return { generation: 7n };
+      });
+    },
+  });
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  await server?.drain();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const open = (name: string): Certificates =>
+  new Certificates(join(folder, name), { log, registry: openMetrics("test") });
+
+async function mounted(name: string, service: string, more: Partial<Mounted> = {}): Promise<Certificates> {
+  await mount(join(folder, name), { ids: [idOf(service)], by: authority, trusted: [authority], ...more });
+  return open(name);
+}
+
+function clientOf(certificates: Certificates, service: ServiceName = "admin-svc"): Client {
+  const client = dial(`127.0.0.1:${server.port}`, tlsPeer(certificates, service));
+  clients.push(client);
+  return client;
+}
+
+/** With a token that the server does not have: the certificate alone must do. */
+const ask = (client: Client, timeoutMs = 10_000) =>
+  call(client, method, create(method.input, { keyHash: "0" }), serviceMetadata("w".repeat(64)), timeoutMs);
+
+/** Whoever is refused when connecting keeps trying until the time is up, or is told at once. */
+const refused = (client: Client) => expect(ask(client, 1_000)).rejects.toThrow();
+
+describe("a call is", () => {
+  test("answered to services on the list, whatever token they have", async () => {
+    for (const service of ["gateway", "inference-svc"]) {
+      expect(await ask(clientOf(await mounted(service, service)))).toMatchObject({ generation: 7n });
+    }
+  });
+
+  test("refused to other services, other houses and who names nobody", async () => {
+    await refused(clientOf(await mounted("admin", "admin-svc")));
+    await refused(clientOf(await mounted("other", "", { ids: ["spiffe://test/ns/other/sa/gateway"] })));
+    const smuggled = `https://nobody, URI:${idOf("gateway")}`;
+    await refused(clientOf(await mounted("nobody", "", { ids: [idOf("nobody"), smuggled] })));
+    expect(await ask(clientOf(await mounted("gateway", "gateway")))).toMatchObject({ generation: 7n });
+  });
+
+  test("refused to those whom another authority vouches for", async () => {
+    const stranger = await newAuthority("first");
+    await refused(clientOf(await mounted("gateway", "gateway", { by: stranger })));
+  });
+
+  test("refused in clear text, with the right token too", async () => {
+    const client = dial(`127.0.0.1:${server.port}`);
+    clients.push(client);
+    await expect(call(client, method, create(method.input), serviceMetadata(token), 1_000)).rejects.toThrow();
+  });
+
+  test("not sent to a server that is another service", async () => {
+    await refused(clientOf(await mounted("gateway", "gateway"), "inference-svc"));
+  });
+});
+
+test("what is no TLS at all ends nothing but itself", async () => {
+  const socket = connect(server.port, "127.0.0.1");
+  socket.write("GET / HTTP/1.1\r\n\r\n");
+  await new Promise((resolve) => socket.once("close", resolve).on("error", () => {}));
+  expect(await ask(clientOf(await mounted("gateway", "gateway")))).toMatchObject({ generation: 7n });
+});
+
+describe("a folder is refused at the start", () => {
+  test.each([
+    ["without a name of the house", () => mounted("x", "", { ids: ["https://gateway"] }), /no SAN of the form/],
+    ["with nothing in it", async () => open("nowhere"), /ENOENT/],
+    [
+      "with the key of another certificate",
+      async () => {
+        await mounted("a", "gateway");
+        await mounted("b", "gateway");
+        copyFileSync(join(folder, "b/tls.key"), join(folder, "a/tls.key"));
+        return open("a");
+      },
+      /key values mismatch/,
+    ],
+  ])("%s", async (_, make, problem) => {
+    await expect(make()).rejects.toThrow(problem);
+  });
+});
+
+const isInForce = (name: string, { current }: Certificates): boolean =>
+  current.cert.equals(readFileSync(join(folder, name, "tls.crt"))) &&
+  current.ca.equals(readFileSync(join(folder, name, "ca.crt")));
+
+test("authority and certificates are replaced under load without a failed call, and the old ones are worth nothing then", async () => {
+  const gateway = await mounted("gateway", "gateway");
+  const old = await mounted("old", "gateway");
+  const over = new AbortController();
+  let answered = 0;
+  const failures: unknown[] = [];
+  const asking = async (fresh: boolean) => {
+    const kept = clientOf(gateway);
+    while (!over.signal.aborted) {
+      // A new connection for each call takes what is in force now; an old one goes on with what it began with.
+      const client = fresh ? dial(`127.0.0.1:${server.port}`, tlsPeer(gateway, "admin-svc")) : kept;
+      await ask(client).then(
+        () => answered++,
+        (error: unknown) => failures.push(error),
+      );
+      if (fresh) client.close();
+    }
+  };
+  const load = Promise.all([asking(true), asking(true), asking(false)]);
+  const second = await newAuthority("second");
+  // As an authority is replaced: first everybody trusts both, then certificates change, then the old one is forgotten.
+  const steps: { by: Authority; trusted: Authority[] }[] = [
+    { by: authority, trusted: [authority, second] },
+    { by: second, trusted: [authority, second] },
+    { by: second, trusted: [second] },
+  ];
+  for (const step of steps) {
+    await mount(join(folder, "server"), { ids: [idOf("admin-svc")], ...step });
+    await mount(join(folder, "gateway"), { ids: [idOf("gateway")], ...step });
+    await eventually(() => isInForce("server", serving) && isInForce("gateway", gateway));
+    const had = answered;
+    await eventually(() => answered > had + 10);
+  }
+  over.abort();
+  await load;
+  expect(failures).toEqual([]);
+  await refused(clientOf(old));
+});

@@ -1,0 +1,68 @@
+/** Certificates of a house, as cert-manager would mount them. */
+import "reflect-metadata";
+import { webcrypto } from "node:crypto";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as x509 from "@peculiar/x509";
+
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
+const dayMs = 86_400_000;
+
+export interface Authority {
+  readonly certificate: x509.X509Certificate;
+  readonly keys: webcrypto.CryptoKeyPair;
+}
+
+const newKeys = (): Promise<webcrypto.CryptoKeyPair> =>
+  webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+
+export async function newAuthority(name: string): Promise<Authority> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    name: `CN=${name}`,
+    notBefore: new Date(Date.now() - dayMs),
+    notAfter: new Date(Date.now() + dayMs),
+    signingAlgorithm: algorithm,
+    keys,
+    extensions: [new x509.BasicConstraintsExtension(true, undefined, true)],
+  });
+  return { certificate, keys };
+}
+
+/** spiffe://test/ns/sluice/sa/<service> */
+export const idOf = (service: string): string => `spiffe://test/ns/sluice/sa/${service}`;
+
+export interface Mounted {
+  /** URIs in the certificate. */
+  readonly ids: readonly string[];
+  readonly by: Authority;
+  /** Who is trusted. */
+  readonly trusted: readonly Authority[];
+}
+
+/** Makes a new certificate and puts it into the folder. */
+export async function mount(folder: string, { ids, by, trusted }: Mounted): Promise<void> {
+  const keys = await newKeys();
+  const certificate = await x509.X509CertificateGenerator.create({
+    subject: "CN=process",
+    issuer: by.certificate.subject,
+    notBefore: new Date(Date.now() - dayMs),
+    notAfter: new Date(Date.now() + dayMs),
+    signingKey: by.keys.privateKey,
+    publicKey: keys.publicKey,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.SubjectAlternativeNameExtension(ids.map((value) => ({ type: "url", value })))],
+  });
+  const key = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  mkdirSync(folder, { recursive: true });
+  put(folder, "tls.key", x509.PemConverter.encode(key, "PRIVATE KEY"));
+  put(folder, "tls.crt", certificate.toString("pem"));
+  put(folder, "ca.crt", trusted.map((authority) => authority.certificate.toString("pem")).join("\n"));
+}
+
+/** Never seen half written; but three files are not replaced at once, as in a mounted secret. */
+function put(folder: string, name: string, text: string): void {
+  const file = join(folder, name);
+  writeFileSync(`${file}.new`, text, { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}

@@ -1,5 +1,5 @@
 /** The detectors that guardrails can name. */
-import { address } from "./address.ts";
+import { address } from "./address/index.ts";
 import { creditCard } from "./credit-card.ts";
 import type { Detector } from "./detector.ts";
 import { email } from "./email.ts";

@@ -1,79 +1,80 @@
 import { type Templates, marked, oneOf, shaped } from "./template.ts";
 import type { Random } from "../../fuzz/random.ts";
 
-const number = shaped("#1", "4##", "1###", "7", "2#B");
+const number = shaped("#8", "3##", "2###", "5", "1#A");
 const english = oneOf(
-  "Cedar Lane",
-  "Washington Street",
-  "Old Mill Road",
-  "Kingsway Avenue",
-  "W 3rd Street",
-  "Riverside Dr",
-  "MLK Jr Blvd",
-  "Station Road",
-  "Abbey Gardens",
-  "Bow Street",
-  "Cherry Tree Close",
-  "NE Alberta St",
+  "Willow Drive",
+  "Franklin Avenue",
+  "Upper Hill Street",
+  "Nelson Road",
+  "E 14th Ave",
+  "Harbor View Ct",
+  "St Mary's Lane",
+  "Wellington Square",
+  "Peachtree Pkwy",
+  "Coronation Terrace",
+  "S Main St",
+  "Lavender Mews",
 );
 const german = oneOf(
-  "Marktgasse",
-  "Ringstraße",
-  "Kölner Straße",
-  "Beethovenstr.",
-  "Mühlenweg",
-  "Alexanderplatz",
-  "Kurfürstendamm",
+  "Schillerstraße",
+  "Gartenweg",
+  "Alte Landstraße",
+  "Münchner Str.",
+  "Rathausplatz",
+  "Birkenallee",
+  "Neuer Wall",
 );
-const french = oneOf("rue Victor Hugo", "boulevard Voltaire", "place de la République", "rue des Lilas");
-const spanish = oneOf("Calle Serrano", "Avenida de América", "Via Garibaldi", "Paseo del Prado");
-const city = oneOf("Portland, OR 97209", "Austin, TX 78701", "Leeds LS1 4AP", "Denver");
+const french = oneOf("rue Saint-Honoré", "avenue de la Gare", "chemin des Vignes", "impasse du Moulin");
+const spanish = oneOf("Calle de Alcalá", "Avenida Libertador", "Via Nazionale", "Piazza San Marco");
+const city = oneOf("Boise, ID 83702", "Miami, FL 33101", "Bristol BS1 5TR", "Madison, WI 53703");
 
 function address(chance: Random): string {
   const street = chance.below(6);
   if (street < 3)
-    return `${number(chance)} ${english(chance)}${chance.pick(["", "", ", ", ", Apt 5, "]).replace(/, $/, () => `, ${city(chance)}`)}`;
-  if (street === 3) return `${german(chance)} ${number(chance).toLowerCase()}${chance.pick(["", ", 50667 Köln"])}`;
-  if (street === 4) return `${number(chance).toLowerCase()} ${french(chance)}${chance.pick(["", ", 69003 Lyon"])}`;
+    return `${number(chance)} ${english(chance)}${chance.pick(["", "", ", ", ", Apt 12, "]).replace(/, $/, () => `, ${city(chance)}`)}`;
+  if (street === 3) return `${german(chance)} ${number(chance).toLowerCase()}${chance.pick(["", ", 70173 Stuttgart"])}`;
+  if (street === 4) return `${number(chance).toLowerCase()} ${french(chance)}${chance.pick(["", ", 31000 Toulouse"])}`;
   return `${spanish(chance)} ${number(chance).toLowerCase()}`;
 }
 
 export const templates: Templates = {
   positive: [
-    "we moved to {address} last week",
-    "Deliver to: {address}",
-    "{address}",
-    "the party is at {address}, bring cake",
-    "Wohnort: {address}",
-    '{"line1":"{address}"}',
-    "taxi from {address} to {address}",
-    "Property: {address}\nRent: {money}",
-    "I left my umbrella at {address}.",
-    "office ({address}) closed",
-    "ship {small} boxes to {address}; thanks",
-    "address = '{address}'",
+    "he lives at {address} now",
+    "Lieferadresse: {address}",
+    "meet me at {address} at six",
+    "{address}\n{address}",
+    "pick up from {address} please",
+    "from {address} to {address}",
+    "address on file: {address}.",
+    "I grew up at {address}!",
+    "<addr>{address}</addr>",
+    "Our shop, {address}, is open",
+    '{"street": "{address}"}',
+    "the old post at {address} burned",
   ],
   negative: [
-    "{small} {unit} drive to the coast",
-    "a {small} lane highway",
-    "{small} Street Fighter fans",
-    "Wall Street lost {small} points",
-    "Sesame Street season {small}",
-    "Broadway shows since {year}",
-    "in {year} Abbey Road was recorded",
-    "chapter {small} The Road Home",
-    "{small} Ring Video cameras",
-    "windows {small} Drive letters",
-    "{small}. Platz für {small} Personen",
-    "Route {small} closed",
-    "step {small} Close the lid",
-    "{money} per square foot",
-    "page {small}, line {small}",
-    "{year} World Cup",
-    "Seat {small}A, row {small}",
-    "flight {small} to Rome",
-    "{small} Rue the day",
-    "size {small} Way too big",
+    "{small} {unit} walk from here",
+    "the {small} lane road is closed",
+    "{small} Street View cars",
+    "Fleet Street reporters, {small} of them",
+    "Abbey Road sold {small} copies",
+    "built in {year}, Park Lane was quiet",
+    "level {small} Drive faster",
+    "{small} Court rulings",
+    "{small} Place mats",
+    "top {small} Road trips",
+    "{small}. Weg",
+    "Ring {small}",
+    "verse {small}, The Way Home",
+    "{money} a month",
+    "volume {small}, issue {small}",
+    "Euro {year}",
+    "Gate {small}B",
+    "train {small} via Berlin",
+    "item {small} Via Roma guidebook",
+    "{small} Way Street sign",
+    "{year} Ford Drive train",
   ],
   fillers: {
     address: marked(address),

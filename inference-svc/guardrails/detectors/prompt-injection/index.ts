@@ -93,5 +93,5 @@ export const promptInjection: Detector = {
   slug: "regex-prompt-injection",
   placeholder: "[PROMPT_INJECTION]",
   engine: "pattern",
-  finder: finderOf({ behind: 1, ahead: 480, first: including(wordUnits, "<[#@$"), notAfter: wordUnits, match }),
+  finder: finderOf({ behind: 1, ahead: 480, first: including(wordUnits, "<[#"), notAfter: wordUnits, match }),
 };

@@ -1,0 +1,62 @@
+/** A span for every call that a service answers at once. What runs as a stream has spans of its own making. */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
+import { serviceTokenHeader } from "../rpc/caller.ts";
+import type { TraceHeaders } from "./context.ts";
+import type { Span, Tracing } from "./span.ts";
+
+const current = new AsyncLocalStorage<Span>();
+
+/** Of the call that is being answered. */
+export const currentSpan = (): Span | undefined => current.getStore();
+
+/** The server's own failures; the others are their callers'. */
+const failures: ReadonlySet<Code> = new Set([
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.Unimplemented,
+  Code.Internal,
+  Code.Unavailable,
+  Code.DataLoss,
+]);
+
+export const tracedCalls =
+  (tracing: Tracing): Interceptor =>
+  (next) =>
+  async (request) => {
+    const { header, service, method } = request;
+    const parent = headersOf(header);
+    // What our own processes ask for by themselves, such as to take their records, belongs to no request.
+    const ofItsOwn = parent.traceparent === "" && header.has(serviceTokenHeader);
+    if (request.stream || ofItsOwn || service.typeName === Health.typeName) return next(request);
+    const name = `${service.typeName}/${method.name}`;
+    const span = tracing.start(name, {
+      kind: "server",
+      parent,
+      attributes: {
+        "rpc.system.name": header.get("content-type")?.startsWith("application/grpc") ? "grpc" : "connectrpc",
+        "rpc.method": name,
+      },
+    });
+    try {
+      const response = await current.run(span, () => next(request));
+      span.set({ "rpc.response.status_code": "OK" });
+      return response;
+    } catch (error) {
+      const { code } = ConnectError.from(error);
+      span.set({ "rpc.response.status_code": statusName(code) });
+      if (failures.has(code)) span.fail(statusName(code));
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
+
+export const headersOf = (header: Headers): TraceHeaders => ({
+  traceparent: header.get("traceparent") ?? "",
+  tracestate: header.get("tracestate") ?? "",
+});
+
+/** As gRPC spells them. */
+const statusName = (code: Code): string => (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();

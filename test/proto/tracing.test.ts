@@ -1,0 +1,159 @@
+/** Tracing of a process: off unless asked for, and out of the way when the collector is. */
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { untraced } from "@sluice/proto/runtime/tracing/context.js";
+import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
+import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import { type Collector, startCollector } from "../support/collector.ts";
+
+let variables: NodeJS.ProcessEnv;
+let lines: string[];
+let registry: Registry;
+let collectors: Collector[];
+
+/** The libraries read the environment of the process by themselves. */
+beforeEach(() => {
+  variables = { ...process.env };
+  lines = [];
+  registry = new Registry();
+  collectors = [];
+});
+afterEach(async () => {
+  for (const name of Object.keys(process.env)) if (name.startsWith("OTEL_")) delete process.env[name];
+  Object.assign(process.env, variables);
+  for (const collector of collectors) await collector.stop();
+});
+
+async function collecting(status = 200): Promise<Collector> {
+  const collector = await startCollector(status);
+  collectors.push(collector);
+  return collector;
+}
+
+function open(environment: Record<string, string>): Promise<Tracing | undefined> {
+  Object.assign(process.env, environment);
+  const log = openLog("test", "info", { write: (line) => void lines.push(line) });
+  return openTracing({ room: "test", instance: "test-1", log, registry, environment: process.env });
+}
+
+/** What is not wanted is not waited for: what is left goes at the end. */
+const patient = { OTEL_BSP_SCHEDULE_DELAY: "60000", OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" };
+
+async function opened(environment: Record<string, string>): Promise<Tracing> {
+  const tracing = await open(environment);
+  if (!tracing) throw new Error("not traced");
+  return tracing;
+}
+
+const start = (tracing: Tracing, name = "work") => tracing.start(name, { kind: "server", parent: untraced });
+
+describe("is off", () => {
+  test.each([
+    ["without an endpoint", {}],
+    ["when it is disabled", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_SDK_DISABLED: "TRUE" }],
+    ["without an exporter", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318", OTEL_TRACES_EXPORTER: "none" }],
+  ])("%s", async (_, environment) => {
+    expect(await open(environment)).toBeUndefined();
+    expect(await registry.metrics()).toBe("\n");
+  });
+});
+
+describe("refuses to start, and says why", () => {
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
+  test.each([
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "127.0.0.1:4318" }, "OTEL_EXPORTER_OTLP_ENDPOINT"],
+    [{ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "ftp://host" }, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"],
+    [{ ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" }, "OTEL_EXPORTER_OTLP_PROTOCOL: grpc"],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER: "sometimes" }, "OTEL_TRACES_SAMPLER"],
+    [{ ...endpoint, OTEL_TRACES_SAMPLER_ARG: "1.5" }, "OTEL_TRACES_SAMPLER_ARG"],
+    [{ ...endpoint, OTEL_TRACES_EXPORTER: "zipkin" }, "OTEL_TRACES_EXPORTER"],
+  ])("%j", async (environment, name) => {
+    await expect(open(environment as Record<string, string>)).rejects.toThrow(name);
+  });
+});
+
+describe("delivers", () => {
+  test("what is left when the process ends, and each span once however often it is ended", async () => {
+    const collector = await collecting();
+    const tracing = await opened({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const parent = start(tracing);
+    const child = tracing.start("child", { kind: "client", parent });
+    child.fail("500");
+    child.end();
+    child.end();
+    parent.end();
+    await tracing.close();
+    expect(collector.spans.map(({ name, failed }) => [name, failed])).toEqual([
+      ["child", true],
+      ["work", false],
+    ]);
+    expect(collector.spans[0]?.parentSpanId).toBe(collector.spans[1]?.spanId);
+    expect(collector.spans[0]?.resource).toMatchObject({
+      "service.name": "test",
+      "service.namespace": "sluice",
+      "service.instance.id": "test-1",
+    });
+    expect(await registry.getSingleMetricAsString("sluice_trace_spans_total")).toContain('{result="delivered"} 2');
+  });
+
+  test("in protobuf unless another protocol is named, to the very path of the endpoint for traces", async () => {
+    const collector = await collecting();
+    const tracing = await opened({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/own/path` });
+    const span = start(tracing);
+    span.end();
+    await tracing.close();
+    expect(collector.headers.map((headers) => headers["content-type"])).toEqual(["application/x-protobuf"]);
+    expect(collector.bodies[0]?.includes(Buffer.from(span.traceId, "hex"))).toBe(true);
+  });
+
+  test("the share that the sampler leaves, and passes on what it decided", async () => {
+    const collector = await collecting();
+    const ratio = { OTEL_TRACES_SAMPLER: "parentbased_traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" };
+    const tracing = await opened({ ...patient, ...ratio, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    for (let n = 0; n < 400; n++) {
+      const span = start(tracing);
+      const sampled = span.traceparent.endsWith("-01");
+      const child = tracing.start("child", {
+        kind: "client",
+        parent: { traceparent: span.traceparent, tracestate: "" },
+      });
+      expect(child.traceparent.endsWith("-01")).toBe(sampled);
+      child.end();
+      span.end();
+    }
+    await tracing.close();
+    const roots = collector.spans.filter(({ name }) => name === "work").length;
+    // Six standard deviations around 100.
+    expect(Math.abs(roots - 100)).toBeLessThan(52);
+  });
+
+  test("values of at most 1,024 characters", async () => {
+    const collector = await collecting();
+    const tracing = await opened({ ...patient, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    const span = start(tracing);
+    span.set({ long: "x".repeat(2_000) });
+    span.end();
+    await tracing.close();
+    expect(collector.spans[0]?.attributes["long"]).toBe("x".repeat(1_024));
+  });
+});
+
+test("a collector that takes nothing is said once, counted, and not waited for", async () => {
+  const collector = await collecting(400);
+  const tracing = await opened({
+    ...patient,
+    OTEL_BSP_SCHEDULE_DELAY: "10",
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  });
+  for (const _ of [1, 2]) {
+    start(tracing).end();
+    const before = collector.bodies.length;
+    while (collector.bodies.length === before) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  const startedAt = performance.now();
+  await tracing.close();
+  expect(performance.now() - startedAt).toBeLessThan(5_500);
+  expect(lines.filter((line) => line.includes("spans cannot be delivered"))).toHaveLength(1);
+  expect(await registry.getSingleMetricAsString("sluice_trace_spans_total")).toContain('{result="lost"} 2');
+});

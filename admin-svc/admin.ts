@@ -10,6 +10,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
+import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Config } from "./config.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
@@ -23,6 +24,7 @@ import { PolicyFeed } from "./service/policy-feed.ts";
 import { PolicyListener } from "./store/policy-listener.ts";
 import { currentGeneration } from "./store/policy.ts";
 import { type Role, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
+import { statementSpans } from "./store/statement-spans.ts";
 
 export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "serviceToken" | "bootstrapKeys"> {
   readonly lifecycle: Lifecycle;
@@ -30,6 +32,7 @@ export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "ser
   readonly registry: Registry;
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
+  readonly tracing?: Tracing | undefined;
 }
 
 /** Serves as soon as it settles, and ends with the lifecycle. */
@@ -37,8 +40,9 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, serviceToken, lifecycle, log } = options;
   const role = await prepareSchema(databaseUrl, log);
   const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
-  const reads = openDatabase(databaseUrl, readLimits, lost, role);
-  const writes = openDatabase(databaseUrl, writeLimits, lost, role);
+  const heard = options.tracing && statementSpans(options.tracing);
+  const reads = openDatabase(databaseUrl, readLimits, lost, { role, heard });
+  const writes = openDatabase(databaseUrl, writeLimits, lost, { role, heard });
   await registerKeys(writes, options.bootstrapKeys, log);
   const trimming = await keepLogShort(writes, log);
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
@@ -71,12 +75,13 @@ function openPolicy(
   return { policy, listener };
 }
 
-function serve({ port, lifecycle, log, tls }: AdminOptions, parts: Parts): Promise<RpcServer> {
+function serve({ port, lifecycle, log, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
   return serveRpc({
     port,
     lifecycle,
     log,
     tls,
+    tracing,
     serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
       ({ typeName }) => typeName,
     ),

@@ -2,9 +2,11 @@
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
+import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import type { AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { openAdmin } from "./admin.ts";
 import { type Config, readConfig } from "./config.ts";
 
@@ -12,12 +14,15 @@ async function main(config: Config): Promise<void> {
   const log = openLog("admin-svc", config.logLevel);
   const lifecycle = new Lifecycle(log);
   const registry = openMetrics("admin-svc");
+  const instance = `${hostname()}-${process.pid}`;
+  const tracing = await openTracing({ room: "admin-svc", instance, log, registry, environment: process.env });
   lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
   const probes = await serveProbes(config.healthPort, lifecycle, registry);
   const { tlsDir, serviceToken: token } = config;
   const certificates = tlsDir === undefined ? undefined : new Certificates(tlsDir, { log, registry });
   const tls = certificates && { certificates, clients: ["gateway", "inference-svc"] as const, token };
-  const { port } = await openAdmin({ ...config, lifecycle, log, registry, tls });
+  const { port } = await openAdmin({ ...config, lifecycle, log, registry, tls, tracing });
+  lifecycle.onDrain(() => tracing?.close());
   log.info({ port, healthPort: (probes.address() as AddressInfo).port }, "ready");
 }
 

@@ -12,12 +12,13 @@ import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import Koa from "koa";
 import { isDocument, writeDocument } from "./docs/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
 import { writeFault, writeJson, writeJsonText, writeNothing } from "./http/errors.ts";
-import type { RequestObserver } from "./http/observe.ts";
+import type { Observer } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import { shed } from "./http/shed.ts";
@@ -41,7 +42,7 @@ export interface AppParts {
   readonly compat: Compat;
   readonly cors: Cors | undefined;
   readonly lifecycle: Lifecycle;
-  readonly observer: RequestObserver;
+  readonly observer: Observer;
   /** To admin-svc. */
   readonly admin: Client;
   /** To any inference process. */
@@ -54,6 +55,8 @@ interface Edge {
   requestId: string;
   keyHash: string;
   caller: Caller;
+  /** Of this request. */
+  trace: TraceHeaders;
   path: string;
   /** Pattern, for metrics. */
   route: string;
@@ -122,11 +125,13 @@ function observe({ observer }: AppParts, context: EdgeContext): void {
   const startedAt = performance.now();
   const { req: request, res: response } = context;
   const { requestId, clientRequestId } = requestIds(request);
+  const observation = observer.begin(request);
+  context.trace = observation.trace;
   context.requestId = requestId;
   context.route = "unknown";
   context.fault = undefined;
   response.on("close", () => {
-    observer.note({
+    observation.note({
       requestId,
       clientRequestId,
       method: request.method ?? "",
@@ -142,7 +147,7 @@ function observe({ observer }: AppParts, context: EdgeContext): void {
 /** Before path, body and everything else, so that nobody without a key can find out what exists. */
 async function authenticate({ access }: AppParts, context: EdgeContext): Promise<void> {
   const { keyHash } = readKey(context.req);
-  const resolved = access.resolve(keyHash);
+  const resolved = access.resolve(keyHash, undefined, context.trace);
   const { caller } = resolved instanceof Promise ? await resolved : resolved;
   if (!caller) throw invalidKey();
   context.keyHash = keyHash;
@@ -186,11 +191,11 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
       writeJson(context.res, await list(context), context);
     });
   };
-  catalogue("/models", ({ req, requestId }) => listModels(parts, req.url ?? "", requestId));
+  catalogue("/models", (context) => listModels(parts, context.req.url ?? "", context));
   for (const model of [":author/:slug", ":slug"]) {
-    catalogue(`/models/${model}/endpoints`, ({ path, requestId }) => listEndpoints(parts, path, requestId));
+    catalogue(`/models/${model}/endpoints`, (context) => listEndpoints(parts, context.path, context));
   }
-  catalogue("/providers", ({ requestId }) => listProviders(parts, requestId));
+  catalogue("/providers", (context) => listProviders(parts, context));
   return router;
 }
 

@@ -16,11 +16,13 @@ import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
+import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import { createApp } from "./app.ts";
 import { environment } from "./config.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
+import { TracedObserver } from "./http/trace.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
@@ -29,6 +31,9 @@ const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
+const instance = `gateway/${hostname()}-${process.pid}`;
+const tracing = await openTracing({ room: "gateway", instance, log, registry, environment: process.env });
+const requests = new RequestObserver(log, registry);
 const house = new LiveFile({
   path: settings.SLUICE_CONFIG,
   load: () => loadEdge(settings.SLUICE_CONFIG),
@@ -44,7 +49,6 @@ const certificates =
 const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
 const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
 
-const instance = `gateway/${hostname()}-${process.pid}`;
 const access = new Access({
   client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
   token,
@@ -83,7 +87,7 @@ const app = createApp({
     return cors;
   },
   lifecycle,
-  observer: new RequestObserver(log, registry),
+  observer: tracing ? new TracedObserver(requests, tracing) : requests,
   admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
   inference: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer),
   token,
@@ -110,6 +114,7 @@ lifecycle.onDrain(() => {
   access.stop();
 });
 lifecycle.onDrain(() => limiter.stop());
+lifecycle.onDrain(() => tracing?.close());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port }, "ready");

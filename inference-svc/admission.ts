@@ -6,8 +6,11 @@ import { newUuid } from "@sluice/proto/runtime/id.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { refusedMs } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import { type Scope, Trace } from "./turn/scope.ts";
 import type { TurnSignal } from "./turn/signal.ts";
+import { StageEvents } from "./turn/stage-events.ts";
 
 /** For whom a turn is run. */
 export interface Requester {
@@ -15,6 +18,10 @@ export interface Requester {
   readonly requestId: string;
   /** As in X-Generation-Id. */
   readonly generationId: string;
+  /** What it is part of, as it came with the request. */
+  readonly trace: TraceHeaders;
+  /** For the log; absent where nobody traces. */
+  readonly traceId?: string;
   /** The highest policy generation that the requester has seen. */
   readonly policyGeneration: bigint;
   /** Whether the JSON texts of its requests were scanned before they came here. */
@@ -29,6 +36,7 @@ export function admit(
   { requestId, generationId, deadline }: Requester,
   { user }: RunTurnRequest,
   signal: TurnSignal,
+  span?: Span,
 ): Scope {
   if (!caller) throw invalidKey();
   if (caller.kind !== KeyKind.INFERENCE) {
@@ -44,7 +52,8 @@ export function admit(
     generationId,
     deadline,
     ...(user !== undefined && { user }),
-    trace: new Trace(generation),
+    trace: new Trace(generation, span && new StageEvents(span)),
+    ...(span && { span }),
   };
 }
 

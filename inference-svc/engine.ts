@@ -2,17 +2,15 @@
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
-import { Counter, Histogram, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
-import { dollars } from "@sluice/proto/runtime/money.js";
+import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { type Requester, admit, overloaded } from "./admission.ts";
+import type { TurnObserver } from "./observe/turns.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Trace } from "./turn/scope.ts";
 import type { Cancellable } from "./turn/signal.ts";
-import type { Batch, Outcome, Turn, TurnEvent, Usage } from "./turn/turn.ts";
-import { totalOf } from "./turn/usage.ts";
+import type { Batch, Outcome, Turn, TurnEvent } from "./turn/turn.ts";
 import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 
 /** What a process holds open in less than a gibibyte: 66 KiB each were measured, without what they say. */
@@ -21,7 +19,7 @@ const mostOpen = 10_000;
 export interface EngineParts {
   readonly access: Access;
   readonly turn: Turn;
-  readonly log: Logger;
+  readonly observer: TurnObserver;
   readonly registry: Registry;
   readonly region: string;
   /** @throws Fault INVALID_REQUEST */
@@ -30,29 +28,12 @@ export interface EngineParts {
 
 export class Engine {
   readonly #parts: EngineParts;
-  readonly #lines: LineLog;
-  readonly #turns: Counter<"outcome">;
-  readonly #seconds: Histogram;
   readonly #openKeys: OpenKeys;
   #open = 0;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#openKeys = new OpenKeys(parts.access);
-    this.#lines = lineLog(parts.log, "turn");
-    const registers = [parts.registry];
-    this.#turns = new Counter({
-      name: "sluice_turns_total",
-      help: "Turns by outcome: completed, incomplete, cancelled, or the error_type of the failure.",
-      labelNames: ["outcome"],
-      registers,
-    });
-    this.#seconds = new Histogram({
-      name: "sluice_turn_seconds",
-      help: "From admission to the end of the turn.",
-      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800],
-      registers,
-    });
     gauge(parts.registry, "sluice_open_turns", "Turns that are open in this process.", () => this.#open);
   }
 
@@ -66,14 +47,16 @@ export class Engine {
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
     let failure: Fault | undefined;
-    let given = false;
     this.#open++;
+    const observation = this.#parts.observer.begin(request, requester);
     try {
       if (this.#open > mostOpen) throw overloaded();
       const turnRequest = this.#parts.parse(request, requester);
-      const resolved = this.#parts.access.resolve(requester.keyHash, requester.policyGeneration);
+      const { keyHash, policyGeneration } = requester;
+      const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Nearly always known: then nobody waits for it.
-      const scope = admit(resolved instanceof Promise ? await resolved : resolved, requester, request, signal);
+      const known = resolved instanceof Promise ? await resolved : resolved;
+      const scope = admit(known, requester, request, signal, observation.span);
       trace = scope.trace;
       leave = this.#openKeys.enter(scope.caller, running);
       sink.accepted();
@@ -82,7 +65,7 @@ export class Engine {
         const batch = withTotal(said, scope.trace);
         const last = batch.at(-1);
         if (last?.type === "end") outcome = last.outcome;
-        given = true;
+        scope.trace.given();
         const room = sink.take(toWire(batch, metadata), last?.type === "end");
         if (room) await room;
         if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
@@ -92,7 +75,7 @@ export class Engine {
     } catch (error) {
       failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
       trace?.lost(failure.attemptStatus);
-      const usage = given ? trace?.usage : undefined;
+      const usage = trace?.firstMs === undefined ? undefined : trace.usage;
       if (usage) void sink.take(usageBatch(usage), false);
       if (trace && failure.reason !== FaultReason.INTERNAL && request.serviceMetadata) {
         failure = failure.with({ serviceMetadataJson: this.#metadata(request, trace) });
@@ -103,7 +86,7 @@ export class Engine {
       this.#open--;
       // Whoever aborts with a fault says why; without one the client has left.
       const cancelled = signal.aborted && !(signal.reason instanceof Fault);
-      this.#account(request, requester, { trace, outcome, failure, cancelled });
+      observation.ended(request, requester, { trace, outcome, failure, cancelled });
     }
   }
 
@@ -111,28 +94,6 @@ export class Engine {
     if (!request.serviceMetadata) return new Uint8Array();
     const parts = { requested: requestedSlug(request), region: this.#parts.region };
     return Buffer.from(JSON.stringify(serviceMetadata(trace, parts)));
-  }
-
-  /** The one line that says what a turn did and cost. */
-  #account(
-    request: RunTurnRequest,
-    requester: Requester,
-    end: { trace: Trace | undefined; outcome: Outcome | undefined; failure: Fault | undefined; cancelled: boolean },
-  ): void {
-    const { trace, outcome, failure } = end;
-    const result = outcome?.status ?? (end.cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
-    const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
-    this.#turns.inc({ outcome: result });
-    if (trace) this.#seconds.observe(ms / 1000);
-    const unexpected = failure?.reason === FaultReason.INTERNAL && !end.cancelled;
-    const members =
-      `${member("request_id", requester.requestId)},"key_hash":"${requester.keyHash}"` +
-      `${member("model", request.model)},"stream":${request.stream},"outcome":"${result}","ms":${ms}` +
-      `${member("attempts", trace?.attempts)}${usageMembers(outcome?.usage ?? trace?.usage)}` +
-      (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +
-      (failure && !end.cancelled ? `,"status":${failure.status}` : "");
-    if (unexpected) this.#lines.error(members, failure.cause);
-    else this.#lines.info(members);
   }
 }
 
@@ -144,9 +105,3 @@ function withTotal(batch: Batch, trace: Trace): Batch {
 }
 
 const endOf = (outcome: Outcome): TurnEvent => ({ type: "end", outcome });
-
-function usageMembers(usage: Usage | undefined): string {
-  if (!usage) return "";
-  const { cost, ...tokens } = usage;
-  return member("usage", tokens) + member("cost_usd", cost && dollars(totalOf(cost)));
-}

@@ -16,6 +16,7 @@ import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
@@ -24,6 +25,11 @@ import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
 import { Budgets } from "./ledger/budget.ts";
 import { Ledger } from "./ledger/ledger.ts";
+import { callMetrics } from "./observe/call-metrics.ts";
+import { watched } from "./observe/calls.ts";
+import { tracedCalls } from "./observe/traced-calls.ts";
+import { TracedTurns } from "./observe/traced-turns.ts";
+import { TurnRecorder } from "./observe/turns.ts";
 import { Rehearsals } from "./rehearsal.ts";
 import { endpointMetrics } from "./routing/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -53,6 +59,7 @@ const { leftOut } = house.current;
 if (leftOut.length > 0) log.info({ left_out: leftOut }, "left out: their variables are not set");
 
 const instance = `${hostname()}-${process.pid}`;
+const tracing = await openTracing({ room: "inference-svc", instance, log, registry, environment: process.env });
 const certificates =
   settings.SLUICE_TLS_DIR === undefined ? undefined : new Certificates(settings.SLUICE_TLS_DIR, { log, registry });
 const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
@@ -76,8 +83,12 @@ const ledger = new Ledger({
 const budgets = new Budgets(admin, settings.SLUICE_SERVICE_TOKEN);
 const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
-const serving = new Serving(
-  { version, packages, records, ledger, budgets, secret: settings.SLUICE_SECRET, log },
+const callObservers = [
+  callMetrics(registry),
+  ...(tracing ? [tracedCalls(tracing, () => serving.catalog.providers)] : []),
+];
+const serving: Serving = new Serving(
+  { version, packages, records, ledger: watched(ledger, callObservers), budgets, secret: settings.SLUICE_SECRET, log },
   house.current.file,
 );
 endpointMetrics(registry, () => serving.catalog, records);
@@ -92,7 +103,6 @@ const shared = {
       identityHash: identities.of(keyHash, request),
       promptCacheKey: identities.cacheKeyOf(keyHash, request),
     }),
-  log,
   region: settings.SLUICE_REGION,
 };
 const limiter = new Limiter({
@@ -104,9 +114,11 @@ const limiter = new Limiter({
       ? undefined
       : { url: settings.REDIS_URL, process: `inference-svc/${instance}`, kind: "inference-svc", log, registry },
 });
+const turns = new TurnRecorder(log, registry);
+const observer = tracing ? new TracedTurns(turns, tracing) : turns;
 const doors = new InferenceDoors({
-  engine: new Engine({ ...shared, turn: serving.turn, registry }),
-  rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse }),
+  engine: new Engine({ ...shared, turn: serving.turn, observer, registry }),
+  rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse, log }),
   access,
   limiter,
   pressure,
@@ -122,6 +134,7 @@ const server = await serveRpc({
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
   tls: certificates && { certificates, clients: ["gateway"], token: settings.SLUICE_SERVICE_TOKEN },
+  tracing,
   http1:
     settings.SLUICE_INFERENCE_HTTP_PORT === undefined
       ? undefined
@@ -145,6 +158,7 @@ lifecycle.onDrain(() => serving.close());
 lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
 lifecycle.onDrain(() => access.stop());
 lifecycle.onDrain(() => limiter.stop());
+lifecycle.onDrain(() => tracing?.close());
 lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port: server.port, http_port: server.http1Port, models: serving.catalog.models.length }, "ready");

@@ -4,7 +4,7 @@
  */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type LineLog, lineLog, member } from "@sluice/proto/runtime/log.js";
+import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
 import type { EngineParts } from "./engine.ts";
@@ -14,7 +14,10 @@ import type { Rehearse } from "./stack.ts";
 import type { Scope } from "./turn/scope.ts";
 import { TurnAbort } from "./turn/signal.ts";
 
-export type RehearsalParts = Pick<EngineParts, "access" | "log" | "region" | "parse"> & { readonly rehearse: Rehearse };
+export type RehearsalParts = Pick<EngineParts, "access" | "region" | "parse"> & {
+  readonly log: Logger;
+  readonly rehearse: Rehearse;
+};
 
 export class Rehearsals {
   readonly #parts: RehearsalParts;
@@ -34,7 +37,7 @@ export class Rehearsals {
     try {
       const turnRequest = this.#parts.parse(request, requester);
       const { access, rehearse } = this.#parts;
-      const resolved = await access.resolve(requester.keyHash, requester.policyGeneration);
+      const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
       scope = { ...admit(resolved, requester, request, new TurnAbort()), dryRun: true };
       const { refusal, plan } = await rehearse(turnRequest, scope);
       const [first] = plan;

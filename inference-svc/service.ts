@@ -23,6 +23,8 @@ import {
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { untraced } from "@sluice/proto/runtime/tracing/context.js";
+import { currentSpan, headersOf } from "@sluice/proto/runtime/tracing/rpc.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
@@ -94,7 +96,8 @@ export class InferenceDoors {
     context.responseHeader.set(generationIdHeader, generationId);
     const deadline = performance.now() + limitMs;
     const policyGeneration = this.#parts.access.generation;
-    const requester = { keyHash, requestId, generationId, policyGeneration, deadline, scanned: false };
+    const trace = headersOf(context.requestHeader);
+    const requester = { keyHash, requestId, generationId, policyGeneration, deadline, trace, scanned: false };
     const handover = new Handover();
     let left = false;
     const gone = () => {
@@ -179,7 +182,7 @@ export class InferenceDoors {
     const timer = setTimeout(() => turn.cancel(timeUp()), limitMs);
     try {
       const deadline = performance.now() + limitMs;
-      const requester = { keyHash, requestId, generationId, policyGeneration, deadline, scanned: true };
+      const requester = { keyHash, requestId, generationId, policyGeneration, deadline, trace: open, scanned: true };
       await this.#parts.engine.run(request, requester, turn, turn);
     } catch (error) {
       turn.fail(Fault.from(error).toMessage());
@@ -205,6 +208,7 @@ export class InferenceDoors {
       const receiptJson = await rehearsals.run(turn, {
         keyHash,
         requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
+        trace: currentSpan() ?? untraced,
         generationId: newId("gen-"),
         policyGeneration: scanned ? policyGeneration : access.generation,
         scanned,

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { Budgets } from "./ledger/budget.ts";
-import type { Ledger } from "./ledger/ledger.ts";
+import type { CallLedger } from "./ledger/ledger.ts";
 import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Rehearse, type Stack, buildStack } from "./stack.ts";
@@ -20,7 +20,7 @@ export interface ServingParts {
   /** Of the AI SDK, as they were loaded at the start. */
   readonly packages?: SdkPackages;
   readonly records: EndpointRecords;
-  readonly ledger: Pick<Ledger, "open">;
+  readonly ledger: CallLedger;
   readonly budgets: Pick<Budgets, "reserve">;
   /** Shared by all replicas. */
   readonly secret: string;

@@ -3,7 +3,7 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
 import { type Budgets, budgeted } from "./ledger/budget.ts";
-import type { Ledger } from "./ledger/ledger.ts";
+import type { CallLedger } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
 import type { Catalog, Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -21,7 +21,7 @@ export interface Parts {
   readonly upstreams: Upstreams;
   /** What was seen of the endpoints; this process's own. */
   readonly records: EndpointRecords;
-  readonly ledger: Pick<Ledger, "open">;
+  readonly ledger: CallLedger;
   readonly budgets: Pick<Budgets, "reserve">;
   /** Shared by all replicas. */
   readonly secret: string;

@@ -23,6 +23,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["config", "turn"],
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
     ["open-keys"],
+    ["observe"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
     ["lists", "limits", "operator"],

@@ -1,5 +1,5 @@
 /** Connections to Postgres: every wait on them has a limit, and losing one is an error of its query, never of the process. */
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, type LogEvent, PostgresDialect } from "kysely";
 import { type ClientBase, type ClientConfig, Pool } from "pg";
 import type { Database } from "./database.ts";
 
@@ -70,12 +70,18 @@ export async function takeOn(client: ClientBase, role: Role): Promise<void> {
   if (role !== undefined) await client.query(`set role ${client.escapeIdentifier(role)}`);
 }
 
+export interface SessionOptions {
+  readonly role?: Role;
+  /** Hears of every statement when it is over. */
+  readonly heard?: ((event: LogEvent) => void) | undefined;
+}
+
 /** Opens lazily: the first query connects. `lost` hears of connections that broke. */
 export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
-  role?: Role,
+  { role, heard }: SessionOptions = {},
 ): Kysely<Database> {
   // The pool waits for it, and ends a connection where it fails; its types say neither.
   const session = { onConnect: (client: ClientBase) => takeOn(client, role) };
@@ -90,5 +96,5 @@ export function openDatabase(
   pool.on("error", lost);
   // The pool does not listen to a client that is in use, whose query reports the loss: an error that nobody hears ends the process.
   pool.on("connect", (client) => client.on("error", () => {}));
-  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }), ...(heard && { log: heard }) });
 }

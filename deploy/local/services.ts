@@ -33,7 +33,7 @@ const script = (room: string) => join(root, room, "dist", "main.js");
 
 function common({ settings, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
   const passed = Object.entries(environment).filter(
-    ([name]) => (machine.includes(name) || name.startsWith("SLUICE_")) && !confined.test(name),
+    ([name]) => (machine.includes(name) || /^(SLUICE|OTEL)_/.test(name)) && !confined.test(name),
   );
   return {
     ...Object.fromEntries(passed),

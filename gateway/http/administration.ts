@@ -7,6 +7,7 @@ import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { readBody } from "./body.ts";
 
 export interface AdministrationParts {
@@ -20,6 +21,7 @@ export interface AdministrationParts {
 export interface AdministrationCaller {
   readonly keyHash: string;
   readonly requestId: string;
+  readonly trace: TraceHeaders;
 }
 
 /** @returns the object to answer with, if any. @throws Fault */

@@ -1,12 +1,16 @@
 /** One log line and one count a request. What a client can invent is logged, never a metric label. */
+import type { IncomingMessage } from "node:http";
 import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
+import { type TraceHeaders, untraced } from "@sluice/proto/runtime/tracing/context.js";
 
 export interface RequestNote {
   readonly requestId: string;
   /** The client's own X-Request-Id, when it is well-formed. */
   readonly clientRequestId: string | undefined;
   readonly method: string;
+  /** Of the trace that it is part of. */
+  readonly traceId?: string;
   /** Pattern of the route, from a closed set. */
   readonly route: string;
   /** 499 when the client left first. */
@@ -18,7 +22,20 @@ export interface RequestNote {
   readonly cause: unknown;
 }
 
-export class RequestObserver {
+/** One request, to whoever wants to hear of its end. */
+export interface Observation {
+  /** For whatever is asked on its behalf. */
+  readonly trace: TraceHeaders;
+  note(note: RequestNote): void;
+}
+
+export interface Observer {
+  /** At the request line; the end is told once. */
+  begin(request: IncomingMessage): Observation;
+}
+
+export class RequestObserver implements Observer, Observation {
+  readonly trace = untraced;
   readonly #lines: LineLog;
   readonly #requests: Counter<"route" | "status">;
   readonly #seconds: Histogram<"route">;
@@ -43,11 +60,15 @@ export class RequestObserver {
     });
   }
 
+  begin(): Observation {
+    return this;
+  }
+
   note(note: RequestNote): void {
     this.#count(note.route, note.status).inc();
     this.#time(note.route).observe(note.ms / 1000);
     const members =
-      `,"request_id":"${note.requestId}"${member("client_request_id", note.clientRequestId)}` +
+      `,"request_id":"${note.requestId}"${member("client_request_id", note.clientRequestId)}${member("trace_id", note.traceId)}` +
       `,"method":"${note.method}","route":"${note.route}","status":${note.status}` +
       `,"ms":${Math.round(note.ms * 10) / 10}${member("error_type", note.errorType)}`;
     if (note.status === 500) this.#lines.error(members, note.cause);

@@ -6,17 +6,18 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { decodeSegment } from "../http/path.ts";
 import { parametersOf } from "./parameters.ts";
-import { type ListParts, architectureJson, pricingJson, timeoutMs } from "./parts.ts";
+import { type ListCaller, type ListParts, architectureJson, pricingJson, timeoutMs } from "./parts.ts";
 
 /** @param path of the request, undecoded */
 export async function listEndpoints(
   { inference, token }: ListParts,
   path: string,
-  requestId: string,
+  { requestId, trace }: ListCaller,
 ): Promise<unknown> {
   const method = InferenceService.method.listEndpoints;
   const input = create(method.input, { model: modelOf(path) });
-  const { model, endpoints } = await call(inference, method, input, serviceMetadata(token, { requestId }), timeoutMs);
+  const metadata = serviceMetadata(token, { requestId, trace });
+  const { model, endpoints } = await call(inference, method, input, metadata, timeoutMs);
   if (!model) throw new Fault(FaultReason.INTERNAL);
   return {
     data: {

@@ -4,13 +4,17 @@ import { InferenceService, type Model } from "@sluice/proto/gen/sluice/inference
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { type Query, readQuery, select } from "./filters.ts";
 import { parametersOf } from "./parameters.ts";
-import { type ListParts, architectureJson, authorOf, pricingJson, timeoutMs } from "./parts.ts";
+import { type ListCaller, type ListParts, architectureJson, authorOf, pricingJson, timeoutMs } from "./parts.ts";
 
 /** @param url of the request */
-export async function listModels({ inference, token }: ListParts, url: string, requestId: string): Promise<unknown> {
+export async function listModels(
+  { inference, token }: ListParts,
+  url: string,
+  { requestId, trace }: ListCaller,
+): Promise<unknown> {
   const query = readQuery(url);
   const method = InferenceService.method.listModels;
-  const metadata = serviceMetadata(token, { requestId });
+  const metadata = serviceMetadata(token, { requestId, trace });
   const { models } = await call(inference, method, create(method.input), metadata, timeoutMs);
   const selected = select(models, query);
   const { offset = 0, limit = selected.length } = query;

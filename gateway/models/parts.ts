@@ -1,6 +1,7 @@
 /** What the lists have in common: how they are asked for, and members that models and endpoints share. */
 import type { Client } from "@grpc/grpc-js";
 import type { Pricing, PricingStep } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import type { Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 
 export const timeoutMs = 2_000;
@@ -9,6 +10,11 @@ export interface ListParts {
   /** To any inference process: all of them hold the same catalogue. */
   readonly inference: Client;
   readonly token: string;
+}
+
+export interface ListCaller {
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
 }
 
 /** Without a price that anybody knows both figures are -1, as in other lists of this form. */

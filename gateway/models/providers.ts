@@ -3,11 +3,14 @@ import { create } from "@bufbuild/protobuf";
 import type { Provider } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { type ListParts, timeoutMs } from "./parts.ts";
+import { type ListCaller, type ListParts, timeoutMs } from "./parts.ts";
 
-export async function listProviders({ inference, token }: ListParts, requestId: string): Promise<unknown> {
+export async function listProviders(
+  { inference, token }: ListParts,
+  { requestId, trace }: ListCaller,
+): Promise<unknown> {
   const method = InferenceService.method.listProviders;
-  const metadata = serviceMetadata(token, { requestId });
+  const metadata = serviceMetadata(token, { requestId, trace });
   const { providers } = await call(inference, method, create(method.input), metadata, timeoutMs);
   return { data: providers.map(providerJson) };
 }

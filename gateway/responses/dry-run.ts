@@ -5,6 +5,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { Access } from "@sluice/proto/runtime/access.js";
 import type { Limits } from "@sluice/proto/runtime/house-file.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { readBody } from "../http/body.ts";
 import { parseRequest } from "./request.ts";
 
@@ -22,7 +23,7 @@ export interface DryRunParts {
  */
 export async function dryRun(
   { access, limits, inference, token }: DryRunParts,
-  caller: { readonly keyHash: string; readonly requestId: string },
+  caller: { readonly keyHash: string; readonly requestId: string; readonly trace: TraceHeaders },
   request: IncomingMessage,
 ): Promise<Uint8Array> {
   const sessionId = request.headers["x-session-id"];
@@ -39,7 +40,7 @@ export async function dryRun(
       request: turn,
       policyGeneration: access.generation,
     },
-    serviceMetadata(token, { keyHash: caller.keyHash, requestId: caller.requestId }),
+    serviceMetadata(token, caller),
     limits.turn_ms,
   );
   return receiptJson;

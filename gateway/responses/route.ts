@@ -5,6 +5,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
 import { metered } from "../limits/metered.ts";
@@ -35,7 +36,7 @@ function wantsServiceMetadata(headers: IncomingMessage["headers"]): boolean {
  */
 export async function createResponse(
   parts: ResponsesParts,
-  caller: { readonly keyHash: string; readonly requestId: string },
+  caller: { readonly keyHash: string; readonly requestId: string; readonly trace: TraceHeaders },
   request: IncomingMessage,
   response: ServerResponse,
   admission: Pick<Admission, "countsTokens" | "leave">,
@@ -75,6 +76,8 @@ export async function createResponse(
         policyGeneration: access.generation,
         deadlineMs: turn.stream ? limits.stream_ms : limits.turn_ms,
         credit: 0,
+        traceparent: caller.trace.traceparent,
+        tracestate: caller.trace.tracestate,
       },
       meter ? metered(meter, listener) : listener,
     ),

@@ -9,6 +9,7 @@ import {
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
@@ -33,10 +34,10 @@ export class Budgets {
    * @param pico 10^-12 USD: what the call costs at most
    * @throws Fault PAYMENT_REQUIRED when it does not fit; UNAVAILABLE when nobody can say
    */
-  async reserve({ turnId, caller, trace }: Scope, pico: bigint): Promise<void> {
+  async reserve({ turnId, caller, trace, span }: Scope, pico: bigint): Promise<void> {
     const amountUsd = decimal(pico);
     const reservation = { turnId, attempt: trace.bills.length + 1, keyHash: caller.keyHash, amountUsd };
-    const answer = await this.#ask(reservation).catch((cause: unknown) => {
+    const answer = await this.#ask(reservation, span).catch((cause: unknown) => {
       throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
         origin: FaultOrigin.ADMIN,
         retryAfterMs: 1_000,
@@ -46,14 +47,18 @@ export class Budgets {
     if (!answer.admitted) throw exhausted(answer, amountUsd);
   }
 
-  #ask(reservation: {
-    readonly turnId: string;
-    readonly attempt: number;
-    readonly keyHash: string;
-    readonly amountUsd: string;
-  }): Promise<ReserveBudgetResponse> {
+  #ask(
+    reservation: {
+      readonly turnId: string;
+      readonly attempt: number;
+      readonly keyHash: string;
+      readonly amountUsd: string;
+    },
+    trace: TraceHeaders | undefined,
+  ): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
-    return call(this.#client, LedgerService.method.reserveBudget, request, serviceMetadata(this.#token), timeoutMs);
+    const metadata = serviceMetadata(this.#token, { trace });
+    return call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
   }
 }
 

@@ -8,6 +8,7 @@ import type { Client } from "@grpc/grpc-js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import type { Scope } from "../turn/scope.ts";
 import { Delivery } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
 import { type Closed, type Opened, callOf, closedLine, lost, openedLine } from "./record.ts";
@@ -29,13 +30,19 @@ export interface LedgerOptions {
   readonly registry: Registry;
 }
 
+/** Where calls are written down. */
+export interface CallLedger {
+  /** @throws Fault UNAVAILABLE when it cannot be written down: then the call must not be made */
+  open(opened: Opened, scope: Scope): Entry;
+}
+
 /** A call that was begun. */
 export interface Entry {
   /** Its end, written down when this returns; only the first one counts. */
   close(closed: Closed): void;
 }
 
-export class Ledger {
+export class Ledger implements CallLedger {
   readonly #options: LedgerOptions;
   readonly #bootId = randomUUID();
   readonly #spool: Spool;

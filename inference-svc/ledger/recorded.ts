@@ -5,7 +5,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Batch, Turn, Usage } from "../turn/turn.ts";
 import { totalOf } from "../turn/usage.ts";
-import type { Entry, Ledger } from "./ledger.ts";
+import type { CallLedger, Entry } from "./ledger.ts";
 import type { Closed, Opened } from "./record.ts";
 
 /** Who is called. */
@@ -19,7 +19,7 @@ export interface Callee {
 
 /** Layer around one attempt that is billed. @throws Fault UNAVAILABLE when it cannot be written down */
 export const recorded =
-  (ledger: Pick<Ledger, "open">, callee: Callee, turn: Turn): Turn =>
+  (ledger: CallLedger, callee: Callee, turn: Turn): Turn =>
   async (request, scope) => {
     const call = new RecordedCall(ledger, callee, request, scope);
     try {
@@ -39,10 +39,10 @@ class RecordedCall {
   readonly #attempt: number;
   readonly #startedAt = performance.now();
 
-  constructor(ledger: Pick<Ledger, "open">, callee: Callee, request: TurnRequest, scope: Scope) {
+  constructor(ledger: CallLedger, callee: Callee, request: TurnRequest, scope: Scope) {
     this.#scope = scope;
     this.#attempt = scope.trace.bills.length;
-    this.#entry = ledger.open(openedOf(this.#attempt + 1, callee, request, scope));
+    this.#entry = ledger.open(openedOf(this.#attempt + 1, callee, request, scope), scope);
     scope.signal.addEventListener("abort", this.#onAbort);
   }
 

@@ -1,5 +1,6 @@
 /** What a request brings along unchanged through every layer and attempt. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
 import type { Usage } from "./turn.ts";
 import { sumOf } from "./usage.ts";
@@ -23,6 +24,8 @@ export interface Scope {
   /** The end user, as the client named it: for the record, never for a provider. */
   readonly user?: string;
   readonly trace: Trace;
+  /** For what is asked on behalf of the turn; absent where nobody traces. */
+  readonly span?: Span;
 }
 
 /** One upstream call. */
@@ -74,7 +77,7 @@ export class Trace {
   readonly attempts: Attempt[] = [];
   /** One for each attempt. */
   readonly bills: Bill[] = [];
-  readonly stages: Stage[] = [];
+  readonly stages: Stage[];
   /** Of the last attempt. */
   losses: Loss[] = [];
   /** The body of every attempt so far, without credentials; only on request. */
@@ -89,9 +92,17 @@ export class Trace {
   primaryModel: string | undefined;
   /** Index into `candidates` of the one that committed. */
   selected: number | undefined;
+  /** Until something was given out; undefined before. */
+  firstMs: number | undefined;
 
-  constructor(policyGeneration: bigint) {
+  constructor(policyGeneration: bigint, stages: Stage[] = []) {
     this.policyGeneration = policyGeneration;
+    this.stages = stages;
+  }
+
+  /** Something is given out. */
+  given(): void {
+    this.firstMs ??= performance.now() - this.startedAt;
   }
 
   /** What all attempts consumed until now; undefined when nothing is known. */

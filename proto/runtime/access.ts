@@ -19,6 +19,7 @@ import { Fault, FaultOrigin, FaultReason } from "./fault.ts";
 import type { Logger } from "./log.ts";
 import { type Registry, gauge } from "./metrics.ts";
 import { call, codec, pathOf, serviceMetadata } from "./rpc/dial.ts";
+import type { TraceHeaders } from "./tracing/context.ts";
 
 const freshMs = 30_000;
 /** While the watch is silent nothing vouches for an entry, so it is asked for again soon. */
@@ -107,18 +108,19 @@ export class Access {
 
   /**
    * Who a key belongs to, as of `minGeneration` or later.
+   * @param trace of the request that asks first, when admin-svc has to be asked
    * @throws Fault UNAVAILABLE when that cannot be found out
    */
-  resolve(keyHash: string, minGeneration: bigint = this.#seen): Resolved | Promise<Resolved> {
+  resolve(keyHash: string, minGeneration: bigint = this.#seen, trace?: TraceHeaders): Resolved | Promise<Resolved> {
     const entry = this.#entries.get(keyHash);
     if (entry) {
       const now = performance.now();
       const current = entry.generation >= minGeneration || this.#applied >= minGeneration;
       const usable = current && now - entry.filledAt < (entry.caller ? staleLimitMs : unknownMs);
       if (usable && now - entry.askedAt < this.#lifetime(entry)) return this.#live(entry);
-      if (usable && entry.caller) return this.#refresh(keyHash, entry);
+      if (usable && entry.caller) return this.#refresh(keyHash, entry, trace);
     }
-    return this.#fill(keyHash, minGeneration).then((filled) => this.#live(filled));
+    return this.#fill(keyHash, minGeneration, trace).then((filled) => this.#live(filled));
   }
 
   #lifetime(entry: Entry): number {
@@ -127,27 +129,28 @@ export class Access {
   }
 
   /** Answers from a stale entry only when admin-svc cannot. Once that is known, nobody waits for it: the question goes on behind the answer. */
-  async #refresh(keyHash: string, entry: Entry): Promise<Resolved> {
+  async #refresh(keyHash: string, entry: Entry, trace: TraceHeaders | undefined): Promise<Resolved> {
     entry.askedAt = performance.now();
-    const filling = this.#fill(keyHash, 0n).catch(() => entry);
+    const filling = this.#fill(keyHash, 0n, trace).catch(() => entry);
     return this.#live(this.#reachable ? await filling : entry);
   }
 
-  #fill(keyHash: string, minGeneration: bigint): Promise<Entry> {
+  #fill(keyHash: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<Entry> {
     const running = this.#filling.get(keyHash);
     // A fill that is under way may have read before the generation that is asked for now.
-    if (running) return running.then((entry) => (entry.generation >= minGeneration ? entry : this.#fetch(keyHash)));
-    const filling = this.#fetch(keyHash)
+    const fetch = () => this.#fetch(keyHash, trace);
+    if (running) return running.then((entry) => (entry.generation >= minGeneration ? entry : fetch()));
+    const filling = fetch()
       // Read before a change that was heard of meanwhile, and perhaps acknowledged.
-      .then((entry) => (this.#outdated(keyHash, entry) ? this.#fetch(keyHash) : entry))
+      .then((entry) => (this.#outdated(keyHash, entry) ? fetch() : entry))
       .finally(() => this.#filling.delete(keyHash));
     this.#filling.set(keyHash, filling);
     return filling;
   }
 
-  async #fetch(keyHash: string): Promise<Entry> {
+  async #fetch(keyHash: string, trace: TraceHeaders | undefined): Promise<Entry> {
     const request = create(AccessService.method.resolveKey.input, { keyHash });
-    const metadata = serviceMetadata(this.#token);
+    const metadata = serviceMetadata(this.#token, { trace });
     const response = await call(
       this.#client,
       AccessService.method.resolveKey,

@@ -13,7 +13,7 @@ let house: AdminHouse;
 let running: Kysely<Database>;
 beforeAll(async () => {
   house = await openHouse();
-  running = openDatabase(house.databaseUrl, readLimits, () => {}, runtimeRole);
+  running = openDatabase(house.databaseUrl, readLimits, () => {}, { role: runtimeRole });
 });
 afterAll(async () => {
   await running?.destroy();

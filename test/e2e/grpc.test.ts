@@ -64,6 +64,8 @@ models:
           policyGeneration: 0n,
           deadlineMs: 0,
           credit: 0,
+          traceparent: "",
+          tracestate: "",
         },
         listener,
       );

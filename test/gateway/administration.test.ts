@@ -18,6 +18,7 @@ import {
   GuardrailService,
   UnassignKeysResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
@@ -86,7 +87,7 @@ beforeAll(async () => {
   edge = createEdgeServer((request, response) => {
     const name = request.method === "PATCH" ? "PATCH" : request.url?.endsWith("/remove") === true ? "remove" : "assign";
     const operation = operations[name] as AdministrationOperation;
-    operation({ admin: client, token, access }, { keyHash, requestId: "req_1" }, request).then(
+    operation({ admin: client, token, access }, { keyHash, requestId: "req_1", trace: untraced }, request).then(
       (answer) => writeJson(response, answer, { requestId: "req_1" }),
       (error: unknown) => writeFault(response, Fault.from(error), { requestId: "req_1" }),
     );
@@ -291,7 +292,7 @@ describe("without admin-svc", () => {
     await once(broken, "listening");
     dead = dial(`127.0.0.1:${(broken.address() as AddressInfo).port}`);
     deadEdge = createEdgeServer((request, response) => {
-      assignKeys({ admin: dead, token, access }, { keyHash, requestId: "req_1" }, request).then(
+      assignKeys({ admin: dead, token, access }, { keyHash, requestId: "req_1", trace: untraced }, request).then(
         (answer) => writeJson(response, answer),
         (error: unknown) => writeFault(response, Fault.from(error)),
       );

@@ -18,6 +18,8 @@ const open = (): Open => ({
   policyGeneration: 0n,
   deadlineMs: 0,
   credit: 0,
+  traceparent: "",
+  tracestate: "",
 });
 
 const delta = (text: string): TurnEvent => ({

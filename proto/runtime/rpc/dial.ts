@@ -1,6 +1,7 @@
 /** grpc-js clients for our own services: no crash when a GOAWAY meets a new call, and a PING that finds black holes. */
 import { type DescMessage, type DescMethodUnary, type MessageShape, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, Metadata, type ServiceError, credentials } from "@grpc/grpc-js";
+import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
 import { keyHashHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
@@ -54,12 +55,23 @@ export function codec<Desc extends DescMessage>(schema: Desc) {
 export const pathOf = (method: { parent: { typeName: string }; name: string }): string =>
   `/${method.parent.typeName}/${method.name}`;
 
-/** Metadata of a call between our own processes; `keyHash` names the caller for whom it is made. */
-export function serviceMetadata(token: string, caller: { keyHash?: string; requestId?: string } = {}): Metadata {
+/** For whom a call is made. */
+export interface OnBehalf {
+  readonly keyHash?: string;
+  readonly requestId?: string;
+  readonly trace?: TraceHeaders | undefined;
+}
+
+/** Metadata of a call between our own processes. */
+export function serviceMetadata(token: string, { keyHash, requestId, trace }: OnBehalf = {}): Metadata {
   const metadata = new Metadata();
   metadata.set(serviceTokenHeader, token);
-  if (caller.keyHash !== undefined) metadata.set(keyHashHeader, caller.keyHash);
-  if (caller.requestId !== undefined) metadata.set(requestIdHeader, caller.requestId);
+  if (keyHash !== undefined) metadata.set(keyHashHeader, keyHash);
+  if (requestId !== undefined) metadata.set(requestIdHeader, requestId);
+  if (trace && trace.traceparent !== "") {
+    metadata.set("traceparent", trace.traceparent);
+    if (trace.tracestate !== "") metadata.set("tracestate", trace.tracestate);
+  }
   return metadata;
 }
 

@@ -15,6 +15,8 @@ import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
+import type { Tracing } from "../tracing/span.ts";
+import { tracedCalls } from "../tracing/rpc.ts";
 import { toConnectError } from "./status.ts";
 
 /** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
@@ -42,6 +44,7 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
+  readonly tracing?: Tracing | undefined;
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
   /** The same calls on a second port, always in clear text. A stream in both directions is refused there, with 505. */
@@ -83,13 +86,14 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
 
 type Handler = ReturnType<typeof connectNodeAdapter>;
 
-function handlerOf({ routes, log, ...options }: RpcServerOptions): Handler {
+function handlerOf({ routes, log, tracing, ...options }: RpcServerOptions): Handler {
   const handle = connectNodeAdapter({
     routes: (router) => {
       router.service(Health, health(options));
       routes(router);
     },
-    interceptors: [faults(log)],
+    // First in the list is outermost: it sees the status that the caller sees.
+    interceptors: [...(tracing ? [tracedCalls(tracing)] : []), faults(log)],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     ...compressNothing,

@@ -1,0 +1,61 @@
+/** A span for each call to a provider, in the words of the GenAI conventions of OpenTelemetry. */
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Attributes, Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import { untraced } from "@sluice/proto/runtime/tracing/context.js";
+import type { Closed, Opened } from "../ledger/record.ts";
+import type { CallObserver } from "./calls.ts";
+
+/** @param providers as they are now, by id */
+export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<string, ProviderSettings>): CallObserver {
+  const addresses = new WeakMap<ProviderSettings, Attributes>();
+  function addressOf(provider: string): Attributes {
+    const settings = providers().get(provider);
+    if (!settings) return {};
+    let address = addresses.get(settings);
+    if (!address) addresses.set(settings, (address = addressAttributes(settings.base_url)));
+    return address;
+  }
+  return (opened, { span: parent = untraced }) => {
+    const span = tracing.start(`chat ${opened.upstreamModel}`, {
+      kind: "client",
+      parent,
+      attributes: { ...attributesOf(opened), ...addressOf(opened.provider) },
+    });
+    return (closed) => end(span, closed);
+  };
+}
+
+function addressAttributes(baseUrl: string | undefined): Attributes {
+  if (baseUrl === undefined) return {};
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return { "server.address": hostname, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
+/** The provider is called as the house file calls it. */
+const attributesOf = (opened: Opened): Attributes => ({
+  "gen_ai.operation.name": "chat",
+  "gen_ai.provider.name": opened.provider,
+  "gen_ai.request.model": opened.upstreamModel,
+  "gen_ai.request.stream": opened.streamed,
+  "sluice.model": opened.model,
+  "sluice.attempt": opened.attempt,
+});
+
+function end(span: Span, { status, httpStatus, tokens, serviceTier, costUsd, isEstimated }: Closed): void {
+  span.set({
+    "http.response.status_code": httpStatus,
+    "sluice.outcome": status,
+    "sluice.service_tier": serviceTier === "" ? undefined : serviceTier,
+    "sluice.cost_usd": costUsd === undefined ? undefined : Number(costUsd),
+    ...(tokens && {
+      "gen_ai.usage.input_tokens": tokens.input,
+      "gen_ai.usage.output_tokens": tokens.output,
+      "gen_ai.usage.cache_read.input_tokens": tokens.cached,
+      "gen_ai.usage.cache_creation.input_tokens": tokens.cacheWrite,
+      "gen_ai.usage.reasoning.output_tokens": tokens.reasoning,
+      "sluice.is_estimated": isEstimated,
+    }),
+  });
+  if (status === "failed") span.fail(String(httpStatus));
+  span.end();
+}

@@ -1,0 +1,355 @@
+/** One request's trace, whole: from the gateway over the turn and its calls to the administration and its statements, as a collector sees it. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { randomBytes } from "node:crypto";
+import { type CollectedSpan, type Collector, startCollector } from "../support/collector.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+let first: Upstream;
+let second: Upstream;
+let collector: Collector;
+let house: House;
+/** With a budget, so that admin-svc is asked before every call. */
+let key: string;
+
+beforeAll(async () => {
+  first = await startUpstream();
+  second = await startUpstream();
+  collector = await startCollector();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: first, dialect: chat, base_url: "${first.url}/v1"}
+  - {id: second, dialect: chat, base_url: "${second.url}/v1"}
+models:
+  - id: acme/large
+    endpoints:
+      - {provider: first, upstream_model: large-1}
+      - {provider: second, upstream_model: large-2, pricing: {prompt: "1.00", completion: "2.00"}}
+`,
+    environment: {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
+      OTEL_EXPORTER_OTLP_HEADERS: "x-collector-key=s3cret",
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test",
+      OTEL_BSP_SCHEDULE_DELAY: "50",
+    },
+  });
+  const made = await house.admin("keys", "create", "--name", "traced", "--limit", "10", "--json");
+  key = (JSON.parse(made.stdout) as { key: string }).key;
+  // From now on the key is known.
+  await (await ask({}, { model: "no/such" })).text();
+});
+afterAll(async () => {
+  await house?.stop();
+  await collector?.stop();
+  await first?.stop();
+  await second?.stop();
+});
+beforeEach(() => {
+  first.script([{ status: 503, chunks: [{ json: { error: { message: "busy" } } }] }]);
+  second.script([chatAnswer({ role: "assistant", content: "Hello" })]);
+});
+
+const newTrace = () => {
+  const traceId = randomBytes(16).toString("hex");
+  const spanId = randomBytes(8).toString("hex");
+  return { traceId, spanId, traceparent: `00-${traceId}-${spanId}-01` };
+};
+
+const ask = (headers: Record<string, string>, body: object, signal?: AbortSignal) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model: "acme/large", provider: { order: ["first", "second"] }, input: "Hi", ...body }),
+    ...(signal && { signal }),
+  });
+
+/** Each span as its name and those below it, in the order of their beginnings. */
+type Tree = readonly [string, ...Tree[]];
+function treeOf(spans: readonly CollectedSpan[], parentSpanId: string): Tree[] {
+  return spans
+    .filter((span) => span.parentSpanId === parentSpanId)
+    .toSorted((a, b) => a.startMs - b.startMs)
+    .map((span) => [`${span.service}: ${span.name}`, ...treeOf(spans, span.spanId)]);
+}
+
+const named = (spans: readonly CollectedSpan[], name: string): CollectedSpan => {
+  const found = spans.filter((span) => span.name === name);
+  expect(found).toHaveLength(1);
+  return found[0] as CollectedSpan;
+};
+
+const transaction = (...statements: readonly string[]): readonly Tree[] =>
+  ["start", ...statements, "commit"].map((statement): Tree => [`admin-svc: ${statement}`]);
+const reservation: Tree = [
+  "admin-svc: sluice.admin.v1.LedgerService/ReserveBudget",
+  ...transaction("select", "select", "insert"),
+];
+const call = (model: string): Tree => [`inference-svc: chat ${model}`];
+const request = (...below: readonly Tree[]): Tree => [
+  "gateway: POST /api/v1/responses",
+  ["inference-svc: turn", ...below],
+];
+/** With the fallback from one provider to the other. */
+const overTwo = [reservation, call("large-1"), reservation, call("large-2")];
+const sizeOf = ([, ...below]: Tree): number => below.reduce((sum, tree) => sum + sizeOf(tree), 1);
+
+/** The spans of a trace, once it has the form. */
+async function traced(trace: { traceId: string; spanId: string }, form: Tree): Promise<CollectedSpan[]> {
+  const spans = await collector.trace(trace.traceId, sizeOf(form));
+  expect(treeOf(spans, trace.spanId)).toEqual([form]);
+  return spans;
+}
+
+describe("a request", () => {
+  test.each([false, true])("is one trace, over two calls, stream: %s", async (stream) => {
+    if (stream) second.script([chatStream("Hel", "lo")]);
+    const trace = newTrace();
+    const response = await ask({ traceparent: trace.traceparent, tracestate: "vendor=1,other=2" }, { stream });
+    expect(response.status).toBe(200);
+    await response.text();
+    const spans = await traced(trace, request(...overTwo));
+
+    const edge = named(spans, "POST /api/v1/responses");
+    expect(edge).toMatchObject({ kind: 2, failed: false });
+    expect(edge.attributes).toEqual({
+      "http.request.method": "POST",
+      "http.route": "/api/v1/responses",
+      "http.response.status_code": 200,
+      "sluice.request_id": response.headers.get("x-request-id"),
+      "url.scheme": "http",
+    });
+    expect(named(spans, "turn").attributes).toMatchObject({
+      "sluice.model": "acme/large",
+      "sluice.served_model": "acme/large",
+      "sluice.generation_id": response.headers.get("x-generation-id"),
+      "sluice.outcome": "completed",
+      "sluice.attempts": 2,
+      "sluice.stream": stream,
+      "sluice.time_to_first_token": expect.any(Number),
+    });
+    expect(named(spans, "chat large-1")).toMatchObject({ kind: 3, failed: true });
+    expect(named(spans, "chat large-1").attributes).toMatchObject({ "error.type": "503", "sluice.outcome": "failed" });
+    const served = named(spans, "chat large-2");
+    expect(served).toMatchObject({ kind: 3, failed: false });
+    expect(served.attributes).toMatchObject({
+      "gen_ai.operation.name": "chat",
+      "gen_ai.provider.name": "second",
+      "gen_ai.request.model": "large-2",
+      "gen_ai.request.stream": stream,
+      "gen_ai.usage.input_tokens": 12,
+      "gen_ai.usage.output_tokens": stream ? 2 : 3,
+      "http.response.status_code": 200,
+      "server.address": "127.0.0.1",
+      "server.port": Number(new URL(second.url).port),
+      "sluice.attempt": 2,
+      "sluice.outcome": "completed",
+    });
+    for (const span of spans) expect(span.resource).toMatchObject({ "deployment.environment.name": "test" });
+    expect(spans.every(({ startMs, endMs }) => startMs <= endMs)).toBe(true);
+  });
+
+  test.each([false, true])("that fails says where, stream: %s", async (stream) => {
+    second.script([{ status: 500, chunks: [{ json: { error: { message: "broken" } } }] }]);
+    const trace = newTrace();
+    const response = await ask({ traceparent: trace.traceparent }, { stream });
+    expect(response.status).toBe(502);
+    const spans = await traced(trace, request(...overTwo));
+    expect(
+      spans.filter(({ failed }) => failed).map(({ name, attributes }) => [name, attributes["error.type"]]),
+    ).toEqual(
+      expect.arrayContaining([
+        ["POST /api/v1/responses", "502"],
+        ["turn", "provider_unavailable"],
+        ["chat large-1", "503"],
+        ["chat large-2", "500"],
+      ]),
+    );
+  });
+
+  test("that breaks off after its first words fails in the turn and in its call", async () => {
+    second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], cut: true }]);
+    const trace = newTrace();
+    const response = await ask({ traceparent: trace.traceparent }, { stream: true });
+    expect(await response.text()).toContain("response.failed");
+    const spans = await traced(trace, request(...overTwo));
+    expect(named(spans, "POST /api/v1/responses")).toMatchObject({
+      failed: false,
+      attributes: { "http.response.status_code": 200, "sluice.error_type": "provider_unavailable" },
+    });
+    expect(named(spans, "turn").failed).toBe(true);
+    expect(named(spans, "chat large-2").failed).toBe(true);
+  });
+
+  test("whose client leaves has an end, and is no failure", async () => {
+    second.script([{ chunks: [{ sse: [chatChunk({ content: "Hel" })] }], hang: true }]);
+    const trace = newTrace();
+    const abort = new AbortController();
+    const response = await ask({ traceparent: trace.traceparent }, { stream: true }, abort.signal);
+    await response.body?.getReader().read();
+    abort.abort();
+    const spans = await traced(trace, request(...overTwo));
+    expect(named(spans, "POST /api/v1/responses").attributes).toMatchObject({ "http.response.status_code": 499 });
+    expect(named(spans, "turn")).toMatchObject({ failed: false, attributes: { "sluice.outcome": "cancelled" } });
+    expect(named(spans, "chat large-2")).toMatchObject({
+      failed: false,
+      attributes: { "sluice.outcome": "cancelled" },
+    });
+  });
+
+  test("that is refused is no failure either", async () => {
+    const trace = newTrace();
+    expect((await ask({ traceparent: trace.traceparent }, { model: "no/such" })).status).toBe(400);
+    const spans = await traced(trace, request());
+    expect(spans.some(({ failed }) => failed)).toBe(false);
+    expect(named(spans, "turn").attributes).toMatchObject({ "sluice.outcome": "invalid_request" });
+  });
+
+  test("that nobody has looked at ends at the edge", async () => {
+    const trace = newTrace();
+    await ask({ traceparent: trace.traceparent, authorization: "Bearer wrong" }, {});
+    const spans = await traced(trace, ["gateway: POST unknown"]);
+    expect(spans[0]?.attributes).toMatchObject({ "http.response.status_code": 401 });
+  });
+
+  test("tells what its guardrail decided, and not why in words", async () => {
+    const made = await house.admin("guardrails", "create", "--name", "g", "--block", "hush-[0-9]+", "--json");
+    const { id } = JSON.parse(made.stdout) as { id: string };
+    const guarded = await house.admin("keys", "create", "--name", "guarded", "--json");
+    const { key: guardedKey, hash } = JSON.parse(guarded.stdout) as { key: string; hash: string };
+    await house.admin("guardrails", "assign", id, hash);
+    const trace = newTrace();
+    const headers = { traceparent: trace.traceparent, authorization: `Bearer ${guardedKey}` };
+    expect((await ask(headers, { input: "hush-12345" })).status).toBe(403);
+    await eventually(() => collector.spans.some(({ traceId, name }) => traceId === trace.traceId && name === "turn"));
+    const turn = named(await collector.trace(trace.traceId, 1), "turn");
+    expect(turn.events).toEqual([
+      { name: "guardrail", attributes: expect.objectContaining({ "sluice.guardrail.id": id }) },
+    ]);
+  });
+
+  test("is found again in the log", async () => {
+    const trace = newTrace();
+    await (await ask({ traceparent: trace.traceparent }, {})).text();
+    for (const service of ["gateway", "inference-svc"]) {
+      await eventually(() => house.logs(service).includes(`"trace_id":"${trace.traceId}"`));
+    }
+  });
+});
+
+describe("the administration", () => {
+  test("is traced down to its statements", async () => {
+    const trace = newTrace();
+    const path = "/end-users/alice%40example.com";
+    const response = await fetch(`${house.baseUrl}${path}`, {
+      headers: { authorization: `Bearer ${house.managementKey}`, traceparent: trace.traceparent },
+    });
+    expect(response.status).toBe(404);
+    const spans = await traced(trace, [
+      "gateway: GET /api/v1/end-users/:user",
+      ["admin-svc: sluice.admin.v1.AccessService/ResolveKey", ["admin-svc: select policy_generation"]],
+      [
+        "admin-svc: sluice.admin.v1.EndUserService/GetEndUser",
+        ["admin-svc: select api_keys"],
+        ["admin-svc: select end_users"],
+      ],
+    ]);
+    const rpc = named(spans, "sluice.admin.v1.EndUserService/GetEndUser");
+    expect(rpc.attributes).toMatchObject({ "rpc.system.name": "grpc", "rpc.response.status_code": "NOT_FOUND" });
+    expect(rpc.failed).toBe(false);
+    expect(named(spans, "select end_users").attributes).toEqual({
+      "db.system.name": "postgresql",
+      "db.operation.name": "select",
+      "db.collection.name": "end_users",
+      "db.query.summary": "select end_users",
+    });
+    expect(JSON.stringify(spans)).not.toContain("alice");
+  });
+
+  test("of the house itself begins no traces", () => {
+    const roots = collector.spans.filter(({ parentSpanId }) => parentSpanId === "");
+    expect(roots.filter(({ service }) => service !== "gateway")).toEqual([]);
+  });
+});
+
+describe("the headers", () => {
+  const traceOf = async (response: Response): Promise<CollectedSpan> => {
+    const id = response.headers.get("x-request-id");
+    const find = () =>
+      collector.spans.find(
+        ({ attributes, kind, service }) =>
+          attributes["sluice.request_id"] === id && kind === 2 && service === "gateway",
+      );
+    await eventually(() => find() !== undefined);
+    return find() as CollectedSpan;
+  };
+
+  test.each([
+    ["zeros", "00-00000000000000000000000000000000-0000000000000000-01"],
+    ["capitals", "00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01"],
+    ["a version that is none", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"],
+    ["8 kB", `00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-${"a".repeat(8_000)}`],
+  ])("begin a new trace when they are %s", async (_, traceparent) => {
+    const response = await ask({ traceparent, baggage: "user=alice" }, {});
+    expect(response.status).toBe(200);
+    const edge = await traceOf(response);
+    expect(edge.parentSpanId).toBe("");
+    expect(edge.traceId).not.toMatch(/^4bf92f3577b34da6/i);
+    await collector.trace(edge.traceId, sizeOf(request(...overTwo)));
+  });
+
+  test("are not sent to providers", async () => {
+    await ask({ traceparent: newTrace().traceparent, tracestate: "a=1", baggage: "b=2" }, {});
+    const sent = [...first.requests, ...second.requests].flatMap(({ headers }) => Object.keys(headers));
+    expect(sent.filter((name) => /trace|baggage|b3/.test(name))).toEqual([]);
+  });
+
+  test("may say that the trace is not wanted", async () => {
+    const { traceId, spanId } = newTrace();
+    await (await ask({ traceparent: `00-${traceId}-${spanId}-00` }, {})).text();
+    const after = newTrace();
+    await (await ask({ traceparent: after.traceparent }, {})).text();
+    await traced(after, request(...overTwo));
+    expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
+  });
+});
+
+test("the request's trace is told as it is, and linked to", async () => {
+  const trace = newTrace();
+  const linked = newTrace();
+  const told = {
+    trace_id: linked.traceId,
+    parent_span_id: linked.spanId,
+    trace_name: "checkout",
+    generation_name: "summary",
+    tenant: { id: 7 },
+    retry: 2,
+  };
+  await (await ask({ traceparent: trace.traceparent }, { trace: told })).text();
+  const turn = named(await traced(trace, request(...overTwo)), "turn");
+  expect(turn.links).toEqual([{ traceId: linked.traceId, spanId: linked.spanId }]);
+  expect(turn.attributes).toMatchObject({
+    "sluice.trace.trace_id": linked.traceId,
+    "sluice.trace.trace_name": "checkout",
+    "sluice.trace.generation_name": "summary",
+    "sluice.trace.tenant": '{"id":7}',
+    "sluice.trace.retry": 2,
+  });
+  expect(second.requests.at(-1)?.body).not.toContain("checkout");
+});
+
+test("every span has ended exactly once, and says nothing of what was said", async () => {
+  const trace = newTrace();
+  second.script([chatAnswer({ role: "assistant", content: "canary-out" })]);
+  await (await ask({ traceparent: trace.traceparent }, { input: "canary-in", user: "canary-user" })).text();
+  await traced(trace, request(...overTwo));
+  const ids = collector.spans.map(({ traceId, spanId }) => `${traceId}${spanId}`);
+  expect(new Set(ids).size).toBe(ids.length);
+  const everything = Buffer.concat([...collector.bodies]).toString();
+  for (const secret of ["canary-", "hush-12345", key, house.managementKey, "alice"]) {
+    expect(everything).not.toContain(secret);
+  }
+  expect(collector.headers.every((headers) => headers["x-collector-key"] === "s3cret")).toBe(true);
+});

@@ -1,0 +1,192 @@
+/**
+ * Assign, unassign, revoke and delete at once: for every key there is one order that explains every answer. Readers ask the database, and
+ * two processes that keep what they were told; what such a process reads is held against the writes alone, because another one may be told
+ * a moment earlier while the write is still unanswered.
+ */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { Random } from "../fuzz/random.ts";
+import { type Model, type Operation, isLinearizable } from "../support/linearizable.ts";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKeys,
+  administrate,
+  assign,
+  bearer,
+  openHouse,
+  resolveKey,
+  serviceToken,
+  unassign,
+} from "./house.ts";
+
+/** One operation as one key sees it. */
+type Input =
+  | { readonly kind: "assign" | "unassign"; readonly guardrail: string }
+  | { readonly kind: "delete"; readonly guardrail: string }
+  | { readonly kind: "revoke" }
+  | { readonly kind: "read"; readonly by: string };
+
+/** `missing`: 404. A number: how many keys were counted, where one was named. Otherwise the guardrail that was read. */
+type Output = "done" | "missing" | "revoked" | "none" | number | { readonly holds: string };
+
+interface KeyState {
+  readonly holds: string | undefined;
+  readonly revoked: boolean;
+  readonly deleted: readonly string[];
+}
+
+const sameAs = (expected: Output, output: Output | undefined): boolean =>
+  output === undefined || output === "done" || JSON.stringify(output) === JSON.stringify(expected);
+
+/** A key, one operation after the other. */
+const key: Model<KeyState, Input, Output> = {
+  initial: { holds: undefined, revoked: false, deleted: [] },
+  keyOf: (state) => JSON.stringify(state),
+  step(state, input, output) {
+    const { holds, revoked, deleted } = state;
+    const after = (expected: Output, change: Partial<KeyState> = {}) =>
+      sameAs(expected, output) ? { ...state, ...change } : undefined;
+    if (input.kind === "read") {
+      if (revoked) return after("revoked");
+      return after(holds === undefined ? "none" : { holds });
+    }
+    if (input.kind === "revoke") return revoked ? after("missing") : after("done", { revoked: true });
+    const { kind, guardrail } = input;
+    if (deleted.includes(guardrail)) return output === "done" || typeof output === "number" ? undefined : state;
+    if (output === "missing") return undefined;
+    if (kind === "delete") {
+      return after("done", {
+        deleted: [...deleted, guardrail].sort(),
+        holds: holds === guardrail ? undefined : holds,
+      });
+    }
+    if (revoked) return after(0);
+    if (kind === "assign") return after(1, { holds: guardrail });
+    return holds === guardrail ? after(1, { holds: undefined }) : after(0);
+  },
+};
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+type Histories = Map<string, Operation<Input, Output>[]>;
+
+/** Runs it, and writes down for each of the keys what it was and gave. */
+async function note(
+  histories: Histories,
+  keyHashes: readonly string[],
+  input: Input,
+  run: () => Promise<Output>,
+): Promise<void> {
+  const calledAt = performance.now();
+  let output: Output | undefined;
+  try {
+    output = await run();
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    if (error.reason === FaultReason.NOT_FOUND) output = "missing";
+    else if (!error.shouldRetry) throw error;
+  }
+  const returnedAt = output === undefined ? Number.POSITIVE_INFINITY : performance.now();
+  for (const keyHash of keyHashes) histories.get(keyHash)?.push({ input, output, calledAt, returnedAt });
+}
+
+interface Round {
+  readonly histories: Histories;
+  readonly random: Random;
+  readonly keyHashes: readonly string[];
+  readonly guardrails: readonly string[];
+  readonly processes: ReadonlyMap<string, Access>;
+}
+
+async function write({ histories, random, keyHashes, guardrails }: Round): Promise<void> {
+  const admin = bearer(house.managementKey);
+  const guardrail = random.pick(guardrails);
+  const one = random.pick(keyHashes);
+  const drawn = random.next();
+  if (drawn < 0.03) {
+    return note(histories, [one], { kind: "revoke" }, async () => {
+      await administrate(house, KeyService.method.deleteKey, { keyHash: one });
+      return "done";
+    });
+  }
+  if (drawn < 0.06) {
+    return note(histories, keyHashes, { kind: "delete", guardrail }, async () => {
+      await administrate(house, GuardrailService.method.deleteGuardrail, { guardrailId: guardrail });
+      return "done";
+    });
+  }
+  const named = random.chance(0.5) ? [one] : keyHashes.filter(() => random.chance(0.6)).concat(one);
+  const kind = drawn < 0.65 ? "assign" : "unassign";
+  return note(histories, [...new Set(named)], { kind, guardrail }, async () => {
+    const distinct = [...new Set(named)];
+    const count =
+      kind === "assign"
+        ? (await assign(house.client, guardrail, distinct, admin)).assignedCount
+        : (await unassign(house.client, guardrail, distinct, admin)).unassignedCount;
+    return distinct.length === 1 ? count : "done";
+  });
+}
+
+async function read({ histories, random, keyHashes, processes }: Round): Promise<void> {
+  const keyHash = random.pick(keyHashes);
+  const [by, access] = random.pick<[string, Access | undefined]>([["database", undefined], ...processes]);
+  await note(histories, [keyHash], { kind: "read", by }, async () => {
+    const { caller } = access ? await access.resolve(keyHash) : await resolveKey(house.client, keyHash);
+    if (!caller) return "revoked";
+    return caller.guardrail ? { holds: caller.guardrail.id } : "none";
+  });
+}
+
+async function play(random: Random, processes: ReadonlyMap<string, Access>): Promise<Histories> {
+  const keyHashes = await addKeys(house.database, 4);
+  const guardrails: string[] = [];
+  for (let n = 0; n < 3; n++) guardrails.push(await addGuardrail(house.database));
+  const histories: Histories = new Map(keyHashes.map((keyHash) => [keyHash, []]));
+  const round: Round = { histories, random, keyHashes, guardrails, processes };
+  const client = async (step: typeof read, steps: number) => {
+    for (let n = 0; n < steps; n++) await step(round);
+  };
+  await Promise.all([
+    ...Array.from({ length: 4 }, () => client(write, 12)),
+    ...Array.from({ length: 4 }, () => client(read, 25)),
+  ]);
+  return histories;
+}
+
+const unacknowledged = async (): Promise<number> =>
+  (await house.registry.getSingleMetric("sluice_policy_unacknowledged_total")?.get())?.values[0]?.value ?? 0;
+
+test("twenty rounds: the answers of each key are explained by one order, for every reader", async () => {
+  const processes = new Map<string, Access>();
+  for (const name of ["one", "two"]) {
+    const client = dial(`127.0.0.1:${house.port}`);
+    const access = new Access({ client, token: serviceToken, process: name, log: house.log, registry: new Registry() });
+    await access.watch();
+    processes.set(name, access);
+  }
+  let judged = 0;
+  for (let seed = 1; judged < 20; seed++) {
+    const before = await unacknowledged();
+    const histories = await play(new Random(seed), processes);
+    // A write that was answered without all acknowledgements promises nothing about the others' reads.
+    if ((await unacknowledged()) > before) continue;
+    judged++;
+    for (const [keyHash, history] of histories) {
+      for (const reader of ["database", ...processes.keys()]) {
+        const seen = history.filter(({ input }) => input.kind !== "read" || input.by === reader);
+        expect([seed, keyHash, reader, isLinearizable(seen, key)]).toEqual([seed, keyHash, reader, true]);
+      }
+    }
+  }
+  for (const access of processes.values()) access.stop();
+}, 300_000);

@@ -11,6 +11,7 @@ import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import type { Pool } from "pg";
 import type { Config } from "./config.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
@@ -22,6 +23,7 @@ import { ledgerService } from "./service/ledger.ts";
 import type { Parts } from "./service/parts.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
 import { PolicyListener } from "./store/policy-listener.ts";
+import { poolMetrics } from "./store/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
 import { type Role, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
 import { statementSpans } from "./store/statement-spans.ts";
@@ -41,8 +43,10 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const role = await prepareSchema(databaseUrl, log);
   const lost = (error: unknown) => log.warn({ err: error }, "database connection lost");
   const heard = options.tracing && statementSpans(options.tracing);
-  const reads = openDatabase(databaseUrl, readLimits, lost, { role, heard });
-  const writes = openDatabase(databaseUrl, writeLimits, lost, { role, heard });
+  const counted = poolMetrics(options.registry);
+  const opened = (name: string) => ({ role, heard, opened: (pool: Pool) => counted(name, pool) });
+  const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
+  const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   await registerKeys(writes, options.bootstrapKeys, log);
   const trimming = await keepLogShort(writes, log);
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
@@ -75,12 +79,13 @@ function openPolicy(
   return { policy, listener };
 }
 
-function serve({ port, lifecycle, log, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
+function serve({ port, lifecycle, log, registry, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
   return serveRpc({
     port,
     lifecycle,
     log,
     tls,
+    registry,
     tracing,
     serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
       ({ typeName }) => typeName,

@@ -58,6 +58,13 @@ const access = new Access({
 });
 const transport = (address: string) => grpcTransport(address, token, inferencePeer);
 const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, transport, log);
+gauge(registry, "sluice_inference_processes", "Inference processes that take turns.", () => pool.processes);
+gauge(
+  registry,
+  "sluice_lane_waiting_turns",
+  "Turns handed to the least busy inference process that it has not begun.",
+  () => pool.waiting,
+);
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
 const limiter = new Limiter({

@@ -134,6 +134,7 @@ const server = await serveRpc({
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
   tls: certificates && { certificates, clients: ["gateway"], token: settings.SLUICE_SERVICE_TOKEN },
+  registry,
   tracing,
   http1:
     settings.SLUICE_INFERENCE_HTTP_PORT === undefined

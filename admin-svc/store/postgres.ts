@@ -72,6 +72,7 @@ export async function takeOn(client: ClientBase, role: Role): Promise<void> {
 
 export interface SessionOptions {
   readonly role?: Role;
+  readonly opened?: (pool: Pool) => void;
   /** Hears of every statement when it is over. */
   readonly heard?: ((event: LogEvent) => void) | undefined;
 }
@@ -81,7 +82,7 @@ export function openDatabase(
   databaseUrl: string,
   limits: ConnectionLimits,
   lost: (error: Error) => void,
-  { role, heard }: SessionOptions = {},
+  { role, opened, heard }: SessionOptions = {},
 ): Kysely<Database> {
   // The pool waits for it, and ends a connection where it fails; its types say neither.
   const session = { onConnect: (client: ClientBase) => takeOn(client, role) };
@@ -93,6 +94,7 @@ export function openDatabase(
     // A connection that fell silent would otherwise be handed out for ever.
     maxLifetimeSeconds: 300,
   });
+  opened?.(pool);
   pool.on("error", lost);
   // The pool does not listen to a client that is in use, whose query reports the loss: an error that nobody hears ends the process.
   pool.on("connect", (client) => client.on("error", () => {}));

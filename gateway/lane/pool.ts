@@ -42,9 +42,14 @@ export class LanePool {
     this.#timer.unref();
   }
 
+  /** Processes that take turns. */
+  get processes(): number {
+    return this.#usable().length;
+  }
+
   /** True while at least one process takes turns. */
   get ready(): boolean {
-    return this.#usable().length > 0;
+    return this.processes > 0;
   }
 
   /** Turns that wait for the process that has begun all but the fewest. */

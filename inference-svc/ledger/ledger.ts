@@ -51,6 +51,8 @@ export class Ledger implements CallLedger {
   #sequence = 0;
   /** Ends of this start that were delivered. */
   #delivered = 0;
+  /** performance.now() of the last delivery, or of the first record after all were delivered. */
+  #waitingSince: number | undefined;
   #open = 0;
 
   /** @throws when the directory cannot be written to */
@@ -80,6 +82,12 @@ export class Ledger implements CallLedger {
       "sluice_ledger_undelivered_records",
       "Usage records that this process has written and not delivered.",
       () => this.#sequence - this.#delivered,
+    );
+    gauge(
+      registry,
+      "sluice_ledger_delivery_delay_seconds",
+      "While records wait: seconds since some were delivered, or since they began to wait. 0 when none waits.",
+      () => (this.#waitingSince === undefined ? 0 : (performance.now() - this.#waitingSince) / 1_000),
     );
     gauge(registry, "sluice_ledger_open_attempts", "Calls to providers under way.", () => this.#open);
   }
@@ -115,6 +123,7 @@ export class Ledger implements CallLedger {
   /** They come in their order. Those of earlier starts were never counted here. */
   #note(records: readonly Buffer[]): void {
     this.#delivered += records.filter((record) => record.includes(this.#bootId)).length;
+    this.#waitingSince = this.#delivered === this.#sequence ? undefined : performance.now();
   }
 
   /** An end that cannot be written down is not kept from whoever waits for the answer: at the next start the call is lost, and on record. */
@@ -126,6 +135,7 @@ export class Ledger implements CallLedger {
       return this.#options.log.error({ err: error, call }, "the end of a call cannot be written down");
     }
     this.#sequence++;
+    this.#waitingSince ??= performance.now();
     this.#delivery.wake();
   }
 

@@ -14,9 +14,11 @@ import { Fault, FaultReason } from "../fault.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
+import type { Registry } from "../metrics.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
+import { measuredCalls } from "./measure.ts";
 import { toConnectError } from "./status.ts";
 
 /** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
@@ -44,6 +46,8 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
+  /** Calls are counted here. */
+  readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
@@ -86,14 +90,18 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
 
 type Handler = ReturnType<typeof connectNodeAdapter>;
 
-function handlerOf({ routes, log, tracing, ...options }: RpcServerOptions): Handler {
+function handlerOf({ routes, log, tracing, registry, ...options }: RpcServerOptions): Handler {
   const handle = connectNodeAdapter({
     routes: (router) => {
       router.service(Health, health(options));
       routes(router);
     },
     // First in the list is outermost: it sees the status that the caller sees.
-    interceptors: [...(tracing ? [tracedCalls(tracing)] : []), faults(log)],
+    interceptors: [
+      ...(tracing ? [tracedCalls(tracing)] : []),
+      ...(registry ? [measuredCalls(registry)] : []),
+      faults(log),
+    ],
     readMaxBytes: maxMessageBytes,
     writeMaxBytes: maxMessageBytes,
     ...compressNothing,

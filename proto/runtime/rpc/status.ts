@@ -1,10 +1,14 @@
 /** A Fault on its way through gRPC: a status detail on the server, the trailer grpc-status-details-bin on a grpc-js client. */
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
-import { ConnectError } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { type ServiceError, status } from "@grpc/grpc-js";
 import { FaultSchema, StatusDetailsSchema } from "../../gen/sluice/common/v1/fault_pb.ts";
 import { Fault, FaultReason } from "../fault.ts";
+
+/** As gRPC spells it. */
+export const statusName = (code: Code): string =>
+  (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
 /** For servers: throw this from a handler. A ConnectError (a cancel, a deadline) passes as it is. */
 export function toConnectError(error: unknown): ConnectError {

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Code, ConnectError, type Interceptor } from "@connectrpc/connect";
 import { Health } from "../../gen/grpc/health/v1/health_pb.ts";
 import { serviceTokenHeader } from "../rpc/caller.ts";
+import { statusName } from "../rpc/status.ts";
 import type { TraceHeaders } from "./context.ts";
 import type { Span, Tracing } from "./span.ts";
 
@@ -57,6 +58,3 @@ export const headersOf = (header: Headers): TraceHeaders => ({
   traceparent: header.get("traceparent") ?? "",
   tracestate: header.get("tracestate") ?? "",
 });
-
-/** As gRPC spells them. */
-const statusName = (code: Code): string => (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();

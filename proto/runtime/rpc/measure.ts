@@ -1,0 +1,39 @@
+/** How many calls a service answers at once, how they end, and how long they take. Methods are those of the contracts. */
+import { ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Counter, Histogram, type Registry } from "../metrics.ts";
+import { statusName } from "./status.ts";
+
+/** Streams are left out: they last as long as whoever has opened them wants. */
+export function measuredCalls(registry: Registry): Interceptor {
+  const registers = [registry];
+  const calls = new Counter({
+    name: "sluice_rpc_total",
+    help: "Calls by method and gRPC status, without streams.",
+    labelNames: ["method", "status"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "sluice_rpc_seconds",
+    help: "From the call to its answer, without streams.",
+    labelNames: ["method"],
+    buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10],
+    registers,
+  });
+  return (next) => async (request) => {
+    if (request.stream) return next(request);
+    const method = `${request.service.typeName}/${request.method.name}`;
+    const startedAt = performance.now();
+    const note = (status: string) => {
+      calls.inc({ method, status });
+      seconds.observe({ method }, (performance.now() - startedAt) / 1_000);
+    };
+    try {
+      const response = await next(request);
+      note("OK");
+      return response;
+    } catch (error) {
+      note(statusName(ConnectError.from(error).code));
+      throw error;
+    }
+  };
+}

@@ -3,7 +3,7 @@ import { createEndUser, deleteEndUser, getEndUser, listEndUsers, updateEndUser }
 import { assignKeys, listAssignments, listAssignmentsOfGuardrail, unassignKeys } from "./guardrails/assignments.ts";
 import { createGuardrail, deleteGuardrail, getGuardrail, listGuardrails, updateGuardrail } from "./guardrails/route.ts";
 import type { AdministrationOperation } from "./http/administration.ts";
-import { getGeneration, listActivity } from "./usage/route.ts";
+import { getCredits, getGeneration, listActivity } from "./usage/route.ts";
 import { createKey, deleteKey, getCurrentKey, getKey, listKeys, updateKey } from "./keys/route.ts";
 
 export interface Route {
@@ -23,6 +23,7 @@ export const administrationRoutes: readonly Route[] = [
   { method: "get", path: "/key", operation: getCurrentKey, anyKey: true },
   { method: "get", path: "/generation", operation: getGeneration, anyKey: true },
   { method: "get", path: "/activity", operation: listActivity },
+  { method: "get", path: "/credits", operation: getCredits },
   { method: "get", path: "/keys", operation: listKeys },
   { method: "post", path: "/keys", operation: createKey, status: 201 },
   { method: "get", path: "/keys/:hash", operation: getKey },
@@ -46,4 +47,4 @@ export const administrationRoutes: readonly Route[] = [
 
 /** Failures of these paths have other statuses than those of responses, those of the key check included. */
 export const isAdministration = (url: string): boolean =>
-  /^\/api\/v1\/(?:guardrails|end-users|keys?|generation|activity)(?:[/?]|$)/.test(url);
+  /^\/api\/v1\/(?:guardrails|end-users|keys?|generation|activity|credits)(?:[/?]|$)/.test(url);

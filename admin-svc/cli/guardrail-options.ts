@@ -8,6 +8,7 @@ import type {
 } from "@sluice/proto/contract/guardrail-words.js";
 import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
 import { usualThreshold } from "@sluice/proto/contract/judge-rules.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import { type RoutingPolicyChange, routingPolicyFields } from "@sluice/proto/contract/routing-policy.js";
 import {
   type Builtin,
@@ -24,6 +25,7 @@ export const ruleDetails = [
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
   "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
   "       [--workspace-default | --no-workspace-default]",
+  "       [--limit USD --limit-reset daily|weekly|monthly | --no-limit]: what each key under it may spend",
   "PATTERN is a regular expression in JavaScript's syntax: no look-around, no back-references.",
   "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
   "A value that begins with a dash is written --block=-5.",
@@ -52,6 +54,9 @@ const options = {
   "on-error": text,
   "workspace-default": flag,
   "no-workspace-default": flag,
+  limit: text,
+  "limit-reset": text,
+  "no-limit": flag,
   "no-description": flag,
   "no-filters": flag,
   "no-builtins": flag,
@@ -67,8 +72,8 @@ export async function readNewGuardrail(args: string[]) {
   exactly(given.positionals);
   const rules = rulesOf(given);
   const settings = { ...rules, name: required("--name", given.values.name) };
-  if (!rules.contentFilters && !rules.builtins && !rules.judgeRules && !rules.routing) {
-    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge or --set");
+  if (!rules.contentFilters && !rules.builtins && !rules.judgeRules && !rules.routing && rules.limitUsd === undefined) {
+    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --set or --limit");
   }
   await asUsage(() => checkGuardrailSettings(settings));
   return { settings, asJson: given.values.json === true };
@@ -97,6 +102,7 @@ function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
     values["workspace-default"] === true,
     values["no-workspace-default"],
   );
+  excludes("--limit and --no-limit", (values.limit ?? values["limit-reset"]) !== undefined, values["no-limit"]);
   const isDefault = values["workspace-default"] ?? (values["no-workspace-default"] === true ? false : undefined);
   return {
     ...(values.name !== undefined && { name: values.name }),
@@ -110,6 +116,9 @@ function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
     ...(values.mode !== undefined && { mode: values.mode as ModeWord }),
     ...(values["on-error"] !== undefined && { onError: values["on-error"] as ErrorPolicyWord }),
     ...(isDefault !== undefined && { workspaceDefault: isDefault }),
+    ...(values.limit !== undefined && { limitUsd: values.limit }),
+    ...(values["limit-reset"] !== undefined && { resetInterval: values["limit-reset"] as ResetInterval }),
+    ...(values["no-limit"] === true && { limitUsd: null, resetInterval: null }),
     ...(set.length > 0 && { routing: Object.fromEntries(set.map(fieldOf)) as RoutingPolicyChange }),
   };
 }

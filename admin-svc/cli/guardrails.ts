@@ -151,6 +151,8 @@ const described = (row: GuardrailRow) => ({
   mode: row.mode,
   on_error: row.on_error,
   workspace_default: row.workspace_default,
+  limit_usd: row.limit_usd,
+  reset_interval: row.limit_reset,
   ...row.routing_policy,
   created_at: row.created_at,
   updated_at: row.updated_at,
@@ -170,6 +172,7 @@ function* rulesOf(row: GuardrailRow): Iterable<string> {
     yield `${column(action)}judged from ${threshold}: ${printable(rule)}`;
   }
   yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;
+  if (row.limit_usd !== null) yield `${column("limit")}${Number(row.limit_usd)} USD ${row.limit_reset} for each key`;
   if (row.workspace_default) yield `${column("keys")}all of the workspace`;
   for (const [field, value] of Object.entries(row.routing_policy)) {
     yield `${column("models")}${field} ${printable(JSON.stringify(value))}`;

@@ -9,6 +9,7 @@ import * as assignmentRecord from "./0006_assignment_record.ts";
 import * as guardrailPolicy from "./0007_guardrail_policy.ts";
 import * as audit from "./0008_audit.ts";
 import * as policyTrim from "./0009_policy_trim.ts";
+import * as sharedBudgets from "./0010_shared_budgets.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
 import * as callKind from "./0012_call_kind.ts";
 import * as judgeRules from "./0013_judge_rules.ts";
@@ -23,6 +24,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0007_guardrail_policy": guardrailPolicy,
   "0008_audit": audit,
   "0009_policy_trim": policyTrim,
+  "0010_shared_budgets": sharedBudgets,
   "0011_rate_limits": rateLimits,
   "0012_call_kind": callKind,
   "0013_judge_rules": judgeRules,

@@ -7,8 +7,10 @@ import type {
   ScanScopeWord,
 } from "@sluice/proto/contract/guardrail-words.js";
 import { guardrailSettings } from "@sluice/proto/contract/guardrails.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { amountOf } from "./amount.ts";
 import { complaintsAbout } from "./patterns.ts";
 
 const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -52,6 +54,10 @@ export interface GuardrailSettings {
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
   readonly workspaceDefault?: boolean;
+  /** USD, decimal: what each key under it may spend. Null: any amount. */
+  readonly limitUsd?: string | null;
+  /** Set with it. */
+  readonly resetInterval?: ResetInterval | null;
   /** By the names of the JSON form; null clears. */
   readonly routing?: RoutingPolicyChange;
 }
@@ -59,13 +65,21 @@ export interface GuardrailSettings {
 /** @throws Fault INVALID_REQUEST with every problem, under the names of the JSON form */
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
   const { contentFilters = [] } = settings;
-  checked((problems) => guardrailSettings.check(jsonOf(settings), "", problems));
+  checked((problems) => {
+    guardrailSettings.check(jsonOf(settings), "", problems);
+    if (isAbsent(settings.limitUsd) !== isAbsent(settings.resetInterval)) {
+      problems.add("reset_interval", "goes together with limit_usd: both, or neither");
+    }
+  });
   // What is not even a text of the right length is not compiled.
   const complaints = await complaintsAbout(contentFilters.map(({ pattern }) => pattern));
   checked((problems) => {
     complaints.forEach((text, index) => text !== null && problems.add(`content_filters.${index}.pattern`, text));
   });
 }
+
+/** Undefined and null are not the same to a change, but neither is a budget. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null;
 
 const jsonOf = ({
   name,
@@ -87,5 +101,7 @@ const jsonOf = ({
   mode,
   on_error: onError,
   workspace_default: more.workspaceDefault,
+  limit_usd: typeof more.limitUsd === "string" ? amountOf(more.limitUsd) : more.limitUsd,
+  reset_interval: more.resetInterval,
   ...more.routing,
 });

@@ -1,6 +1,7 @@
 /** What a key may be made of, through whichever door it comes. */
 import { keySettings } from "@sluice/proto/contract/keys.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { amountOf } from "./amount.ts";
 
 /** What an administrator decides about a key; what is absent stays as it is. */
 export interface KeySettings {
@@ -48,6 +49,3 @@ const jsonOf = ({ expiresAt, externalUser, limitUsd, ...settings }: KeySettings)
 
 /** A time that JavaScript or JSON has no form for is described by no text. */
 const textOf = (time: Date): string => (Number.isNaN(time.getTime()) ? "" : time.toISOString());
-
-/** A text that is no amount stays one, and is refused as such. */
-const amountOf = (text: string): number | string => (/^\d{1,12}(\.\d{1,12})?$/.test(text) ? Number(text) : text);

@@ -18,6 +18,8 @@ export const recordOf = (row: GuardrailRow): GuardrailRecord =>
     createdAt: timestampFromDate(row.created_at),
     updatedAt: timestampFromDate(row.updated_at),
     ...(row.description !== null && { description: row.description }),
+    ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
+    resetInterval: row.limit_reset ?? "",
   });
 
 /** What is enforced, beside the name. */

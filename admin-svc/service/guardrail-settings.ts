@@ -9,6 +9,7 @@ import {
   scanScopes,
 } from "@sluice/proto/contract/guardrail-words.js";
 import { usualThreshold } from "@sluice/proto/contract/judge-rules.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import { routingPolicyFields, routingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
 import {
   type BuiltinFilter,
@@ -37,6 +38,10 @@ const settings: Readonly<Record<string, (said: Said) => GuardrailSettings>> = {
   mode: (said) => ({ mode: wordOf(modes, said.mode, "mode") }),
   on_error: (said) => ({ onError: wordOf(errorPolicies, said.onError, "on_error") }),
   workspace_default: ({ workspaceDefault }) => ({ workspaceDefault }),
+  limit_usd: ({ limitUsd }) => ({ limitUsd: limitUsd ?? null }),
+  reset_interval: ({ resetInterval }) => ({
+    resetInterval: resetInterval === "" ? null : (resetInterval as ResetInterval),
+  }),
 };
 
 /** @throws Fault INVALID_REQUEST */

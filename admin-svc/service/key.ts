@@ -17,10 +17,11 @@ import {
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { mintKey } from "@sluice/proto/runtime/key.js";
 import { type KeySettings, checkKeySettings, isKeyHash } from "../rules/key.ts";
-import { type Spending, spendingOf } from "../store/budgets.ts";
+
 import type { LimitReset } from "../store/database.ts";
 import { type KeyChange, type KeyRow, createKey, findKey, pageOfKeys, revokeKey, updateKey } from "../store/keys.ts";
 import { rateLimitsOf } from "../store/rate-limits.ts";
+import { type Spending, spendingOf } from "../store/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { masked } from "./mask.ts";

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
+  BudgetScope,
   type LedgerService,
   RecordUsageResponseSchema,
   ReserveBudgetResponseSchema,
@@ -13,6 +14,12 @@ import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
 import { Reservations } from "./reservations.ts";
 import { rowOf } from "./usage-record.ts";
+
+const scopes = {
+  key: BudgetScope.KEY,
+  workspace: BudgetScope.WORKSPACE,
+  guardrail: BudgetScope.GUARDRAIL,
+} as const;
 
 export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
@@ -28,9 +35,10 @@ export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<type
     reserveBudget: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkReservation(request);
-      return orUnavailable(async () =>
-        create(ReserveBudgetResponseSchema, await reservations.reserve(request.keyHash, request)),
-      );
+      return orUnavailable(async () => {
+        const { budget, ...reserved } = await reservations.reserve(request.workspaceId, request);
+        return create(ReserveBudgetResponseSchema, { ...reserved, ...(budget && { budget: scopes[budget] }) });
+      });
     },
   };
 }

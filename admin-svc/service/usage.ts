@@ -4,12 +4,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type Activity,
   ActivitySchema,
+  GetCreditsResponseSchema,
   GetGenerationResponseSchema,
   ListActivityResponseSchema,
   type UsageService,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
+import { workspaceAccounts } from "../store/spending.ts";
 import { type ActivityRow, activityOf, generationRecords } from "../store/usage.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { orRetryLater } from "./outage.ts";
@@ -20,6 +22,16 @@ export function usageService(parts: Parts): ServiceImpl<typeof UsageService> {
   const { reads, serviceToken } = parts;
   const administer = administering(parts);
   return {
+    getCredits: (_, context) =>
+      administer(context, async ({ workspaceId }) => {
+        const [account] = await workspaceAccounts(reads, [workspaceId]);
+        if (!account) throw new Fault(FaultReason.INTERNAL);
+        return create(GetCreditsResponseSchema, {
+          usedUsd: account.spent_usd,
+          limitReset: account.limit_reset ?? "",
+          ...(account.limit_usd !== null && { totalUsd: account.limit_usd }),
+        });
+      }),
     getGeneration: ({ generationId }, { requestHeader }) =>
       orRetryLater(async () => {
         const { kind, hash: keyHash, workspace_id: workspaceId } = await requireKey(reads, requestHeader, serviceToken);

@@ -32,7 +32,10 @@ export type EnforcedGuardrail = Pick<
   | "applies_to"
   | "mode"
   | "on_error"
+  | "limit_usd"
 >;
+
+const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => mode === "enforce" && limit !== null;
 
 /** One statement, so that the generation is that of the rest: two could straddle a commit. */
 export async function resolveKey(database: Kysely<Database>, hash: string): Promise<ResolvedKey> {
@@ -45,6 +48,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
         .on("key.disabled", "=", false)
         .on((on) => on.or([on("key.expires_at", "is", null), on("key.expires_at", ">", sql<Date>`now()`)])),
     )
+    .leftJoin("workspaces as workspace", "workspace.id", "key.workspace_id")
     .leftJoin("guardrail_key_assignments as assignment", "assignment.key_hash", "key.hash")
     .select([
       "policy.generation",
@@ -53,6 +57,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.kind",
       "key.expires_at",
       "key.limit_usd",
+      "workspace.limit_usd as workspace_limit_usd",
       "key.requests_per_minute",
       "key.tokens_per_minute",
       "key.concurrent_requests",
@@ -75,7 +80,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       workspaceId,
       kind,
       expiresAt,
-      hasBudget: row.limit_usd !== null,
+      hasBudget: row.limit_usd !== null || row.workspace_limit_usd !== null || row.guardrails.some(limits),
       rateLimits: rateLimitsOf(row),
       ...(held && { guardrail: held }),
       workspaceGuardrails: row.guardrails.filter((guardrail) => guardrail !== held),

@@ -7,6 +7,7 @@ import type {
   ScanScopeWord,
 } from "@sluice/proto/contract/guardrail-words.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 /** Given by the database, never written by us. */
@@ -26,6 +27,9 @@ export interface WorkspacesTable {
   /** The same of the last entry that retention has removed. */
   audit_trimmed_sequence: Generated<string>;
   audit_trimmed_hash: Generated<Buffer>;
+  /** What its keys may spend together, as with a key. */
+  limit_usd: string | null;
+  limit_reset: LimitReset | null;
 }
 
 /** One change by an administrator; written once, by SQL that makes its hash. */
@@ -54,7 +58,7 @@ export interface AuditLogTable {
 }
 
 /** Periods in UTC; weeks begin on Monday. */
-export type LimitReset = "daily" | "weekly" | "monthly";
+export type LimitReset = ResetInterval;
 
 export interface ApiKeysTable {
   /** SHA-256 of the whole key, lower-case hexadecimal. */
@@ -121,6 +125,9 @@ export interface GuardrailsTable {
   on_error: Generated<ErrorPolicyWord>;
   /** Whether all keys of the workspace are under it. */
   workspace_default: Generated<boolean>;
+  /** What each key under it may spend, in USD as a decimal, and when that begins anew; both or neither. */
+  limit_usd: string | null;
+  limit_reset: LimitReset | null;
   created_at: Stamp;
   updated_at: ColumnType<Date, never, Date>;
 }
@@ -202,11 +209,21 @@ export interface KeyDaysTable {
   attempts: BigInteger;
 }
 
+/** The same of all keys of a workspace. */
+export interface WorkspaceDaysTable {
+  workspace_id: string;
+  day: Date;
+  cost_usd: string;
+  attempts: BigInteger;
+}
+
 /** The worst case of a call under way. */
 export interface BudgetReservationsTable {
   turn_id: string;
   attempt: number;
   key_hash: string;
+  /** Null where a build before this one wrote it. */
+  workspace_id: string | null;
   amount_usd: string;
   expires_at: Date;
 }
@@ -222,6 +239,7 @@ export interface Database {
   policy_log: PolicyLogTable;
   usage_records: UsageRecordsTable;
   key_days: KeyDaysTable;
+  workspace_days: WorkspaceDaysTable;
   budget_reservations: BudgetReservationsTable;
 }
 

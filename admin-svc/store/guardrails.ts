@@ -3,7 +3,14 @@ import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/con
 import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, difference } from "./audit.ts";
-import type { Database, GuardrailsTable, StoredBuiltin, StoredFilter, StoredJudgeRule } from "./database.ts";
+import type {
+  Database,
+  GuardrailsTable,
+  LimitReset,
+  StoredBuiltin,
+  StoredFilter,
+  StoredJudgeRule,
+} from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
@@ -21,6 +28,9 @@ export interface GuardrailChange {
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
   readonly workspaceDefault?: boolean;
+  /** USD, decimal. */
+  readonly limitUsd?: string | null;
+  readonly resetInterval?: LimitReset | null;
   /** Null clears. */
   readonly routing?: RoutingPolicyChange;
 }
@@ -65,6 +75,8 @@ const columnsOf = (change: GuardrailChange) => ({
   ...(change.mode !== undefined && { mode: change.mode }),
   ...(change.onError !== undefined && { on_error: change.onError }),
   ...(change.workspaceDefault !== undefined && { workspace_default: change.workspaceDefault }),
+  ...(change.limitUsd !== undefined && { limit_usd: change.limitUsd }),
+  ...(change.resetInterval !== undefined && { limit_reset: change.resetInterval }),
 });
 
 const withoutNulls = (change: RoutingPolicyChange): RoutingPolicyChange =>

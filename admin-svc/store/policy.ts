@@ -46,6 +46,11 @@ export async function recordChange(
   return { generation: BigInt(row.generation), keyHashes };
 }
 
+/** For a change that locks its workspace: whoever bumps the generation locks both, this one first. */
+export async function lockGeneration(transaction: Transaction<Database>): Promise<void> {
+  await transaction.selectFrom("policy_generation").select("id").forUpdate().execute();
+}
+
 export async function currentGeneration(database: Kysely<Database>): Promise<bigint> {
   const row = await database.selectFrom("policy_generation").select("generation").executeTakeFirstOrThrow();
   return BigInt(row.generation);

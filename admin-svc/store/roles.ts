@@ -20,6 +20,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   policy_log: "select, insert",
   usage_records: "select, insert",
   key_days: "select, insert, update",
+  workspace_days: "select, insert, update",
   budget_reservations: "select, insert, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",

@@ -12,7 +12,7 @@ type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "ou
 
 /**
  * All or nothing, in one statement and with one parameter, whatever the number of records: with each goes what was held for it, and the sums
- * of its key grow by it.
+ * of its key and workspace grow by it.
  * @returns how many were not there before
  */
 export async function insertUsage(database: Kysely<Database>, records: readonly NewUsageRecord[]): Promise<number> {
@@ -29,7 +29,7 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning turn_id, attempt, key_hash, opened_at, cost_usd, kind
+      returning turn_id, attempt, key_hash, workspace_id, (opened_at at time zone 'UTC')::date as day, cost_usd, kind
     ),
     released as (
       delete from budget_reservations as held using stored
@@ -37,10 +37,15 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
     ),
     counted as (
       insert into key_days (key_hash, day, cost_usd, attempts)
-      select key_hash, (opened_at at time zone 'UTC')::date, coalesce(sum(cost_usd), 0), count(*)
-      from stored where kind = 'primary' group by 1, 2 order by 1, 2
+      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind = 'primary' group by 1, 2 order by 1, 2
       on conflict (key_hash, day) do update
         set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
+    ),
+    counted_together as (
+      insert into workspace_days (workspace_id, day, cost_usd, attempts)
+      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind = 'primary' group by 1, 2 order by 1, 2
+      on conflict (workspace_id, day) do update
+        set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts
     )
     select count(*)::int as stored from stored`.execute(database);
   return rows[0]?.stored ?? 0;

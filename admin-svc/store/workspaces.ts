@@ -1,12 +1,13 @@
-/** Workspaces: each has its own keys, guardrails, end users and audit log, and learns nothing about another's. */
+/** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and learns nothing about another's. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { type Author, difference, recordAudit } from "./audit.ts";
-import type { Database, WorkspacesTable } from "./database.ts";
+import type { Database, LimitReset, WorkspacesTable } from "./database.ts";
+import { type PolicyChange, lockGeneration, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
-export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, "id" | "name" | "created_at">;
+const columns = ["id", "name", "limit_usd", "limit_reset", "created_at"] as const;
 
-const columns = ["id", "name", "created_at"] as const;
+export type WorkspaceRow = Pick<Selectable<WorkspacesTable>, (typeof columns)[number]>;
 
 /** By its id or name. */
 export function findWorkspace(database: Kysely<Database>, idOrName: string): Promise<WorkspaceRow | undefined> {
@@ -23,50 +24,69 @@ export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow
   return database.selectFrom("workspaces").select(columns).orderBy("created_at").orderBy("id").execute();
 }
 
+/** What of a workspace can be changed; what is absent stays as it is. */
+export interface WorkspaceChange {
+  /** Unique. */
+  readonly name?: string;
+  /** USD, decimal. Null: any amount. */
+  readonly limitUsd?: string | null;
+  /** Null: never. */
+  readonly limitReset?: LimitReset | null;
+}
+
+const columnsOf = ({ limitUsd, limitReset }: WorkspaceChange) => ({
+  ...(limitUsd !== undefined && { limit_usd: limitUsd }),
+  ...(limitReset !== undefined && { limit_reset: limitReset }),
+});
+
 /** Undefined when there is one of this name. It is the first entry of its own audit log. */
 export function createWorkspace(
   database: Kysely<Database>,
   author: Omit<Author, "workspaceId">,
-  name: string,
+  { name, ...settings }: WorkspaceChange & { readonly name: string },
 ): Promise<WorkspaceRow | undefined> {
   return transact(database, async (transaction) => {
     const row = await transaction
       .insertInto("workspaces")
-      .values({ name })
+      .values({ name, ...columnsOf(settings) })
       .onConflict((conflict) => conflict.column("name").doNothing())
       .returning(columns)
       .executeTakeFirst();
     if (!row) return undefined;
-    const entry = { action: "workspaces.create", target: row.id, after: { name } };
+    const entry = { action: "workspaces.create", target: row.id, after: row };
     await recordAudit(transaction, { ...author, workspaceId: row.id }, entry);
     return row;
   });
 }
 
-/** What of a workspace can be changed; what is absent stays as it is. */
-export interface WorkspaceChange {
-  readonly name?: string;
-}
+export type ChangedWorkspace = PolicyChange & { readonly row: WorkspaceRow };
 
 /** Undefined when another workspace has this name. */
 export function updateWorkspace(
   database: Kysely<Database>,
   author: Author,
   change: WorkspaceChange,
-): Promise<WorkspaceRow | undefined> {
+): Promise<ChangedWorkspace | undefined> {
   return transact(database, async (transaction) => {
-    const own = transaction.selectFrom("workspaces").where("id", "=", author.workspaceId);
-    const before = await own.select(columns).forNoKeyUpdate().executeTakeFirstOrThrow();
-    if (change.name !== undefined && (await isTaken(transaction, change.name, before.id))) return undefined;
+    await lockGeneration(transaction);
+    const before = await transaction
+      .selectFrom("workspaces")
+      .select(columns)
+      .where("id", "=", author.workspaceId)
+      .forNoKeyUpdate()
+      .executeTakeFirstOrThrow();
+    const { name = before.name } = change;
+    if (await isTaken(transaction, name, before.id)) return undefined;
     const row = await transaction
       .updateTable("workspaces")
-      .set(change)
+      .set({ name, ...columnsOf(change) })
       .where("id", "=", before.id)
       .returning(columns)
       .executeTakeFirstOrThrow();
     const entry = { action: "workspaces.update", target: row.id, ...difference(before, row) };
-    await recordAudit(transaction, author, entry);
-    return row;
+    // How large a budget is, is asked for each call; that there is one, every key has to know.
+    const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);
+    return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };
   });
 }
 

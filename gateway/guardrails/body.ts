@@ -19,6 +19,7 @@ import {
   spelledOut,
 } from "@sluice/proto/contract/routing-policy.js";
 import type { GuardrailRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { decimalOf } from "@sluice/proto/runtime/money.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 
 /** As its shape lets it through. */
@@ -32,6 +33,8 @@ interface GuardrailBody {
   readonly mode?: ModeWord | null;
   readonly on_error?: ErrorPolicyWord | null;
   readonly workspace_default?: boolean;
+  readonly limit_usd?: number | null;
+  readonly reset_interval?: string | null;
 }
 
 const ownFields: readonly (keyof GuardrailBody)[] = [
@@ -44,6 +47,8 @@ const ownFields: readonly (keyof GuardrailBody)[] = [
   "mode",
   "on_error",
   "workspace_default",
+  "limit_usd",
+  "reset_interval",
 ];
 
 /** What a body says. */
@@ -73,6 +78,8 @@ export function saidOf(json: JsonObject): MessageInitShape<typeof GuardrailRecor
     ...(body.mode && { mode: modes.valueOf(body.mode) }),
     ...(body.on_error && { onError: errorPolicies.valueOf(body.on_error) }),
     workspaceDefault: body.workspace_default ?? false,
+    ...(typeof body.limit_usd === "number" && { limitUsd: decimalOf(body.limit_usd) }),
+    resetInterval: body.reset_interval ?? "",
     routingPolicy: routingPolicyMessage(routingOf(json)),
   };
 }

@@ -8,9 +8,6 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { instant } from "../http/time.ts";
 
-/** Fields of the known shape that cannot be set here. */
-const unset = { limit_usd: null, reset_interval: null, include_byok_in_budgets: false };
-
 export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObject {
   if (!guardrail?.createdAt || !guardrail.updatedAt) throw new Fault(FaultReason.INTERNAL);
   return {
@@ -24,7 +21,9 @@ export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObjec
     mode: known(modes.wordOf(guardrail.mode)),
     on_error: known(errorPolicies.wordOf(guardrail.onError)),
     workspace_default: guardrail.workspaceDefault,
-    ...unset,
+    limit_usd: guardrail.limitUsd === undefined ? null : Number(guardrail.limitUsd),
+    reset_interval: guardrail.resetInterval === "" ? null : guardrail.resetInterval,
+    include_byok_in_budgets: false,
     ...shownRoutingPolicy(guardrail.routingPolicy),
     workspace_id: guardrail.workspaceId,
     created_at: instant(guardrail.createdAt),

@@ -5,6 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { keyChange, keyQuery, newKey } from "@sluice/proto/contract/keys.js";
 import { RateLimitsSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { KeySchema, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { decimalOf } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
@@ -103,9 +104,6 @@ export const getCurrentKey = administration(async ({ admin, token }, caller) => 
   const answer = await call(admin, method.getCurrentKey, input, serviceMetadata(token, caller), timeoutMs);
   return { data: currentKeyJson(answer.key) };
 });
-
-/** A decimal of twelve places at most, as money is counted. */
-const decimalOf = (amount: number): string => amount.toFixed(12).replace(/\.?0+$/, "");
 
 const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset, ...body }: KeyBody) => ({
   ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),

@@ -1,4 +1,4 @@
-/** /generation and /activity: what turns took, and what was used in all. */
+/** /generation, /activity and /credits: what turns took, what was used in all, and what may be. */
 import { create } from "@bufbuild/protobuf";
 import { activityQuery, generationQuery } from "@sluice/proto/contract/usage.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
@@ -15,6 +15,12 @@ export const getGeneration = administration(async ({ admin, token }, caller, req
   const input = create(method.getGeneration.input, { generationId: id });
   const answer = await call(admin, method.getGeneration, input, serviceMetadata(token, caller), timeoutMs);
   return { data: generationJson(answer.records) };
+});
+
+export const getCredits = administration(async ({ admin, token }, caller) => {
+  const input = create(method.getCredits.input);
+  const { totalUsd, usedUsd } = await call(admin, method.getCredits, input, serviceMetadata(token, caller), timeoutMs);
+  return { data: { total_credits: totalUsd === undefined ? null : Number(totalUsd), total_usage: Number(usedUsd) } };
 });
 
 interface ActivityQuery {

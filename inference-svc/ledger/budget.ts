@@ -1,7 +1,8 @@
-/** Keys with a budget: a call is made only when its worst case fits into what is left. */
+/** Keys that spend from budgets: a call is made only when its worst case fits into what is left of each. */
 import type { Client } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
+  BudgetScope,
   LedgerService,
   ReserveBudgetRequestSchema,
   type ReserveBudgetResponse,
@@ -12,7 +13,7 @@ import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Scope } from "../turn/scope.ts";
+import type { Scope, Stage } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 
 /** As long as anybody who waits for a first event would wait for a policy. */
@@ -32,11 +33,14 @@ export class Budgets {
   /**
    * Holds the amount until the record of the call is stored.
    * @param pico 10^-12 USD: what the call costs at most
-   * @throws Fault PAYMENT_REQUIRED when it does not fit; UNAVAILABLE when nobody can say
+   * @throws Fault PAYMENT_REQUIRED when it does not fit, GUARDRAIL_BLOCKED when the budget is one of a guardrail; UNAVAILABLE when nobody
+   * can say
    */
-  async reserve({ turnId, caller, trace, span }: Scope, pico: bigint): Promise<void> {
+  async reserve(scope: Scope, pico: bigint): Promise<void> {
+    const { turnId, caller, trace, span } = scope;
+    const { keyHash, workspaceId } = caller;
     const amountUsd = decimal(pico);
-    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash: caller.keyHash, amountUsd };
+    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash, workspaceId, amountUsd };
     const answer = await this.#ask(reservation, span).catch((cause: unknown) => {
       throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
         origin: FaultOrigin.ADMIN,
@@ -44,7 +48,10 @@ export class Budgets {
         cause,
       });
     });
-    if (!answer.admitted) throw exhausted(answer, amountUsd);
+    if (answer.admitted) return;
+    const guardrail = guardrailOf(answer, scope);
+    if (guardrail) trace.stages.push(stageOf(guardrail));
+    throw exhausted(answer, amountUsd);
   }
 
   #ask(
@@ -52,6 +59,7 @@ export class Budgets {
       readonly turnId: string;
       readonly attempt: number;
       readonly keyHash: string;
+      readonly workspaceId: string;
       readonly amountUsd: string;
     },
     trace: TraceHeaders | undefined,
@@ -72,17 +80,50 @@ export const budgeted =
     return turn(request, scope);
   };
 
-function exhausted({ limitUsd = "0", remainingUsd = "0" }: ReserveBudgetResponse, neededUsd: string): Fault {
+const owners: Readonly<Record<BudgetScope, string>> = {
+  [BudgetScope.UNSPECIFIED]: "key",
+  [BudgetScope.KEY]: "key",
+  [BudgetScope.WORKSPACE]: "workspace",
+  [BudgetScope.GUARDRAIL]: "guardrail",
+};
+
+function exhausted(answer: ReserveBudgetResponse, neededUsd: string): Fault {
+  const { budget, limitUsd = "0", remainingUsd = "0" } = answer;
   const limit = Number(limitUsd);
   const remaining = Math.max(0, Number(remainingUsd));
   const needed = Number(neededUsd);
-  const message =
+  const owner = owners[budget] ?? "key";
+  const state =
     remaining > 0
-      ? `Insufficient credits: the budget of this key has ${remaining} USD left of ${limit}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the key`
-      : `Insufficient credits: the budget of this key, ${limit} USD, is spent`;
-  return new Fault(FaultReason.PAYMENT_REQUIRED, message, {
+      ? `the budget of this ${owner} has ${remaining} USD left of ${limit}, and this request could cost ${needed}; ask for fewer max_output_tokens, or raise the limit of the ${owner}`
+      : `the budget of this ${owner}, ${limit} USD, is spent`;
+  const byGuardrail = budget === BudgetScope.GUARDRAIL;
+  const [reason, opening] = byGuardrail
+    ? [FaultReason.GUARDRAIL_BLOCKED, "Request blocked"]
+    : [FaultReason.PAYMENT_REQUIRED, "Insufficient credits"];
+  return new Fault(reason, `${opening}: ${state}`, {
     origin: FaultOrigin.CLIENT,
     shouldRetry: false,
-    metadata: { error_type: "payment_required", limit, remaining, needed },
+    metadata: { ...(!byGuardrail && { error_type: "payment_required" }), limit, remaining, needed },
   });
 }
+
+/** Whose budget it is, and to whom the guardrail is given. */
+function guardrailOf({ guardrailId }: ReserveBudgetResponse, { caller }: Scope): Holding | undefined {
+  if (guardrailId === "") return undefined;
+  return { id: guardrailId, given: caller.guardrail?.id === guardrailId ? "api-key" : "workspace" };
+}
+
+interface Holding {
+  readonly id: string;
+  readonly given: string;
+}
+
+const stageOf = ({ id, given }: Holding): Stage => ({
+  type: "guardrail",
+  name: "budget",
+  guardrail_id: id,
+  guardrail_scope: given,
+  summary: "Blocked: the call does not fit into the budget",
+  data: { action: "blocked", detected: true, engines: ["budget"], patterns: [] },
+});

@@ -9,6 +9,7 @@ const callersOwn: ReadonlySet<FaultReason> = new Set([
   FaultReason.PAYLOAD_TOO_LARGE,
   FaultReason.UNPROCESSABLE,
   FaultReason.PAYMENT_REQUIRED,
+  FaultReason.GUARDRAIL_BLOCKED,
 ]);
 
 /** About what the caller sent: another endpoint of the same model would say the same. */

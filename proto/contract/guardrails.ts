@@ -6,6 +6,7 @@ import {
   described,
   named,
   nullable,
+  number,
   object,
   string,
   word,
@@ -17,10 +18,10 @@ import {
   deleted,
   listOf,
   onlyFalse,
-  onlyNull,
   ownWorkspace,
   pageQuery,
   recordName,
+  resetIntervals,
   time,
 } from "./records.ts";
 import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
@@ -48,17 +49,21 @@ const settings = {
     boolean,
     "Whether every key of the workspace is under it, beside the guardrail that the key itself holds; of several the strictest wins.",
   ),
+  limit_usd: described(
+    nullable(number({ min: 0, max: 1_000_000_000 })),
+    "What each key under it may spend, in USD, beside its own budget. A call that could exceed it is refused with 403. Null: any amount.",
+  ),
+  reset_interval: described(
+    nullable(word(...resetIntervals)),
+    "When that begins anew: at midnight UTC, on Mondays, on the first of the month. Given together with limit_usd.",
+  ),
   ...routingPolicyFields,
 };
 
 /** The fields that a change can set, whatever form they came in. */
 export const guardrailSettings: ObjectShape = object(settings);
 
-const unavailable = {
-  limit_usd: onlyNull("budgets are"),
-  reset_interval: onlyNull("budgets are"),
-  include_byok_in_budgets: onlyFalse("budgets are"),
-};
+const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are") };
 
 export const newGuardrail: ObjectShape = named(
   "NewGuardrail",
@@ -75,14 +80,6 @@ export const guardrailChange: ObjectShape = named(
 
 export const guardrailQuery: ObjectShape = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
 
-/** Every field that cannot be set, as an answer has it. */
-const unset = Object.fromEntries(
-  Object.keys(unavailable).map((name) => {
-    const value = name === "include_byok_in_budgets" ? constant(false) : constant(null);
-    return [name, described(value, "Always this: not available yet.")];
-  }),
-);
-
 const fields = {
   id: described(string({ min: 1 }), "By this it is addressed."),
   name: described(string({ min: 1 }), "Name for people."),
@@ -93,7 +90,9 @@ const fields = {
   mode: described(word(...modes.all), "Whether it acts, or only reports."),
   on_error: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),
   workspace_default: described(boolean, "Whether every key of the workspace is under it."),
-  ...unset,
+  limit_usd: described(nullable(number({ min: 0 })), "What each key under it may spend, in USD; null: any amount."),
+  reset_interval: described(nullable(word(...resetIntervals)), "When that begins anew."),
+  include_byok_in_budgets: described(constant(false), "There are no keys of your own."),
   ...routingPolicyFields,
   enforce_zdr: described(nullable(boolean), "What the five fields by author have in common; null when they differ."),
   workspace_id: described(string({ min: 1 }), "The workspace that owns it."),

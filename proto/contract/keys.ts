@@ -25,6 +25,7 @@ import {
   ownWorkspace,
   pageQuery,
   recordName,
+  resetIntervals,
   time,
 } from "./records.ts";
 
@@ -56,7 +57,7 @@ const budget = {
     "What the key may spend, in USD. A call that could exceed it is refused with 402. Null: any amount.",
   ),
   limit_reset: described(
-    nullable(word("daily", "weekly", "monthly")),
+    nullable(word(...resetIntervals)),
     "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
   ),
 };
@@ -124,7 +125,7 @@ const uncounted = (what: string) => described(constant(0), `${what} Always 0: th
 const account = {
   limit: described(nullable(dollars), "Budget in USD; null: none."),
   limit_remaining: described(nullable(dollars), "What is left of it."),
-  limit_reset: described(nullable(word("daily", "weekly", "monthly")), "When it begins anew."),
+  limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew."),
   include_byok_in_limit: described(boolean, "Whether usage on keys of your own counts."),
   usage: described(dollars, "USD spent."),
   usage_daily: described(dollars, "USD spent since midnight UTC."),

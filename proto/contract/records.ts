@@ -56,6 +56,10 @@ export function changeOf(fields: Readonly<Record<string, Shape>>): ObjectShape {
 }
 
 /** @param usual rows of a page when nothing else is asked for */
+/** When a budget begins anew, in UTC: at midnight, on Mondays, on the first of the month. */
+export const resetIntervals = ["daily", "weekly", "monthly"] as const;
+export type ResetInterval = (typeof resetIntervals)[number];
+
 export const pageQuery = (usual: number) => ({
   offset: described(integer({ min: 0 }), "How many to leave out at the beginning; 0 when absent."),
   limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${usual} when absent.`),

@@ -1,7 +1,7 @@
 /** The operations on what is on record. */
 import { activityExample, generationExample } from "./usage-examples.ts";
 import { type Operation, administrationStatuses, example, json } from "./operation.ts";
-import { activityAnswer, activityQuery, generationAnswer, generationQuery } from "./usage.ts";
+import { activityAnswer, activityQuery, creditsAnswer, generationAnswer, generationQuery } from "./usage.ts";
 
 const getGeneration: Operation = {
   path: "/generation",
@@ -29,4 +29,19 @@ const listActivity: Operation = {
   statuses: administrationStatuses,
 };
 
-export const usageOperations: readonly Operation[] = [getGeneration, listActivity];
+const getCredits: Operation = {
+  path: "/credits",
+  method: "get",
+  id: "getCredits",
+  tag: "Administration",
+  summary: "Show the budget of the workspace",
+  description:
+    "What all keys of the workspace may spend together, and what they have spent of it. It is set on the command line.",
+  answer: {
+    says: "The budget.",
+    content: [json(creditsAnswer, example({ data: { total_credits: 500, total_usage: 61.25 } }))],
+  },
+  statuses: [400, 401, 403, 500],
+};
+
+export const usageOperations: readonly Operation[] = [getGeneration, listActivity, getCredits];

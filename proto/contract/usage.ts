@@ -146,3 +146,19 @@ export const activityAnswer = named(
     { required: ["data"] },
   ),
 );
+
+export const creditsAnswer = named(
+  "CreditsAnswer",
+  object(
+    {
+      data: object(
+        {
+          total_credits: described(nullable(dollars), "Budget of the workspace in USD; null: it may spend any amount."),
+          total_usage: described(dollars, "USD spent since the budget began anew, or at all when it never does."),
+        },
+        { required: ["total_credits", "total_usage"] },
+      ),
+    },
+    { required: ["data"] },
+  ),
+);

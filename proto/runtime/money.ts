@@ -17,3 +17,6 @@ export function pico(text: string): bigint {
   const [dollars = "0", places = ""] = text.split(".");
   return BigInt(dollars + places.slice(0, 12).padEnd(12, "0"));
 }
+
+/** The same of an amount that was given as a number of USD. */
+export const decimalOf = (dollars: number): string => dollars.toFixed(12).replace(/\.?0+$/, "");

@@ -148,7 +148,7 @@ describe("entries", () => {
     });
     const id = (await admin("workspaces", "create", "--name", "apart")).stdout.trim();
     await admin("keys", "create", "--name", "there", "--workspace", "apart");
-    await admin("workspaces", "rename", "apart", "far");
+    await admin("workspaces", "update", "apart", "--name", "far");
     const list = JSON.parse((await admin("audit", "list", "--json", "--workspace", id)).stdout) as Entry[];
     expect(list.map(({ sequence, action }) => [sequence, action])).toEqual([
       [3, "workspaces.update"],

@@ -240,9 +240,7 @@ describe("a change", () => {
     expect(renamed?.createdAt).toEqual(made.createdAt);
     const cleared = (await change(made.id, {}, ["description", "content_filters"])).guardrail;
     expect([cleared?.description, cleared?.contentFilters, cleared?.name]).toEqual([undefined, [], "after"]);
-    await expect(change(made.id, {}, ["limit_usd"])).rejects.toMatchObject(
-      refused("update_mask: unknown field limit_usd"),
-    );
+    await expect(change(made.id, {}, ["limit"])).rejects.toMatchObject(refused("update_mask: unknown field limit"));
     await expect(change(made.id, {}, ["routing_policy.constructor"])).rejects.toMatchObject(
       refused("update_mask: unknown field routing_policy.constructor"),
     );

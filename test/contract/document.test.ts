@@ -44,6 +44,7 @@ describe("the published document", () => {
       "delete /guardrails/{id}": administration,
       "get /generation": "200 400 401 404 500",
       "get /activity": administration,
+      "get /credits": "200 400 401 403 500",
       "get /end-users": "200 400 401 403 500",
       "post /end-users": "201 400 401 403 409 500",
       "get /end-users/{user}": administration,

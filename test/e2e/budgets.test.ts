@@ -120,6 +120,84 @@ test("a budget of last month is none of this month", async () => {
   expect((await shown(hash))["usage"]).toBe(5.01);
 });
 
+/** A guardrail that lets each key spend so much, given to these keys. */
+const limited = async (settings: object, ...keyHashes: string[]) => {
+  const { id } = (await manage("POST", "/guardrails", { name: "limited", ...settings })).data as unknown as {
+    id: string;
+  };
+  await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: keyHashes });
+  return id;
+};
+
+test("a guardrail's budget is each key's own, and 403 when it is spent", async () => {
+  const [one, other] = [await newKey({}), await newKey({ limit: 0.05 })];
+  const id = await limited({ limit_usd: 0.01, reset_interval: "daily" }, one.hash, other.hash);
+  for (const { key } of [one, other]) {
+    expect((await ask(key)).status).toBe(200);
+    const refused = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${key}`,
+        "content-type": "application/json",
+        "x-service-metadata": "enabled",
+      },
+      body: JSON.stringify({ model: "acme/flat", input: "Hi" }),
+    });
+    expect(refused.status).toBe(403);
+    const body = (await refused.json()) as { error: object; service_metadata: { pipeline: object[] } };
+    expect(validateError(403, body)).toEqual([]);
+    expect(body.error).toMatchObject({
+      message: "Request blocked: the budget of this guardrail, 0.01 USD, is spent",
+      metadata: { limit: 0.01, remaining: 0, needed: 0.01 },
+    });
+    expect(body.service_metadata.pipeline).toMatchObject([
+      { type: "guardrail", name: "budget", guardrail_id: id, guardrail_scope: "api-key", data: { action: "blocked" } },
+    ]);
+  }
+  await manage("PATCH", `/guardrails/${id}`, { limit_usd: null, reset_interval: null });
+  expect((await ask(one.key)).status).toBe(200);
+  await manage("PATCH", `/guardrails/${id}`, { limit_usd: 0.001, reset_interval: "weekly", mode: "audit" });
+  expect((await ask(one.key)).status).toBe(200);
+});
+
+test("of a key's budget and its guardrail's the one with less left decides", async () => {
+  const { key, hash } = await newKey({ limit: 0.01 });
+  const id = await limited({ limit_usd: 0.02, reset_interval: "monthly" }, hash);
+  expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 402]);
+  await manage("PATCH", `/keys/${hash}`, { limit: 1 });
+  expect([(await ask(key)).status, (await ask(key)).status]).toEqual([200, 403]);
+  expect(await manage("PATCH", `/guardrails/${id}`, { limit_usd: 1 })).toMatchObject({
+    error: { code: 400, message: expect.stringContaining("reset_interval") },
+  });
+  expect((await manage("GET", `/guardrails/${id}`)).data).toMatchObject({ limit_usd: 0.02, reset_interval: "monthly" });
+});
+
+test("a workspace's budget is shared by its keys, and shown as credits", async () => {
+  await house.admin("workspaces", "create", "--name", "team", "--limit", "0.03", "--limit-reset", "monthly");
+  const make = async (...options: string[]) => {
+    const { stdout } = await house.admin("keys", "create", "--name", "k", "--workspace", "team", "--json", ...options);
+    return (JSON.parse(stdout) as { key: string }).key;
+  };
+  const [manager, one, other] = [await make("--management"), await make(), await make()];
+  const credits = async (key: string) => {
+    const answer = await fetch(`${house.baseUrl}/credits`, { headers: { authorization: `Bearer ${key}` } });
+    return (await answer.json()) as { data: { total_credits: number | null; total_usage: number } };
+  };
+  expect(await credits(manager)).toEqual({ data: { total_credits: 0.03, total_usage: 0 } });
+  expect((await credits(house.managementKey)).data.total_credits).toBeNull();
+  expect(await credits(one)).toMatchObject({ error: { code: 403 } });
+  const statuses = [];
+  for (const key of [one, other, one, other, one]) statuses.push((await ask(key)).status);
+  expect(statuses).toEqual([200, 200, 200, 402, 402]);
+  const body = (await (await ask(other)).json()) as { error: { message: string } };
+  expect(body.error.message).toBe("Insufficient credits: the budget of this workspace, 0.03 USD, is spent");
+  await eventually(async () => (await credits(manager)).data.total_usage === 0.03);
+  await house.admin("workspaces", "update", "team", "--no-limit");
+  await eventually(async () => (await ask(other)).status === 200);
+  const list = JSON.parse((await house.admin("workspaces", "list", "--json")).stdout) as { name: string }[];
+  expect(list.find(({ name }) => name === "team")).toMatchObject({ limit_usd: null, limit_reset: "monthly" });
+});
+
 test("a failed call gives back what was held for it", async () => {
   const { key } = await newKey({ limit: 0.01 });
   acme.script([
@@ -133,21 +211,39 @@ test("a failed call gives back what was held for it", async () => {
 });
 
 describe("many at once", () => {
-  test("a budget of 100 requests asked for by 1,000 is spent exactly, and the sums are those of the ledger", async () => {
-    const { key, hash } = await newKey({ limit: 1 });
-    const before = acme.requests.length;
-    let left = 1_000;
-    const statuses = new Map<number, number>();
+  /** How often each status was the answer to so many requests, fifty at a time. */
+  async function statusesOf(requests: number, keyOf: (n: number) => string): Promise<Record<number, number>> {
+    const statuses: Record<number, number> = {};
+    let left = requests;
     const clients = Array.from({ length: 50 }, async () => {
       while (left-- > 0) {
-        const answer = await ask(key);
+        const answer = await ask(keyOf(left));
         await answer.arrayBuffer();
-        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
       }
     });
     await Promise.all(clients);
+    return statuses;
+  }
+
+  test("a workspace's budget of 50 requests asked for by 300 through five keys is spent exactly", async () => {
+    await house.admin("workspaces", "create", "--name", "crowd", "--limit", "0.5");
+    const keys = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const made = await house.admin("keys", "create", "--name", "k", "--workspace", "crowd", "--json");
+        return (JSON.parse(made.stdout) as { key: string }).key;
+      }),
+    );
+    const before = acme.requests.length;
+    expect(await statusesOf(300, (n) => keys[n % 5] as string)).toEqual({ 200: 50, 402: 250 });
+    expect(acme.requests.length - before).toBe(50);
+  }, 180_000);
+
+  test("a budget of 100 requests asked for by 1,000 is spent exactly, and the sums are those of the ledger", async () => {
+    const { key, hash } = await newKey({ limit: 1 });
+    const before = acme.requests.length;
+    expect(await statusesOf(1_000, () => key)).toEqual({ 200: 100, 402: 900 });
     expect(acme.requests.length - before).toBe(100);
-    expect(Object.fromEntries(statuses)).toEqual({ 200: 100, 402: 900 });
     await eventually(async () => (await shown(hash))["usage"] === 1);
     const { rows } = await database.query<{ cost: string; calls: string; held: string }>(
       `select sum(cost_usd) as cost, count(*) as calls,

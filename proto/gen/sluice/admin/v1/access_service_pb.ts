@@ -392,7 +392,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   guardrail?: Guardrail | undefined;
 
   /**
-   * Whether the key has a budget: then every call has to be reserved.
+   * Whether the key spends from a budget, its own or another: then every call has to be reserved.
    *
    * @generated from field: bool has_budget = 6;
    */

@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNIl4KFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJIn0KFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQFCDAoKX2xpbWl0X3VzZEIQCg5fcmVtYWluaW5nX3VzZCq+AQoNQXR0ZW1wdFN0YXR1cxIeChpBVFRFTVBUX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfU1RBVFVTX0NPTVBMRVRFRBABEh0KGUFUVEVNUFRfU1RBVFVTX0lOQ09NUExFVEUQAhIZChVBVFRFTVBUX1NUQVRVU19GQUlMRUQQAxIcChhBVFRFTVBUX1NUQVRVU19DQU5DRUxMRUQQBBIXChNBVFRFTVBUX1NUQVRVU19MT1NUEAUqUQoIQ2FsbEtpbmQSGQoVQ0FMTF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0FMTF9LSU5EX1BSSU1BUlkQARITCg9DQUxMX0tJTkRfSlVER0UQAjLJAQoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNInQKFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCSLBAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJQgwKCl9saW1pdF91c2RCEAoOX3JlbWFpbmluZ191c2QqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKlEKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAIqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMyyQEKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * One call to a provider. It is known by turn and attempt, and counted by boot and sequence.
@@ -320,6 +320,13 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
    * @generated from field: string amount_usd = 4;
    */
   amountUsd: string;
+
+  /**
+   * UUID of the workspace of the key. Calls of one workspace are decided about together.
+   *
+   * @generated from field: string workspace_id = 5;
+   */
+  workspaceId: string;
 };
 
 /**
@@ -336,25 +343,39 @@ export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@_
  */
 export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetResponse"> & {
   /**
-   * True when it fits, or when the key has no budget.
+   * True when it fits into every budget that the key spends from, or when there is none.
    *
    * @generated from field: bool admitted = 1;
    */
   admitted: boolean;
 
   /**
-   * USD as a decimal string; absent when the key has no budget.
+   * USD as a decimal string, of the budget that has least left; absent when there is none.
    *
    * @generated from field: optional string limit_usd = 2;
    */
   limitUsd?: string | undefined;
 
   /**
-   * What was left of the limit before this call; absent when the key has no budget.
+   * What was left of the limit before this call; absent when there is no budget.
    *
    * @generated from field: optional string remaining_usd = 3;
    */
   remainingUsd?: string | undefined;
+
+  /**
+   * Whose budget that is.
+   *
+   * @generated from field: sluice.admin.v1.BudgetScope budget = 4;
+   */
+  budget: BudgetScope;
+
+  /**
+   * UUID of the guardrail whose budget it is; otherwise empty.
+   *
+   * @generated from field: string guardrail_id = 5;
+   */
+  guardrailId: string;
 };
 
 /**
@@ -454,6 +475,47 @@ export const CallKindSchema: GenEnum<CallKind> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_ledger_service, 1);
 
 /**
+ * Whose budget it is.
+ *
+ * @generated from enum sluice.admin.v1.BudgetScope
+ */
+export enum BudgetScope {
+  /**
+   * Of nobody: there is none.
+   *
+   * @generated from enum value: BUDGET_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Of the key.
+   *
+   * @generated from enum value: BUDGET_SCOPE_KEY = 1;
+   */
+  KEY = 1,
+
+  /**
+   * Of all keys of the workspace together.
+   *
+   * @generated from enum value: BUDGET_SCOPE_WORKSPACE = 2;
+   */
+  WORKSPACE = 2,
+
+  /**
+   * What a guardrail lets each key spend.
+   *
+   * @generated from enum value: BUDGET_SCOPE_GUARDRAIL = 3;
+   */
+  GUARDRAIL = 3,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.BudgetScope.
+ */
+export const BudgetScopeSchema: GenEnum<BudgetScope> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_ledger_service, 2);
+
+/**
  * Internal: only callers that present the service token are served.
  *
  * @generated from service sluice.admin.v1.LedgerService
@@ -471,7 +533,7 @@ export const LedgerService: GenService<{
     output: typeof RecordUsageResponseSchema;
   },
   /**
-   * Asks whether a call fits into the budget of its key, and holds its worst case until its record is stored, for ten minutes at most.
+   * Asks whether a call fits into the budgets that its key spends from, and holds its worst case until its record is stored, for ten minutes at most.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
    *
    * @generated from rpc sluice.admin.v1.LedgerService.ReserveBudget

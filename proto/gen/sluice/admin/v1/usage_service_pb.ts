@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiSwoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqEBCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQyywEKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiSwoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqEBCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQiEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2QyogIKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -185,6 +185,56 @@ export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 4);
 
 /**
+ * Asks for the budget of the caller's workspace.
+ *
+ * @generated from message sluice.admin.v1.GetCreditsRequest
+ */
+export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetCreditsRequest.
+ * Use `create(GetCreditsRequestSchema)` to create a new message.
+ */
+export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 5);
+
+/**
+ * The budget.
+ *
+ * @generated from message sluice.admin.v1.GetCreditsResponse
+ */
+export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> & {
+  /**
+   * USD as a decimal string; absent when the workspace may spend any amount.
+   *
+   * @generated from field: optional string total_usd = 1;
+   */
+  totalUsd?: string | undefined;
+
+  /**
+   * USD as a decimal string: spent since the budget began anew, or at all when it never does.
+   *
+   * @generated from field: string used_usd = 2;
+   */
+  usedUsd: string;
+
+  /**
+   * When it begins anew, in UTC: daily, weekly or monthly; empty when never.
+   *
+   * @generated from field: string limit_reset = 3;
+   */
+  limitReset: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetCreditsResponse.
+ * Use `create(GetCreditsResponseSchema)` to create a new message.
+ */
+export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 6);
+
+/**
  * `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records come within a second of their call's end.
  *
  * @generated from service sluice.admin.v1.UsageService
@@ -211,6 +261,16 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof ListActivityRequestSchema;
     output: typeof ListActivityResponseSchema;
+  },
+  /**
+   * Answers the workspace's budget and what was spent of it. Needs a management key. Faults: UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.GetCredits
+   */
+  getCredits: {
+    methodKind: "unary";
+    input: typeof GetCreditsRequestSchema;
+    output: typeof GetCreditsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_usage_service, 0);

@@ -1,0 +1,87 @@
+/** What is left of the budgets that a key spends from: its own, those of its guardrails, that of its workspace. */
+import { pico } from "@sluice/proto/runtime/money.js";
+import { type Kysely, sql } from "kysely";
+import type { Database } from "./database.ts";
+import { periodStart } from "./spending.ts";
+
+export type BudgetScope = "key" | "workspace" | "guardrail";
+
+export interface Account {
+  readonly scope: BudgetScope;
+  /** USD, decimal. */
+  readonly limitUsd: string;
+  /** Of the guardrail; otherwise empty. */
+  readonly guardrailId: string;
+  /** 10^-12 USD: neither spent nor held; never below 0, though calls may have cost more than was held for them. */
+  remaining: bigint;
+}
+
+interface AccountRow {
+  readonly scope: BudgetScope;
+  readonly key_hash: string;
+  readonly id: string;
+  readonly limit_usd: string;
+  readonly remaining_usd: string;
+}
+
+/** Of two that have as little left the first one is named. */
+const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2 };
+
+/**
+ * By key. Keys of a workspace share one account of that; those of guardrails are each key's own. Spent and held are read in one statement:
+ * between two, a record could move an amount from one to the other.
+ */
+export async function accountsOf(
+  database: Kysely<Database>,
+  keyHashes: readonly string[],
+): Promise<ReadonlyMap<string, readonly Account[]>> {
+  const { rows } = await sql<AccountRow>`
+    with listed as (
+      select hash, workspace_id, limit_usd, limit_reset from api_keys where hash = any(${keyHashes}::text[])
+    ),
+    budgets as (
+      select 'key' as scope, hash, hash as id, limit_usd, limit_reset from listed
+      union all
+      select 'guardrail', hash, guardrail.id::text, guardrail.limit_usd, guardrail.limit_reset
+      from listed
+        cross join lateral (
+          select guardrail_id from guardrail_key_assignments where key_hash = hash
+          union select id from guardrails as usual where usual.workspace_id = listed.workspace_id and workspace_default
+        ) as applied
+        join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
+    ),
+    shared as (
+      select id, limit_usd, limit_usd
+        - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart})
+        - (select coalesce(sum(amount_usd), 0) from budget_reservations where workspace_id = id and expires_at > now())
+        as remaining_usd
+      from workspaces where limit_usd is not null and id in (select workspace_id from listed)
+    )
+    select scope, hash as key_hash, id, limit_usd, limit_usd
+      - (select coalesce(sum(cost_usd), 0) from key_days where key_hash = hash and day >= ${periodStart})
+      - (select coalesce(sum(amount_usd), 0) from budget_reservations where key_hash = hash and expires_at > now())
+      as remaining_usd
+    from budgets where limit_usd is not null
+    union all
+    select 'workspace', hash, shared.id::text, shared.limit_usd, shared.remaining_usd
+    from listed join shared on shared.id = listed.workspace_id`.execute(database);
+  return grouped(rows);
+}
+
+function grouped(rows: readonly AccountRow[]): ReadonlyMap<string, readonly Account[]> {
+  const accounts = new Map<string, Account[]>();
+  const shared = new Map<string, Account>();
+  for (const row of rows.toSorted((a, b) => rank[a.scope] - rank[b.scope])) {
+    const account = (row.scope === "workspace" ? shared.get(row.id) : undefined) ?? accountOf(row);
+    if (row.scope === "workspace") shared.set(row.id, account);
+    accounts.set(row.key_hash, [...(accounts.get(row.key_hash) ?? []), account]);
+  }
+  return accounts;
+}
+
+const accountOf = ({ scope, id, limit_usd: limitUsd, remaining_usd: remaining }: AccountRow): Account => ({
+  scope,
+  limitUsd,
+  guardrailId: scope === "guardrail" ? id : "",
+  remaining: remaining.startsWith("-") ? 0n : pico(remaining),
+});

@@ -2,6 +2,7 @@
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrail } from "./guardrails/input.ts";
+import { outputGuardrail } from "./guardrails/output/layer.ts";
 import { type Budgets, budgeted } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
@@ -53,6 +54,8 @@ export const buildStack = ({ catalog, upstreams, records, ledger, budgets, secre
     noteCandidates(router),
     // Refuses before anything leaves the house or costs money.
     inputGuardrail,
+    // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
+    outputGuardrail,
   ];
   const answered: Answered = (endpoint, scope, usage) => router.answered(endpoint, scope, usage.cachedTokens);
   const attempt = (endpoint: Endpoint, patience: Patience): Turn =>

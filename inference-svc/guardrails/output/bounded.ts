@@ -1,0 +1,84 @@
+/**
+ * A scan that holds back no more than a limit: a match that goes on for longer (`secret:.*`) is taken for one from where it began to the first
+ * character that ends it, before anybody knows whether it is.
+ */
+import type { Finder, Found, Scan, Span } from "@sluice/proto/runtime/pattern/finder.js";
+
+/** In UTF-16 units: some pages of text. */
+export const maxHeld = 4_096;
+
+export interface BoundedSpan extends Span {
+  /** Goes on with the one before it, which ended where it begins. */
+  readonly continues?: true;
+}
+
+export interface BoundedFound extends Found {
+  readonly spans: readonly BoundedSpan[];
+}
+
+export class BoundedScan implements Scan {
+  readonly #scan: Scan;
+  readonly #limit: number;
+  #length = 0;
+  /** Up to here everything was given away as found. */
+  #given = 0;
+  /** Where the match began that has gone on for too long. */
+  #overrun: number | undefined;
+
+  constructor(finder: Finder, limit = maxHeld) {
+    this.#scan = finder.open();
+    this.#limit = limit;
+  }
+
+  push(piece: string): BoundedFound {
+    if (this.#overrun === undefined) return this.#hold(piece);
+    // One by one, so that what comes behind the end of it does not depend on how the text is cut.
+    for (let index = 0; index < piece.length; index++) {
+      const found = this.#scan.push(piece.charAt(index));
+      if (found.decided > this.#overrun) return this.#ended(found, index, piece);
+    }
+    this.#length += piece.length;
+    return { spans: this.#give(), decided: this.#length };
+  }
+
+  end(): BoundedFound {
+    const overrun = this.#overrun === undefined ? [] : this.#give();
+    const { spans } = this.#scan.end();
+    return { spans: [...overrun, ...this.#rest(spans)], decided: this.#length };
+  }
+
+  #hold(piece: string): BoundedFound {
+    const found = this.#scan.push(piece);
+    this.#length += piece.length;
+    const decided = Math.max(found.decided, this.#given);
+    const spans = this.#rest(found.spans);
+    if (this.#length - decided <= this.#limit) return { spans, decided };
+    this.#overrun = found.decided;
+    this.#given = this.#length;
+    return { spans: [...spans, { start: decided, end: this.#length }], decided: this.#length };
+  }
+
+  /** The character at the index has ended the match. */
+  #ended(found: Found, index: number, piece: string): BoundedFound {
+    this.#length += index;
+    const overrun = this.#give();
+    this.#overrun = undefined;
+    this.#length++;
+    const rest = this.#hold(piece.slice(index + 1));
+    return { spans: [...overrun, ...this.#rest(found.spans), ...rest.spans], decided: rest.decided };
+  }
+
+  #give(): readonly BoundedSpan[] {
+    const span = { start: this.#given, end: this.#length, continues: true as const };
+    this.#given = this.#length;
+    return span.end > span.start ? [span] : [];
+  }
+
+  /** What of them was not given away before. */
+  #rest(spans: readonly Span[]): readonly BoundedSpan[] {
+    return spans.flatMap(({ start, end }) => {
+      if (end <= this.#given) return [];
+      return start >= this.#given ? [{ start, end }] : [{ start: this.#given, end, continues: true as const }];
+    });
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The text of one item under the rules that change what is delivered: held back from where a match might be under way, and not further.
+ *
+ * Parts of an item are read as one text, since readers join them, and the later ones by themselves too: what begins with a part may be no match in
+ * the middle of a text.
+ */
+import { type Hit, type Region, regionsOf } from "./regions.ts";
+import type { Report } from "./report.ts";
+import { RuleScan } from "./rule-scan.ts";
+import type { Rule } from "./rules.ts";
+
+/** A part as it came and as it is delivered. */
+export class Part<Key> {
+  readonly key: Key;
+  /** Of its first character within the text. */
+  readonly start: number;
+  raw = "";
+  shown = "";
+  /** What was replaced, by places in `raw`. */
+  readonly replaced: Region[] = [];
+
+  constructor(key: Key, start: number) {
+    this.key = key;
+    this.start = start;
+  }
+}
+
+/** Gives out what may be delivered: text of a part, never half a character. */
+export type Deliver<Key> = (part: Part<Key>, text: string) => void;
+
+interface Note {
+  readonly at: number;
+  readonly pass: () => void;
+}
+
+export class Channel<Key> {
+  readonly #rules: readonly Rule[];
+  readonly #report: Report;
+  readonly #deliver: Deliver<Key>;
+  /** Over all parts. */
+  readonly #joined: readonly RuleScan[];
+  /** Of the last part alone; empty in the first. */
+  #own: readonly RuleScan[] = [];
+  readonly parts: Part<Key>[] = [];
+  /** Index of the part in which what was not delivered begins. */
+  #current = 0;
+  /** What was not delivered, and where it begins. */
+  #held = "";
+  #from = 0;
+  #hits: Hit[] = [];
+  readonly #notes: Note[] = [];
+  /** Nothing more is delivered. */
+  blocked = false;
+
+  constructor(rules: readonly Rule[], report: Report, deliver: Deliver<Key>) {
+    this.#rules = rules;
+    this.#report = report;
+    this.#deliver = deliver;
+    this.#joined = rules.map((rule) => new RuleScan(rule, 0, report));
+  }
+
+  get #length(): number {
+    return this.#from + this.#held.length;
+  }
+
+  /** @throws Fault UNAVAILABLE when a rule fails */
+  push(key: Key, text: string): void {
+    const part = this.parts.at(-1);
+    const same = part?.key === key ? part : this.#begin(key);
+    same.raw += text;
+    this.#held += text;
+    const hits = [...this.#joined, ...this.#own].flatMap((scan) => scan.push(text));
+    this.#advance(hits);
+  }
+
+  /** The item is whole. */
+  end(): void {
+    const hits = [...this.#joined, ...this.#own].flatMap((scan) => scan.end());
+    this.#advance(hits, true);
+  }
+
+  /** Called once everything that came before is delivered. */
+  note(pass: () => void): void {
+    if (this.#held === "") pass();
+    else this.#notes.push({ at: this.#length, pass });
+  }
+
+  #begin(key: Key): Part<Key> {
+    const part = new Part(key, this.#length);
+    if (this.parts.length > 0) {
+      this.#add(this.#own.flatMap((scan) => scan.end()));
+      this.#own = this.#rules.map((rule) => new RuleScan(rule, part.start, this.#report));
+    }
+    this.parts.push(part);
+    return part;
+  }
+
+  #advance(hits: readonly Hit[], over = false): void {
+    this.#add(hits);
+    const length = this.#length;
+    const undecided = [...this.#joined, ...this.#own].map(({ decided }) => decided);
+    const decided = over ? length : Math.min(length, ...undecided);
+    const block = this.#hits.filter(({ rule }) => rule.action === "block").map(({ start }) => start);
+    if (block.length === 0) return this.#release(this.#whole(decided, over));
+    this.#release(this.#whole(Math.min(decided, ...block), over));
+    this.blocked = true;
+  }
+
+  #add(hits: readonly Hit[]): void {
+    for (const hit of hits) {
+      const { start, end, rule } = hit;
+      // Of a later part the same is found twice.
+      if (this.#hits.some((known) => known.rule === rule && known.start === start && known.end === end)) continue;
+      this.#hits.push(hit);
+      if (!hit.continues) this.#report.found(rule);
+    }
+  }
+
+  /** Not between the halves of a character: the second may not have come. */
+  #whole(decided: number, over: boolean): number {
+    const last = this.#held.charCodeAt(decided - this.#from - 1);
+    const half = last >= 0xd800 && last <= 0xdbff && !(over && decided === this.#length);
+    return half ? decided - 1 : decided;
+  }
+
+  #release(until: number): void {
+    const regions = regionsOf(this.#hits.filter(({ rule }) => rule.action === "redact"));
+    let at = this.#from;
+    for (const region of regions) {
+      if (region.end > until) {
+        // Another rule may still find something that reaches into it.
+        until = Math.min(until, region.start);
+        break;
+      }
+      this.#pass(at, region.start);
+      this.#replace(region);
+      at = region.end;
+    }
+    this.#pass(at, until);
+    this.#drop(until);
+  }
+
+  #drop(until: number): void {
+    if (until <= this.#from) return;
+    this.#held = this.#held.slice(until - this.#from);
+    this.#from = until;
+    this.#hits = this.#hits.filter(({ end }) => end > until);
+  }
+
+  /** What stands between two places, part by part, and the notes among it. */
+  #pass(start: number, end: number): void {
+    for (let at = start; at < end; ) {
+      const part = this.#partAt(at);
+      const next = this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY;
+      const note = this.#notes[0]?.at ?? Number.POSITIVE_INFINITY;
+      const until = Math.min(end, next, note > at ? note : Number.POSITIVE_INFINITY);
+      this.#say(part, this.#held.slice(at - this.#from, until - this.#from));
+      at = until;
+      this.#passNotes(at);
+    }
+  }
+
+  #replace({ start, end, placeholder }: Region): void {
+    for (let at = start; at < end; ) {
+      const part = this.#partAt(at);
+      const next = this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY;
+      const until = Math.min(end, next);
+      const text = at === start ? placeholder : "";
+      part.replaced.push({ start: at - part.start, end: until - part.start, placeholder: text });
+      this.#say(part, text);
+      at = until;
+    }
+    this.#passNotes(end);
+  }
+
+  #say(part: Part<Key>, text: string): void {
+    if (text === "") return;
+    part.shown += text;
+    this.#deliver(part, text);
+  }
+
+  #partAt(position: number): Part<Key> {
+    while ((this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY) <= position) this.#current++;
+    return this.parts[this.#current] as Part<Key>;
+  }
+
+  #passNotes(position: number): void {
+    while ((this.#notes[0]?.at ?? Number.POSITIVE_INFINITY) <= position) this.#notes.shift()?.pass();
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * What a turn says, under the rules of the caller's guardrails: nothing that a block or redact rule finds goes out, and everything else goes as soon
+ * as that is certain.
+ */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Scope } from "../../turn/scope.ts";
+import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
+import { GuardedItem } from "./item.ts";
+import { cleanedLeaves } from "./leaves.ts";
+import { Blocked, Looker } from "./look.ts";
+import { Report } from "./report.ts";
+import { type Rule, divided, notApplicable } from "./rules.ts";
+
+export class OutputGate {
+  readonly #scope: Scope;
+  readonly #report = new Report();
+  readonly #looker: Looker;
+  readonly #enforces: boolean;
+  /** By index; those that have not ended. */
+  readonly #items = new Map<number, GuardedItem>();
+  /** How many items have begun to go out. */
+  #begun = 0;
+  #ready: TurnEvent[] = [];
+  #committed = false;
+
+  constructor(rules: readonly Rule[], scope: Scope) {
+    this.#scope = scope;
+    this.#enforces = divided(rules).enforced.length > 0;
+    this.#looker = new Looker(divided(rules), this.#report);
+  }
+
+  /** @throws Fault GUARDRAIL_BLOCKED, or UNAVAILABLE when a rule fails; a block ends what has begun to go out as incomplete instead */
+  async *guard(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
+    try {
+      for await (const batch of batches) {
+        for (const event of batch) await this.#look(event);
+        if (this.#ready.length > 0) yield this.#given();
+      }
+    } catch (error) {
+      this.#tell();
+      if (!(error instanceof Blocked)) throw error;
+      // The provider was stopped when the loop was left: what it has consumed is known.
+      if (!this.#committed) throw this.#refusal();
+      this.#pass();
+      this.#cut();
+      yield this.#given();
+    }
+  }
+
+  #given(): Batch {
+    const batch = this.#ready;
+    this.#ready = [];
+    this.#committed ||= batch.some(commits);
+    return batch;
+  }
+
+  /** What could not be looked at does not pass. */
+  async #look(event: TurnEvent): Promise<void> {
+    try {
+      await this.#step(event);
+    } catch (error) {
+      if (error instanceof Blocked || error instanceof Fault) throw error;
+      this.#looker.failed();
+      throw notApplicable(error);
+    }
+  }
+
+  #step(event: TurnEvent): Promise<void> | void {
+    if (event.type === "end") this.#tell();
+    if (this.#enforces && "index" in event && event.index !== undefined) return this.#guarded(event.index, event);
+    if (event.type === "item.end") return this.#watch(event);
+    if (event.type === "native" && this.#enforces) return this.#alone(event);
+    this.#ready.push(event);
+  }
+
+  /** Nothing is changed, and nothing waits. */
+  async #watch(event: Extract<TurnEvent, { readonly type: "item.end" }>): Promise<void> {
+    await new GuardedItem(event.index, this.#looker).end(event.item);
+    this.#ready.push(event);
+  }
+
+  /** What belongs to no item. */
+  async #alone(event: Extract<TurnEvent, { readonly type: "native" }>): Promise<void> {
+    const payload: unknown = JSON.parse(event.payloadJson);
+    const looked = await cleanedLeaves(payload, this.#looker);
+    this.#ready.push(looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) });
+  }
+
+  async #guarded(index: number, event: TurnEvent): Promise<void> {
+    const item = this.#items.get(index) ?? new GuardedItem(index, this.#looker);
+    this.#items.set(index, item);
+    await item.step(event);
+    this.#pass();
+  }
+
+  /** Items begin in the order of their indices; one that shows nothing yet keeps those behind it waiting. */
+  #pass(): void {
+    while (this.#items.get(this.#begun)?.shown) this.#begun++;
+    for (const [index, item] of this.#items) {
+      if (index >= this.#begun) break;
+      this.#ready.push(...item.take());
+      if (item.ended) this.#items.delete(index);
+    }
+  }
+
+  /** Ends what has begun, as it stands. */
+  #cut(): void {
+    for (const [index, item] of this.#items) {
+      const whole = index < this.#begun ? item.cut() : undefined;
+      if (whole) this.#ready.push({ type: "item.end", index, item: whole });
+    }
+    const { usage } = this.#scope.trace;
+    const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;
+    this.#ready.push({ type: "end", outcome: { ...outcome, ...(usage && { usage }) } });
+  }
+
+  #refusal(): Fault {
+    const patterns = this.#report.blocked;
+    return new Fault(FaultReason.GUARDRAIL_BLOCKED, `Response blocked by content filter: ${patterns[0]}`, {
+      origin: FaultOrigin.CLIENT,
+      metadata: { patterns },
+    });
+  }
+
+  /** In the receipt, before it is written. */
+  #tell(): void {
+    this.#scope.trace.stages.push(...this.#report.stages());
+  }
+}

@@ -1,0 +1,236 @@
+/**
+ * One output item on its way out. Its texts pass as soon as they are decided; arguments, and progress events that carry text, once the item is
+ * whole. What was not looked at does not pass.
+ */
+import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
+import { moved } from "./annotations.ts";
+import { Channel, type Part } from "./channel.ts";
+import { cleanedJson } from "./json-text.ts";
+import { cleanedLeaves, hasText } from "./leaves.ts";
+import { Blocked, type Looker } from "./look.ts";
+import { NativeTexts } from "./natives.ts";
+import { type TextEvent, type TextKey, carriesJson, carriesText, deltaOf, edited, emptyPart, keyOf } from "./texts.ts";
+
+type AnnotationEvent = Extract<TurnEvent, { readonly type: "annotation" }>;
+type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
+
+/** Fields that say what a reasoning says, in a form that only the provider reads. */
+const sealed = ["encrypted_content", "signature"] as const;
+
+export class GuardedItem {
+  readonly #index: number;
+  readonly #looker: Looker;
+  readonly #channel: Channel<TextKey>;
+  readonly #natives: NativeTexts;
+  readonly #annotations = new Map<number, unknown[]>();
+  #start: OutputItem | undefined;
+  #streamed = false;
+  /** There is something to show of it, so that it may begin. */
+  shown = false;
+  ended = false;
+  /** What may go out once it has begun, in order. */
+  #ready: TurnEvent[] = [];
+
+  constructor(index: number, looker: Looker) {
+    this.#index = index;
+    this.#looker = looker;
+    this.#natives = new NativeTexts(looker);
+    this.#channel = new Channel(looker.rules.enforced, looker.report, (part, text) => this.#deliver(part, text));
+  }
+
+  take(): readonly TurnEvent[] {
+    const ready = this.#ready;
+    this.#ready = [];
+    return ready;
+  }
+
+  /** @throws Blocked; Fault UNAVAILABLE when a rule fails */
+  step(event: TurnEvent): Promise<void> {
+    switch (event.type) {
+      case "item.start":
+        return this.#begin(event.item);
+      case "item.end":
+        return this.end(event.item);
+      case "annotation":
+        return this.#annotation(event);
+      case "native":
+        return this.#native(event);
+      case "debug":
+      case "start":
+      case "end":
+        return Promise.resolve();
+      default:
+        return this.#delta(event);
+    }
+  }
+
+  async #begin(item: OutputItem): Promise<void> {
+    this.#start = await cleanedLeaves(item, this.#looker);
+    this.#ready.push({ type: "item.start", index: this.#index, item: this.#start });
+    // A call commits, and there is nothing of it to act on yet.
+    this.shown = !carriesText(item.type);
+  }
+
+  async #delta(event: TextEvent): Promise<void> {
+    this.#streamed = true;
+    if (carriesJson(this.#start?.type ?? "")) return;
+    await this.#push(keyOf(event), event.delta);
+  }
+
+  async #annotation(event: AnnotationEvent): Promise<void> {
+    const annotation = await cleanedLeaves(event.annotation, this.#looker);
+    // What was redacted in it would be found by following it.
+    if (annotation !== event.annotation) return;
+    this.#channel.note(() => this.#annotate(event));
+  }
+
+  async #native(event: NativeEvent): Promise<void> {
+    const payload: unknown = JSON.parse(event.payloadJson);
+    if (hasText(payload)) this.#natives.hold(event, payload);
+    else this.#ready.push(event);
+  }
+
+  /** @throws as step */
+  async end(item: OutputItem): Promise<void> {
+    const whole = carriesJson(item.type) ? await this.#endJson(item) : await this.#endTexts(item);
+    this.#ready.push(...(await this.#natives.cleaned()));
+    this.#ready.push({ type: "item.end", index: this.#index, item: whole });
+    this.shown = true;
+    this.ended = true;
+  }
+
+  /** What was delivered of an item that will not be whole; undefined when it has not begun. */
+  cut(): OutputItem | undefined {
+    const start = this.#start;
+    if (!start || !this.shown) return undefined;
+    const item = { ...start, status: unfinished[start.type] ?? "incomplete" };
+    const shown = this.#channel.parts.filter((part) => part.shown !== "");
+    if (carriesText(start.type)) return edited(item, () => ({ text: shown[0]?.shown ?? "" }));
+    if (start.type !== "message" && start.type !== "reasoning") return item;
+    return { ...item, ...this.#cutParts(shown) };
+  }
+
+  #cutParts(shown: readonly Part<TextKey>[]): object {
+    const summary: object[] = [];
+    const content: object[] = [];
+    for (const { key, shown: text } of shown) {
+      const list = key.startsWith("summary") ? summary : content;
+      const at = Number(key.split(" ")[1]);
+      while (list.length < at) list.push(emptyPart("text.delta 0"));
+      const annotations = this.#annotations.get(at);
+      const empty = emptyPart(key);
+      const field = "refusal" in empty ? "refusal" : "text";
+      list[at] = { ...empty, [field]: text, ...(annotations && "annotations" in empty && { annotations }) };
+    }
+    return this.#start?.type === "reasoning" ? { summary, content } : { content };
+  }
+
+  async #push(key: TextKey, text: string): Promise<void> {
+    if (this.#looker.isShort(text)) this.#channel.push(key, text);
+    else for await (const piece of this.#looker.pieces(text)) this.#channel.push(key, piece);
+    if (this.#channel.blocked) throw new Blocked();
+  }
+
+  async #endJson(item: OutputItem): Promise<OutputItem> {
+    let json = "";
+    edited(item, (_, text) => ({ text: (json = text) }));
+    const text = await cleanedJson(json, this.#looker);
+    if (this.#streamed && text !== "") this.#ready.push(deltaOf("arguments.delta 0", this.#index, text));
+    return edited(await cleanedLeaves(edited(item, emptied), this.#looker), () => ({ text }));
+  }
+
+  async #endTexts(item: OutputItem): Promise<OutputItem> {
+    const texts: [key: TextKey, text: string][] = [];
+    edited(item, (key, text) => {
+      texts.push([key, text]);
+      return { text };
+    });
+    let channel = this.#channel;
+    if (!texts.every(([key, text]) => this.#goesOn(key, text))) {
+      // The deltas said something else: what the item says is looked at by itself.
+      channel = new Channel(this.#looker.rules.enforced, this.#looker.report, () => {});
+    }
+    for (const [key, text] of texts) {
+      const said = channel.parts.find((part) => part.key === key)?.raw.length ?? 0;
+      if (text.length > said) for await (const piece of this.#looker.pieces(text.slice(said))) channel.push(key, piece);
+    }
+    channel.end();
+    if (channel.blocked) throw new Blocked();
+    await this.#looker.reported(texts.map(([, text]) => text).join(""));
+    return this.#written(await cleanedLeaves(edited(item, emptied), this.#looker), item, channel);
+  }
+
+  /** Whether a text begins with what its deltas said, and something can still be added if it says more. */
+  #goesOn(key: TextKey, text: string): boolean {
+    const { parts } = this.#channel;
+    const part = parts.find((each) => each.key === key);
+    if (!part) return true;
+    return text.startsWith(part.raw) && (text.length === part.raw.length || part === parts.at(-1));
+  }
+
+  #written(cleaned: OutputItem, item: OutputItem, channel: Channel<TextKey>): OutputItem {
+    const guarded = this.#looker.rules.enforced.length > 0;
+    const partOf = (key: TextKey) => channel.parts.find((part) => part.key === key);
+    const annotations = new Map<TextKey, unknown>();
+    edited(item, (key, text, { annotations: list }) => {
+      annotations.set(key, list);
+      return { text };
+    });
+    const whole = edited(cleaned, (key, _, { annotations: looked }) => {
+      const part = partOf(key);
+      const kept = keptAnnotations(annotations.get(key), looked, part);
+      return {
+        text: part?.shown ?? "",
+        part: { ...(kept && { annotations: kept }), ...(guarded && withoutLogprobs(key)) },
+      };
+    });
+    const redacted = channel.parts.some(({ replaced }) => replaced.length > 0);
+    return redacted && item.type === "reasoning" ? this.#unsealed(whole) : whole;
+  }
+
+  #unsealed(item: OutputItem): OutputItem {
+    const fields = sealed.filter((field) => item[field] !== undefined && item[field] !== null);
+    for (const field of fields) this.#looker.report.dropped(`output.${this.#index}.${field}`);
+    return Object.fromEntries(Object.entries(item).filter(([field]) => !fields.includes(field as never))) as OutputItem;
+  }
+
+  #deliver({ key }: Part<TextKey>, text: string): void {
+    this.shown = true;
+    if (!this.#streamed) return;
+    const last = this.#ready.at(-1);
+    const goesOn = last !== undefined && "delta" in last && keyOf(last) === key;
+    if (goesOn) this.#ready[this.#ready.length - 1] = { ...last, delta: last.delta + text };
+    else this.#ready.push(deltaOf(key, this.#index, text));
+  }
+
+  #annotate(event: AnnotationEvent): void {
+    const part = this.#channel.parts.find(({ key }) => key === `text.delta ${event.part}`);
+    const annotation = part ? moved(event.annotation, part.raw, part.replaced) : event.annotation;
+    if (annotation === undefined) return;
+    const list = this.#annotations.get(event.part) ?? [];
+    list.push(annotation);
+    this.#annotations.set(event.part, list);
+    this.#ready.push({ ...event, annotation });
+  }
+}
+
+const emptied = () => ({ text: "" });
+
+/** They spell the text, and what else might have stood there. */
+const withoutLogprobs = (key: TextKey): object => (key.startsWith("text.delta") ? { logprobs: [] } : {});
+
+/** Without those in which something was redacted, and those that point at what was. */
+function keptAnnotations(before: unknown, looked: unknown, part: Part<TextKey> | undefined): unknown[] | undefined {
+  if (!Array.isArray(before) || !Array.isArray(looked)) return undefined;
+  const clean = before.filter((annotation, index) => annotation === looked[index]) as unknown[];
+  if (!part) return clean;
+  return clean.map((each) => moved(each, part.raw, part.replaced)).filter((each) => each !== undefined);
+}
+
+/** Kinds of items whose statuses do not include `incomplete`. */
+const unfinished: Readonly<Record<string, string>> = {
+  web_search_call: "failed",
+  file_search_call: "failed",
+  image_generation_call: "failed",
+  apply_patch_call: "in_progress",
+};

@@ -1,0 +1,32 @@
+/** Holds back of an answer what the rules of the caller's guardrails find in it. Not there for callers whose guardrails look at input alone. */
+import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
+import { commits } from "../../turn/turn.ts";
+import { OutputGate } from "./gate.ts";
+import { outputRules } from "./rules.ts";
+
+export const outputGuardrail: Layer = (next) => async (request, scope) => {
+  const rules = outputRules(scope.caller);
+  if (rules.length === 0) return next(request, scope);
+  return settled(new OutputGate(rules, scope).guard(await next(request, scope)));
+};
+
+/** Once something has passed that a client may act on: until then a block is a refusal. */
+async function settled(batches: AsyncGenerator<Batch>): Promise<AsyncIterable<Batch>> {
+  const first: TurnEvent[] = [];
+  let over = false;
+  while (!over && !first.some(commits)) {
+    const result = await batches.next();
+    if (result.done === true) over = true;
+    else first.push(...result.value);
+  }
+  return first.length > 0 ? resumed(first, batches) : batches;
+}
+
+async function* resumed(first: Batch, rest: AsyncGenerator<Batch>): AsyncGenerator<Batch> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}

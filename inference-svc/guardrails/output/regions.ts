@@ -1,0 +1,50 @@
+/** What is replaced in a text, when several rules find something in the same place. */
+import type { BoundedSpan } from "./bounded.ts";
+import type { Rule } from "./rules.ts";
+
+export interface Hit extends BoundedSpan {
+  readonly rule: Rule;
+}
+
+export interface Region {
+  readonly start: number;
+  readonly end: number;
+  /** Empty when it goes on with a region that was replaced before. */
+  readonly placeholder: string;
+}
+
+/** Nothing of any hit stays; the longest of those that overlap says what stands there instead, of equal ones the first. In order. */
+export function regionsOf(hits: readonly Hit[]): readonly Region[] {
+  const regions: Region[] = [];
+  let group: Hit[] = [];
+  let end = 0;
+  const close = () => {
+    const [first] = group;
+    if (first) regions.push({ start: first.start, end, placeholder: placeholderOf(group) });
+    group = [];
+  };
+  for (const hit of [...hits].sort((a, b) => a.start - b.start)) {
+    if (hit.start >= end && !(hit.continues && hit.start === end)) close();
+    group.push(hit);
+    end = group.length === 1 ? hit.end : Math.max(end, hit.end);
+  }
+  close();
+  return regions;
+}
+
+function placeholderOf(group: readonly Hit[]): string {
+  if (group[0]?.continues) return "";
+  const length = ({ start, end }: Hit) => end - start;
+  return group.reduce((longest, hit) => (length(hit) > length(longest) ? hit : longest)).rule.placeholder;
+}
+
+/** The text with the regions replaced. */
+export function replaced(text: string, regions: readonly Region[]): string {
+  let result = "";
+  let at = 0;
+  for (const { start, end, placeholder } of regions) {
+    result += text.slice(at, start) + placeholder;
+    at = end;
+  }
+  return result + text.slice(at);
+}

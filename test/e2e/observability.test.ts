@@ -1,0 +1,137 @@
+/** What operators look at exists: every metric of the page, the dashboard and the alert rules, with the labels that the page names. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+import { type Collector, startCollector } from "../support/collector.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually, root } from "../support/processes.ts";
+import { metricNames, samplesOf, scrape } from "../support/metrics.ts";
+
+const read = (name: string) => readFileSync(join(root, "deploy/observability", name), "utf8");
+
+/** Of the table: with what it says of when there is such a metric. */
+const documented = new Map(
+  [...read("README.md").matchAll(/^\| `(sluice_\w+)` \|([^|]*)\| (.*) \|$/gm)].map(([, name, labels, says]) => [
+    name as string,
+    {
+      labels: (labels as string)
+        .split(",")
+        .map((label) => label.trim())
+        .filter((label) => label !== ""),
+      always: !/^with `(REDIS_URL|SLUICE_TLS_DIR)`/.test(says as string),
+    },
+  ]),
+);
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: { readonly severity: string };
+  readonly annotations: { readonly summary: string; readonly description: string };
+}
+const rules = (parse(read("alerts.yaml")) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+const { panels } = JSON.parse(read("dashboard.json")) as { panels: Panel[] };
+const expressions = [
+  ...rules.map(({ expr }) => expr),
+  ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+];
+
+let collector: Collector;
+let house: House;
+let text: string;
+beforeAll(async () => {
+  collector = await startCollector();
+  house = await startHouse({
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: "50" },
+  });
+  const ask = (key: string, stream: boolean) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hi", stream }),
+    });
+  for (const stream of [false, true]) expect(await (await ask(house.apiKey, stream)).text()).toContain("completed");
+  const headers = { authorization: `Bearer ${house.managementKey}` };
+  expect((await fetch(`${house.baseUrl}/keys`, { headers })).status).toBe(200);
+  await eventually(async () =>
+    /^sluice_trace_spans_total\{result="delivered",room="inference-svc"\}/m.test((text = await scrape(house))),
+  );
+});
+afterAll(async () => {
+  await house?.stop();
+  await collector?.stop();
+});
+
+describe("the page", () => {
+  test("names every metric of the house, and no other", () => {
+    const own = [...metricNames(text)].filter((name) => name.startsWith("sluice_")).toSorted();
+    const always = [...documented].filter(([, metric]) => metric.always).map(([name]) => name);
+    expect(own).toEqual(always.toSorted());
+  });
+
+  test("names every label", () => {
+    const suffix = /_(bucket|sum|count)$/;
+    const unnamed = samplesOf(text).flatMap(({ name, labels }) => {
+      const metric = documented.get(name) ?? documented.get(name.replace(suffix, ""));
+      if (!metric) return [];
+      return Object.keys(labels)
+        .filter((label) => !["room", "le", ...metric.labels].includes(label))
+        .map((label) => `${name} ${label}`);
+    });
+    expect([...new Set(unnamed)]).toEqual([]);
+  });
+
+  test("knows when the rest exists", () => {
+    const conditional = [...documented].filter(([, metric]) => !metric.always).map(([name]) => name);
+    const sources = ["limits/redis-link.ts", "limits/shared.ts", "tls/certificates.ts"].map((file) =>
+      readFileSync(join(root, "proto/runtime", file), "utf8"),
+    );
+    for (const name of conditional) expect(sources.some((source) => source.includes(`"${name}"`))).toBe(true);
+  });
+});
+
+describe("the dashboard and the alert rules", () => {
+  const used = [
+    ...new Set(expressions.flatMap((expression) => expression.match(/\b(?:sluice|nodejs|process)_\w+/g) ?? [])),
+  ];
+
+  test("have something to look at", () => {
+    expect(used.length).toBeGreaterThan(20);
+    expect(panels.filter(({ targets }) => targets).length).toBeGreaterThan(20);
+  });
+
+  test.each(used)("%s exists", (name) => {
+    const base = name.replace(/_bucket$/, "");
+    expect(metricNames(text).has(base) || documented.get(base)?.always === false).toBe(true);
+  });
+
+  test("ask for labels that their metrics have", () => {
+    const wrong = expressions.flatMap((expression) =>
+      [...expression.matchAll(/\b(sluice_\w+?)(?:_bucket)?\{([^}]*)\}/g)].flatMap(([, name = "", matchers = ""]) =>
+        [...matchers.matchAll(/(\w+)\s*[=!]/g)]
+          .map(([, label = ""]) => label)
+          .filter((label) => !["room", ...(documented.get(name)?.labels ?? [])].includes(label))
+          .map((label) => `${name} ${label}`),
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test("every rule says how bad it is, what it means, and what to do", () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { alert, labels, annotations } of rules) {
+      expect(alert).toMatch(/^Sluice[A-Z]\w+$/);
+      expect(["page", "ticket"]).toContain(labels.severity);
+      expect(annotations.summary.length).toBeGreaterThan(10);
+      expect(annotations.description.length).toBeGreaterThan(20);
+    }
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  });
+});

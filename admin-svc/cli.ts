@@ -10,6 +10,7 @@ import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
 import { schema } from "./cli/schema.ts";
+import { retention } from "./cli/retention.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
 import type { Database } from "./store/database.ts";
@@ -23,6 +24,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   workspaces,
   ledger,
   audit,
+  retention,
   schema,
 };
 

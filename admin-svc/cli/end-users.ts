@@ -1,10 +1,11 @@
-/** end-users: create, list, show, activate, deactivate. An end user exists only when registered, never by being seen in a request. */
+/** end-users: create, list, show, activate, deactivate, erase. An end user exists only when registered, never by being seen in a request. */
 import type { Kysely } from "kysely";
 import { parseArgs } from "node:util";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
+import { eraseEndUser } from "../store/erasure.ts";
 import { type EndUserRow, createEndUser, findEndUser, listEndUsers, updateEndUser } from "../store/end-users.ts";
 import { type Command, CommandError, type Commands, asUsage, exactly } from "./command.ts";
 import { printable, table, time } from "./table.ts";
@@ -52,6 +53,26 @@ export const endUsers: Commands = {
   deactivate: about("Marks an end user as inactive; it stays registered.", "is now ", (database, author, user) =>
     updateEndUser(database, author, user, false),
   ),
+  erase: {
+    usage: "USER [--json]",
+    summary: "Takes the name of an end user out of everything that is kept: records, keys, audit log, registration.",
+    details: [
+      "Records keep what was used, without the user and the session; entries of the audit log who did what and when.",
+      "May be cut short and run again; needs the owner of the schema.",
+    ],
+    async run(args, { database, author, print }) {
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+      const user = exactly(positionals, "USER").USER;
+      await asUsage(() => checked((problems) => checkEndUser("user", user, problems)));
+      const asJson = values.json === true;
+      const erased = await eraseEndUser(await database(), await author(), user, (day, records) => {
+        if (!asJson) print(`${records} records, until ${day}`);
+      });
+      const { records, keys, entries, registered } = erased;
+      const said = `erased from ${records} records, ${keys} keys and ${entries} entries of the audit log`;
+      print(asJson ? JSON.stringify(erased) : `${said}${registered ? "; no longer registered" : ""}`);
+    },
+  },
   list: {
     usage: "[--json]",
     summary: "Lists all registered end users.",

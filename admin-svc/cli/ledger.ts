@@ -35,8 +35,8 @@ const jsonOf = ({ gaps, wrongSums, ...counts }: LedgerState) => ({
     missing,
     last_at: lastAt.toISOString(),
   })),
-  wrong_sums: wrongSums.map(({ keyHash, day, summedUsd, recordedUsd }) => ({
-    key_hash: keyHash,
+  wrong_sums: wrongSums.map(({ column, owner, day, summedUsd, recordedUsd }) => ({
+    [column]: owner,
     day,
     summed_usd: summedUsd,
     recorded_usd: recordedUsd,
@@ -46,10 +46,10 @@ const jsonOf = ({ gaps, wrongSums, ...counts }: LedgerState) => ({
 function shown({ records, lost, estimated, reservations, gaps, wrongSums }: LedgerState): readonly string[] {
   const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${reservations} reservations`;
   const missing = gaps.map((gap) => [gap.bootId, gap.instance, String(gap.missing), time(gap.lastAt)]);
-  const sums = wrongSums.map((sum) => [sum.keyHash, sum.day, sum.summedUsd, sum.recordedUsd]);
+  const sums = wrongSums.map((sum) => [sum.owner, sum.day, sum.summedUsd, sum.recordedUsd]);
   return [
     counts,
     ...(missing.length > 0 ? table(["BOOT", "PROCESS", "MISSING", "LAST RECORD"], missing) : []),
-    ...(sums.length > 0 ? table(["KEY", "DAY", "SUMMED", "RECORDED"], sums) : []),
+    ...(sums.length > 0 ? table(["KEY OR WORKSPACE", "DAY", "SUMMED", "RECORDED"], sums) : []),
   ];
 }

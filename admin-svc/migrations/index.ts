@@ -13,6 +13,7 @@ import * as sharedBudgets from "./0010_shared_budgets.ts";
 import * as rateLimits from "./0011_rate_limits.ts";
 import * as callKind from "./0012_call_kind.ts";
 import * as judgeRules from "./0013_judge_rules.ts";
+import * as retention from "./0014_retention.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -28,4 +29,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0011_rate_limits": rateLimits,
   "0012_call_kind": callKind,
   "0013_judge_rules": judgeRules,
+  "0014_retention": retention,
 };

@@ -217,6 +217,19 @@ export interface WorkspaceDaysTable {
   attempts: BigInteger;
 }
 
+export interface LedgerRetentionTable {
+  /** Always true: there is one row. */
+  id: Generated<boolean>;
+  /** Records of days before it may have been removed. */
+  kept_from: Date;
+}
+
+/** How many records of one start of a process retention has removed. */
+export interface RemovedRecordsTable {
+  boot_id: string;
+  records: BigInteger;
+}
+
 /** The worst case of a call under way. */
 export interface BudgetReservationsTable {
   turn_id: string;
@@ -240,6 +253,8 @@ export interface Database {
   usage_records: UsageRecordsTable;
   key_days: KeyDaysTable;
   workspace_days: WorkspaceDaysTable;
+  ledger_retention: LedgerRetentionTable;
+  removed_records: RemovedRecordsTable;
   budget_reservations: BudgetReservationsTable;
 }
 

@@ -12,7 +12,9 @@ export interface Gap {
 }
 
 export interface WrongSum {
-  readonly keyHash: string;
+  readonly column: "key_hash" | "workspace_id";
+  /** Hash of the key, or id of the workspace. */
+  readonly owner: string;
   /** 2026-11-21. */
   readonly day: string;
   /** USD, decimal: as summed up, and as the records say. */
@@ -46,29 +48,42 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
           (select count(*)::float8 from budget_reservations where expires_at > now()) as reservations
         from usage_records`.execute(snapshot);
       const counts = rows[0] ?? { records: 0, lost: 0, estimated: 0, reservations: 0 };
-      return { ...counts, gaps: await gapsOf(snapshot), wrongSums: await wrongSumsOf(snapshot) };
+      const wrongSums = [
+        ...(await wrongSumsOf(snapshot, "key_days", "key_hash")),
+        ...(await wrongSumsOf(snapshot, "workspace_days", "workspace_id")),
+      ];
+      return { ...counts, gaps: await gapsOf(snapshot), wrongSums };
     });
 }
 
 async function gapsOf(database: Kysely<Database>): Promise<readonly Gap[]> {
   const { rows } = await sql<Gap>`
-    select boot_id as "bootId", min(instance) as instance, (max(sequence) - count(*))::float8 as missing,
-      max(recorded_at) as "lastAt"
-    from usage_records group by boot_id having max(sequence) <> count(*) order by 4`.execute(database);
+    select boot_id as "bootId", min(instance) as instance,
+      (max(sequence) - count(*) - coalesce(min(removed.records), 0))::float8 as missing, max(recorded_at) as "lastAt"
+    from usage_records left join removed_records as removed using (boot_id)
+    group by boot_id having max(sequence) <> count(*) + coalesce(min(removed.records), 0) order by 4`.execute(database);
   return rows;
 }
 
-async function wrongSumsOf(database: Kysely<Database>): Promise<readonly WrongSum[]> {
-  const { rows } = await sql<WrongSum>`
-    select coalesce(days.key_hash, sums.key_hash) as "keyHash", to_char(coalesce(days.day, sums.day), 'YYYY-MM-DD') as day,
-      coalesce(days.cost_usd, 0) as "summedUsd", coalesce(sums.cost_usd, 0) as "recordedUsd"
-    from key_days as days
-    full join (
-      select key_hash, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost_usd,
+/** Of the days of which all records are kept. */
+async function wrongSumsOf(
+  database: Kysely<Database>,
+  days: "key_days" | "workspace_days",
+  column: WrongSum["column"],
+): Promise<readonly WrongSum[]> {
+  const owner = sql.ref(column);
+  const { rows } = await sql<Omit<WrongSum, "column">>`
+    with kept as (
+      select ${owner}::text as owner, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost_usd,
         count(*) as attempts
       from usage_records where kind = 'primary' group by 1, 2
-    ) as sums on sums.key_hash = days.key_hash and sums.day = days.day
-    where days.cost_usd is distinct from sums.cost_usd or days.attempts is distinct from sums.attempts
+    ),
+    summed as (select ${owner}::text as owner, day, cost_usd, attempts from ${sql.table(days)})
+    select coalesce(summed.owner, kept.owner) as owner, to_char(coalesce(summed.day, kept.day), 'YYYY-MM-DD') as day,
+      coalesce(summed.cost_usd, 0) as "summedUsd", coalesce(kept.cost_usd, 0) as "recordedUsd"
+    from summed full join kept on kept.owner = summed.owner and kept.day = summed.day
+    where (summed.cost_usd is distinct from kept.cost_usd or summed.attempts is distinct from kept.attempts)
+      and coalesce(summed.day, kept.day) >= (select kept_from from ledger_retention)
     order by 2, 1`.execute(database);
-  return rows;
+  return rows.map((row) => ({ ...row, column }));
 }

@@ -21,6 +21,8 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   usage_records: "select, insert",
   key_days: "select, insert, update",
   workspace_days: "select, insert, update",
+  ledger_retention: "select",
+  removed_records: "select",
   budget_reservations: "select, insert, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",

@@ -13,6 +13,7 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
 import { generationRecords } from "@sluice/admin-svc/store/usage.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
@@ -169,6 +170,7 @@ describe("the check of the command line", () => {
   test("says that all is there", async () => {
     await house.database.deleteFrom("usage_records").execute();
     await house.database.deleteFrom("key_days").execute();
+    await house.database.deleteFrom("workspace_days").execute();
     const bootId = randomUUID();
     await record([usageRecord({ bootId }), usageRecord({ bootId, sequence: 2n, status: AttemptStatus.LOST })]);
     expect(await check()).toEqual([0, "2 records, 1 of them lost calls, 0 estimated; 0 reservations\n"]);
@@ -178,15 +180,19 @@ describe("the check of the command line", () => {
     const gap = usageRecord({ sequence: 3n });
     await record([gap]);
     await house.database.updateTable("key_days").set({ cost_usd: "7" }).execute();
+    await house.database.updateTable("workspace_days").set({ attempts: 8n }).execute();
     const [code, output] = await check("--json");
     const [line = ""] = output.split("\n");
     expect(code).toBe(1);
     expect(JSON.parse(line)).toMatchObject({
       records: 3,
       gaps: [{ boot_id: gap.bootId, instance: "test-1", missing: 2 }],
-      wrong_sums: [{ key_hash: gap.keyHash, summed_usd: "7.000000000000" }],
+      wrong_sums: [
+        { key_hash: gap.keyHash, summed_usd: "7.000000000000" },
+        { workspace_id: defaultWorkspaceId, recorded_usd: "0.000370370367" },
+      ],
     });
-    expect(output).toContain("the ledger is not whole: 2 places");
+    expect(output).toContain("the ledger is not whole: 3 places");
     expect((await check())[1]).toContain(`${gap.bootId}  test-1   2        `);
   });
 });

@@ -57,7 +57,7 @@ async function wrongLedger(databaseUrl: string): Promise<string[]> {
     const { gaps, wrongSums } = await ledgerState(database);
     return [
       ...gaps.map(({ bootId, missing }) => `${missing} records of boot ${bootId} are missing`),
-      ...wrongSums.map(({ keyHash }) => `the sums of key ${keyHash} are not those of its records`),
+      ...wrongSums.map(({ column, owner }) => `the sums of ${column} ${owner} are not those of its records`),
     ];
   } finally {
     await database.destroy();

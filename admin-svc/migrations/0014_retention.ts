@@ -1,0 +1,18 @@
+/** What is left of records that retention has removed, so that the ledger can still be checked for what it should hold. */
+import { type Kysely, sql } from "kysely";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`
+    create table ledger_retention (
+      id boolean primary key default true check (id),
+      kept_from date not null
+    )`.execute(database);
+  await sql`insert into ledger_retention (kept_from) values ('-infinity')`.execute(database);
+  await sql`
+    create table removed_records (
+      boot_id uuid primary key,
+      records bigint not null
+    )`.execute(database);
+  // Records come in about the order of their time: an index of blocks is next to nothing to keep, and finds the oldest.
+  await sql`create index usage_records_opened on usage_records using brin (opened_at)`.execute(database);
+}

@@ -1,0 +1,41 @@
+/** Recall at one false alarm in a hundred harmless texts, on texts that training has not seen. */
+import { Random } from "../../fuzz/random.ts";
+import { attackingText, heldOut } from "./texts.ts";
+
+export interface Evaluation {
+  /** The least score that is taken for an attempt. */
+  readonly threshold: number;
+  readonly harmlessTexts: number;
+  /** Shares of texts that reach the threshold. */
+  readonly falseAlarms: number;
+  /** Among the harmless texts in words that attempts use, too. */
+  readonly falseAlarmsOfHard: number;
+  readonly direct: number;
+  readonly indirect: number;
+}
+
+/** Of each attempt: alone and in different surroundings. */
+const textsOfEach = 10;
+const falseAlarmsAllowed = 0.01;
+
+const share = (scores: readonly number[], threshold: number): number =>
+  scores.filter((score) => score >= threshold).length / scores.length;
+
+/** `given`: the threshold to measure at, in the place of the one that lets a hundredth of the harmless texts through. */
+export function evaluate(score: (text: string) => number, given?: number): Evaluation {
+  const { direct, indirect, benign, others } = heldOut();
+  const chance = new Random(23);
+  const hard = benign.map(score);
+  const harmless = [...hard, ...others.map(score)].sort((one, other) => other - one);
+  const threshold = given ?? (harmless[Math.floor(harmless.length * falseAlarmsAllowed)] as number) + 1e-9;
+  const scoresOf = (attacks: readonly string[]): number[] =>
+    attacks.flatMap((attack) => Array.from({ length: textsOfEach }, () => score(attackingText(attack, benign, chance))));
+  return {
+    threshold,
+    harmlessTexts: harmless.length,
+    falseAlarms: share(harmless, threshold),
+    falseAlarmsOfHard: share(hard, threshold),
+    direct: share(scoresOf(direct), threshold),
+    indirect: share(scoresOf(indirect), threshold),
+  };
+}

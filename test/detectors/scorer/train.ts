@@ -1,0 +1,53 @@
+/** Logistic regression on buckets of words, by stochastic descent. The same seed gives the same weights. */
+import { buckets, windowsOf } from "@sluice/inference-svc/guardrails/detectors/scorer/features.js";
+import { Random } from "../../fuzz/random.ts";
+import { type Sentences, attackingText, harmlessText } from "./texts.ts";
+
+export interface Model {
+  readonly weights: Float64Array;
+  readonly bias: number;
+}
+
+interface Example {
+  readonly features: readonly number[];
+  readonly label: 0 | 1;
+}
+
+/** Texts of each kind. More harmless ones: that is what there is more of. */
+const attacking = 6_000;
+const harmless = 12_000;
+const rounds = 4;
+const step = 0.05;
+/** Draws weights towards none, so that a word that was seen once says little. */
+const decay = 2e-4;
+
+function examplesOf({ attacks, benign }: Sentences, chance: Random): Example[] {
+  const example = (text: string, label: 0 | 1): Example => {
+    const features = new Set<number>();
+    for (const window of windowsOf(text)) for (const bucket of window) features.add(bucket);
+    return { features: [...features], label };
+  };
+  return [
+    ...Array.from({ length: attacking }, () => example(attackingText(chance.pick(attacks), benign, chance), 1)),
+    ...Array.from({ length: harmless }, () => example(harmlessText(benign, chance), 0)),
+  ];
+}
+
+export function train(sentences: Sentences): Model {
+  const chance = new Random(17);
+  const examples = examplesOf(sentences, chance);
+  const weights = new Float64Array(buckets);
+  let bias = 0;
+  for (let round = 0; round < rounds; round++) {
+    const rate = step / (1 + round / 3);
+    for (let count = 0; count < examples.length; count++) {
+      const { features, label } = chance.pick(examples);
+      let sum = bias;
+      for (const bucket of features) sum += weights[bucket] as number;
+      const wrong = label - 1 / (1 + Math.exp(-sum));
+      bias += rate * wrong;
+      for (const bucket of features) weights[bucket] = (weights[bucket] as number) * (1 - rate * decay) + rate * wrong;
+    }
+  }
+  return { weights, bias };
+}

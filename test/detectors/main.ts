@@ -1,8 +1,11 @@
 /** npm run detectors [-- slug]: precision, recall and speed of each detector; for one, the cases that go wrong, too. */
 import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
+import { injectionScorer } from "@sluice/inference-svc/guardrails/detectors/scorer/index.js";
+import { injectionSlug } from "@sluice/proto/contract/content-filters.js";
 import { measured } from "./figures.ts";
 import { findIn } from "./finding.ts";
 import type { Quality } from "./quality.ts";
+import { type Evaluation, evaluateFinder } from "./scorer/evaluate.ts";
 import { adversaries, millisecondsOf, ordinaryText } from "./speed.ts";
 
 const only = process.argv[2];
@@ -27,4 +30,14 @@ for (const { slug, engine, finder } of detectors) {
   );
   if (only === undefined) continue;
   for (const wrong of [...byHand.wrong, ...generated.wrong]) console.log(JSON.stringify(wrong));
+}
+
+const wordings = detectors.find(({ slug }) => slug === injectionSlug)?.finder;
+if (wordings !== undefined && (only === undefined || only === injectionSlug)) {
+  const line = (name: string, { falseAlarms, falseAlarmsOfHard, direct, indirect }: Evaluation): string =>
+    `| ${name} | ${[falseAlarms, falseAlarmsOfHard, direct, indirect].map((share) => share.toFixed(3)).join(" | ")} |`;
+  console.log("\n| injection, held out | false alarms | of the hard texts | recall: direct | indirect |");
+  console.log("|---|---|---|---|---|");
+  console.log(line("wordings", evaluateFinder(wordings)));
+  console.log(line("scorer", evaluateFinder(injectionScorer)));
 }

@@ -1,9 +1,11 @@
 /** What each detector promises: the same finds however a text is cut, figures that hold, work in proportion to the text. */
 import { describe, expect, test } from "@jest/globals";
 import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
+import { builtinPlaceholders } from "@sluice/proto/contract/content-filters.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { baselines } from "../detectors/baselines.ts";
 import { casesByHand } from "../detectors/corpus.ts";
+import { cut } from "../detectors/cut.ts";
 import { findIn } from "../detectors/finding.ts";
 import { generatedCases } from "../detectors/generated/index.ts";
 import { measured } from "../detectors/figures.ts";
@@ -16,17 +18,6 @@ const finderOf = (slug: string) => {
   if (detector === undefined) throw new Error(`no detector ${slug}`);
   return detector.finder;
 };
-
-/** Pieces of one to a few units, sometimes of many. */
-function cut(text: string, chance: Random): string[] {
-  const pieces: string[] = [];
-  for (let start = 0; start < text.length; ) {
-    const size = chance.chance(0.1) ? 1 + chance.below(60) : 1 + chance.below(4);
-    pieces.push(text.slice(start, start + size));
-    start += size;
-  }
-  return pieces;
-}
 
 describe.each(detectors)("$slug", ({ slug, finder }) => {
   test("finds the same however the text is cut", () => {
@@ -77,6 +68,12 @@ test.each(Object.entries(baselines))("%s is better than a bare pattern of its ki
     expect(ours[set].precision).toBeGreaterThan(bare[set].precision);
     expect(ours[set].recall).toBeGreaterThanOrEqual(bare[set].recall);
   }
+});
+
+test("are those that guardrails can name, with their placeholders", () => {
+  expect(Object.fromEntries(detectors.map(({ slug, placeholder }) => [slug, placeholder]))).toEqual(
+    builtinPlaceholders,
+  );
 });
 
 describe("secrets", () => {

@@ -1,9 +1,11 @@
 /** Recall at one false alarm in a hundred harmless texts, on texts that training has not seen. */
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { Random } from "../../fuzz/random.ts";
+import { findIn } from "../finding.ts";
 import { attackingText, heldOut } from "./texts.ts";
 
 export interface Evaluation {
-  /** The least score that is taken for an attempt. */
+  /** The least score that is taken for an attempt, as log odds. */
   readonly threshold: number;
   readonly harmlessTexts: number;
   /** Shares of texts that reach the threshold. */
@@ -29,7 +31,9 @@ export function evaluate(score: (text: string) => number, given?: number): Evalu
   const harmless = [...hard, ...others.map(score)].sort((one, other) => other - one);
   const threshold = given ?? (harmless[Math.floor(harmless.length * falseAlarmsAllowed)] as number) + 1e-9;
   const scoresOf = (attacks: readonly string[]): number[] =>
-    attacks.flatMap((attack) => Array.from({ length: textsOfEach }, () => score(attackingText(attack, benign, chance))));
+    attacks.flatMap((attack) =>
+      Array.from({ length: textsOfEach }, () => score(attackingText(attack, benign, chance))),
+    );
   return {
     threshold,
     harmlessTexts: harmless.length,
@@ -39,3 +43,6 @@ export function evaluate(score: (text: string) => number, given?: number): Evalu
     indirect: share(scoresOf(indirect), threshold),
   };
 }
+
+/** The same of what only finds or does not. */
+export const evaluateFinder = (finder: Finder): Evaluation => evaluate((text) => findIn(finder, [text]).length, 1);

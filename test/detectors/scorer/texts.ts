@@ -56,7 +56,9 @@ export function heldOut(): HeldOut {
 
 /** A harmless text of some sentences. */
 export const harmlessText = (benign: readonly string[], chance: Random): string =>
-  Array.from({ length: 1 + chance.below(5) }, () => chosen(chance.pick(benign), chance)).join(chance.pick([". ", "\n", " "]));
+  Array.from({ length: 1 + chance.below(5) }, () => chosen(chance.pick(benign), chance)).join(
+    chance.pick([". ", "\n", " "]),
+  );
 
 /** An attempt, alone half of the time, else somewhere in a harmless text. */
 export function attackingText(attack: string, benign: readonly string[], chance: Random): string {

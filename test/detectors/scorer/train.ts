@@ -1,12 +1,8 @@
 /** Logistic regression on buckets of words, by stochastic descent. The same seed gives the same weights. */
-import { buckets, windowsOf } from "@sluice/inference-svc/guardrails/detectors/scorer/features.js";
+import { buckets, bucketsOf, wordsOf } from "@sluice/inference-svc/guardrails/detectors/scorer/features.js";
+import { type Model, quantised } from "@sluice/inference-svc/guardrails/detectors/scorer/model.js";
 import { Random } from "../../fuzz/random.ts";
 import { type Sentences, attackingText, harmlessText } from "./texts.ts";
-
-export interface Model {
-  readonly weights: Float64Array;
-  readonly bias: number;
-}
 
 interface Example {
   readonly features: readonly number[];
@@ -22,11 +18,7 @@ const step = 0.05;
 const decay = 2e-4;
 
 function examplesOf({ attacks, benign }: Sentences, chance: Random): Example[] {
-  const example = (text: string, label: 0 | 1): Example => {
-    const features = new Set<number>();
-    for (const window of windowsOf(text)) for (const bucket of window) features.add(bucket);
-    return { features: [...features], label };
-  };
+  const example = (text: string, label: 0 | 1): Example => ({ features: [...bucketsOf([...wordsOf(text)])], label });
   return [
     ...Array.from({ length: attacking }, () => example(attackingText(chance.pick(attacks), benign, chance), 1)),
     ...Array.from({ length: harmless }, () => example(harmlessText(benign, chance), 0)),
@@ -49,5 +41,5 @@ export function train(sentences: Sentences): Model {
       for (const bucket of features) weights[bucket] = (weights[bucket] as number) * (1 - rate * decay) + rate * wrong;
     }
   }
-  return { weights, bias };
+  return quantised(weights, bias);
 }

@@ -1,15 +1,22 @@
-/** npm run fuzz -- [--seconds N | --count N] [--seed S] [--at N]: random requests against the checks, the formats and the document. */
+/**
+ * npm run fuzz -- [requests|patterns] [--seconds N | --count N] [--seed S] [--at N]: random requests against the checks, the formats and the document;
+ * random patterns over texts in pieces against the native engine and the whole text.
+ */
 import { parseArgs } from "node:util";
 import { bodyOf } from "./bodies.ts";
 import { type Report, campaign, trial } from "./campaign.ts";
+import { patternCampaign, patternLine, patternTrial } from "./patterns/campaign.ts";
+import { caseOf } from "./patterns/generate.ts";
+import { Random } from "./random.ts";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
-    /** A million bodies when neither is given. */
+    /** A million bodies or runs when neither is given. */
     count: { type: "string" },
     seconds: { type: "string" },
     seed: { type: "string" },
-    /** Only this body, which is printed. */
+    /** Only this body or case, which is printed. */
     at: { type: "string" },
   },
 });
@@ -18,24 +25,38 @@ const numberOf = (text: string | undefined, otherwise: number): number =>
   text === undefined ? otherwise : Number(text);
 
 const seed = numberOf(values.seed, Date.now() % 1_000_000_000);
-const line = ({ bodies, accepted, complaints, seconds }: Report): string =>
-  `seed ${seed}: ${bodies} bodies, ${accepted} of them accepted, ${complaints.length} complaints, ${seconds.toFixed(0)} s`;
+const timed = values.seconds !== undefined;
+const limits = {
+  seed,
+  count: numberOf(values.count, timed ? Number.POSITIVE_INFINITY : 1_000_000),
+  seconds: numberOf(values.seconds, Number.POSITIVE_INFINITY),
+};
+const at = values.at === undefined ? undefined : Number(values.at);
 
-if (values.at !== undefined) {
-  const number = Number(values.at);
-  console.log(bodyOf(seed, number).toString());
-  console.log((await trial(seed, number)) ?? "nothing is wrong");
-} else {
-  const timed = values.seconds !== undefined;
-  const report = await campaign({
-    seed,
-    count: numberOf(values.count, timed ? Number.POSITIVE_INFINITY : 1_000_000),
-    seconds: numberOf(values.seconds, Number.POSITIVE_INFINITY),
-    progress: (sofar) => console.log(line(sofar)),
-  });
+if (positionals[0] === "patterns") fuzzPatterns();
+else await fuzzRequests();
+
+async function fuzzRequests(): Promise<void> {
+  const line = ({ bodies, accepted, complaints, seconds }: Report): string =>
+    `seed ${seed}: ${bodies} bodies, ${accepted} of them accepted, ${complaints.length} complaints, ${seconds.toFixed(0)} s`;
+  if (at !== undefined) return show(bodyOf(seed, at).toString(), await trial(seed, at));
+  const report = await campaign({ ...limits, progress: (sofar) => console.log(line(sofar)) });
   for (const { number, what, body } of report.complaints) {
     console.log(`\n--seed ${seed} --at ${number}\n${what}\n${body.slice(0, 2_000)}`);
   }
   console.log(line(report));
   if (report.complaints.length > 0) process.exitCode = 1;
+}
+
+function fuzzPatterns(): void {
+  if (at !== undefined) return show(JSON.stringify(caseOf(new Random(seed, at))), patternTrial(seed, at));
+  const report = patternCampaign({ ...limits, progress: (sofar) => console.log(patternLine(sofar)) });
+  for (const [number, what] of report.complaints) console.log(`\n--seed ${seed} --at ${number}\n${what}`);
+  console.log(patternLine(report));
+  if (report.complaints.length > 0) process.exitCode = 1;
+}
+
+function show(made: string, what: string | undefined): void {
+  console.log(made);
+  console.log(what ?? "nothing is wrong");
 }

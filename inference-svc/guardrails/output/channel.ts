@@ -59,6 +59,11 @@ export class Channel<Key> {
     this.#joined = rules.map((rule) => new RuleScan(rule, 0, report));
   }
 
+  /** UTF-16 units that are held back. */
+  get held(): number {
+    return this.#held.length;
+  }
+
   get #length(): number {
     return this.#from + this.#held.length;
   }

@@ -13,7 +13,7 @@ export interface Region {
   readonly placeholder: string;
 }
 
-/** Nothing of any hit stays; the longest of those that overlap says what stands there instead, of equal ones the first. In order. */
+/** Nothing of any hit stays; the longest of those that overlap says what stands there instead. In order. */
 export function regionsOf(hits: readonly Hit[]): readonly Region[] {
   const regions: Region[] = [];
   let group: Hit[] = [];
@@ -34,8 +34,13 @@ export function regionsOf(hits: readonly Hit[]): readonly Region[] {
 
 function placeholderOf(group: readonly Hit[]): string {
   if (group[0]?.continues) return "";
-  const length = ({ start, end }: Hit) => end - start;
-  return group.reduce((longest, hit) => (length(hit) > length(longest) ? hit : longest)).rule.placeholder;
+  return group.reduce((best, hit) => (isPreferred(hit, best) ? hit : best)).rule.placeholder;
+}
+
+function isPreferred(hit: Hit, other: Hit): boolean {
+  const longer = hit.end - hit.start - (other.end - other.start);
+  if (longer !== 0) return longer > 0;
+  return hit.start === other.start ? hit.rule.rank < other.rule.rank : hit.start < other.start;
 }
 
 /** The text with the regions replaced. */

@@ -34,10 +34,14 @@ export interface Rule {
   /** As the receipt names it. */
   readonly engine: string;
   readonly owner: Owner;
+  /** Of matches as long as each other, the one of the lower rank says what stands there. */
+  readonly rank: number;
 }
 
+type Unranked = Omit<Rule, "rank">;
+
 export interface Rules {
-  /** They change what is delivered; those that come first win. */
+  /** They change what is delivered. */
   readonly enforced: readonly Rule[];
   /** They only report. */
   readonly reporting: readonly Rule[];
@@ -45,13 +49,14 @@ export interface Rules {
 
 /** Of nothing when no guardrail looks at the output. @throws Fault UNAVAILABLE: a rule that cannot be applied is never skipped */
 export function outputRules({ guardrail, workspaceGuardrails }: Caller): readonly Rule[] {
-  return [
+  const rules = [
     ...(guardrail ? rulesOf(guardrail, "api-key") : []),
     ...workspaceGuardrails.flatMap((each) => rulesOf(each, "workspace")),
   ];
+  return rules.map((rule, rank) => ({ ...rule, rank }));
 }
 
-function rulesOf(guardrail: Guardrail, scope: Owner["scope"]): readonly Rule[] {
+function rulesOf(guardrail: Guardrail, scope: Owner["scope"]): readonly Unranked[] {
   const { id, appliesTo, mode, onError } = guardrail;
   if (appliesTo !== AppliesTo.OUTPUT && appliesTo !== AppliesTo.BOTH) return [];
   const owner = {
@@ -66,7 +71,7 @@ function rulesOf(guardrail: Guardrail, scope: Owner["scope"]): readonly Rule[] {
   ];
 }
 
-const ofPattern = (filter: ContentFilter, owner: Owner): Rule => ({
+const ofPattern = (filter: ContentFilter, owner: Owner): Unranked => ({
   name: filter.label || filter.pattern,
   action: actionOf(filter),
   finder: patternOf(filter.pattern),
@@ -75,7 +80,7 @@ const ofPattern = (filter: ContentFilter, owner: Owner): Rule => ({
   owner,
 });
 
-function ofDetector(filter: BuiltinFilter, owner: Owner): Rule {
+function ofDetector(filter: BuiltinFilter, owner: Owner): Unranked {
   const detector = detectors.find(({ slug }) => slug === filter.slug);
   if (!detector) throw notApplicable(new Error(`detector ${filter.slug}`));
   const { slug, finder, placeholder, engine } = detector;

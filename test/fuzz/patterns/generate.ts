@@ -3,8 +3,8 @@ import type { Random } from "../random.ts";
 
 export interface Case {
   readonly patterns: readonly string[];
-  /** The text in pieces, some of them half a character. */
-  readonly pieces: readonly string[];
+  /** Texts in pieces, some of which end with half a character. */
+  readonly texts: readonly (readonly string[])[];
 }
 
 interface Written {
@@ -31,19 +31,28 @@ const classes = [
 ];
 const assertions = ["\\b", "\\B", "^", "$"];
 
+/** Compiling takes longer than reading. */
+export const textsPerCase = 10;
+
 export function caseOf(random: Random): Case {
-  const patterns = Array.from({ length: 1 + random.below(4) }, () => patternOf(random));
+  return {
+    patterns: Array.from({ length: 1 + random.below(4) }, () => patternOf(random)),
+    texts: Array.from({ length: textsPerCase }, () => piecesOf(random)),
+  };
+}
+
+function piecesOf(random: Random): readonly string[] {
   const units = 1 + random.below(24);
   let text = "";
   while (text.length < units) text += random.pick(characters);
   const pieces: string[] = [];
-  const size = 1 + random.below(6);
+  const longest = 1 + random.below(6);
   for (let at = 0; at < text.length; ) {
-    const length = 1 + random.below(size);
+    const length = 1 + random.below(longest);
     pieces.push(text.slice(at, at + length));
     at += length;
   }
-  return { patterns, pieces };
+  return pieces;
 }
 
 function patternOf(random: Random): string {

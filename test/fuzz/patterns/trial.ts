@@ -1,96 +1,142 @@
-/** One case: what is found piece by piece against what the native engine finds in the whole text. */
+/** One case: what is found and delivered piece by piece, against what the native engine finds in the whole text. */
+import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
+import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
+import type { Rule } from "@sluice/inference-svc/guardrails/output/rules.js";
 import type { Finder, Span } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
 import type { Case } from "./generate.ts";
+import { Native } from "./native.ts";
 
 /** Sums over all trials. */
 export interface Tally {
-  patterns: number;
+  /** Texts under the patterns of their case. */
+  runs: number;
   matches: number;
   pieces: number;
-  /** UTF-16 units that stood undecided after a piece. */
+  /** UTF-16 units that were held back after a piece. */
   held: number;
 }
 
+interface Sought {
+  readonly pattern: string;
+  readonly finder: Finder;
+  readonly native: Native;
+}
+
 /** @returns what is wrong; undefined when nothing is */
-export function trial({ patterns, pieces }: Case, tally: Tally): string | undefined {
-  const text = pieces.join("");
-  let held: readonly number[] = pieces.map(() => 0);
+export function trial({ patterns, texts }: Case, tally: Tally): string | undefined {
+  const sought: Sought[] = [];
   for (const pattern of patterns) {
-    const finder = finderOf(pattern);
-    if (typeof finder === "string") return finder;
-    if (finder === undefined) continue;
-    const expected = nativeMatches(pattern, text);
-    const found = scanned(finder, pieces, expected);
-    if (typeof found === "string") return `${JSON.stringify(pattern)}: ${found}`;
-    held = held.map((length, index) => Math.max(length, found[index] as number));
-    tally.patterns++;
-    tally.matches += expected.length;
+    const native = new Native(pattern);
+    const finder = finderOf(pattern, native);
+    if (typeof finder === "string") return `${JSON.stringify(pattern)}: ${finder}`;
+    if (finder) sought.push({ pattern, finder, native });
   }
-  tally.pieces += pieces.length;
-  tally.held += held.reduce((sum, length) => sum + length, 0);
+  for (const pieces of texts) {
+    const what = read(sought, pieces, tally);
+    if (what !== undefined) return `${what}, in ${JSON.stringify(pieces)}`;
+  }
   return undefined;
 }
 
 /** Undefined when it is rightly refused. */
-function finderOf(pattern: string): Finder | string | undefined {
+function finderOf(pattern: string, native: Native): Finder | string | undefined {
   try {
     return compilePattern(pattern);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
-    if (!/empty/.test(error.message)) return `${JSON.stringify(pattern)}: ${error.message}`;
-    return isFoundInNothing(pattern) ? undefined : `${JSON.stringify(pattern)}: never matches nothing`;
+    if (!/empty/.test(error.message)) return error.message;
+    return native.matchesNothing ? undefined : "never matches nothing";
   }
 }
 
-function native(pattern: string): RegExp {
-  const [leading = "", flags = ""] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
-  return new RegExp(pattern.slice(leading.length), `gu${flags}`);
+function read(sought: readonly Sought[], pieces: readonly string[], tally: Tally): string | undefined {
+  const text = pieces.join("");
+  const expected = sought.map(({ native }) => native.matches(text));
+  for (const [index, { pattern, finder }] of sought.entries()) {
+    const what = scanned(finder, pieces, expected[index] ?? []);
+    if (what !== undefined) return `${JSON.stringify(pattern)}: ${what}`;
+  }
+  tally.runs++;
+  tally.pieces += pieces.length;
+  tally.matches += expected.flat().length;
+  return delivered(sought, pieces, redacted(text, expected), tally);
 }
 
-const nativeMatches = (pattern: string, text: string): readonly Span[] =>
-  [...text.matchAll(native(pattern))].map(({ index, 0: match }) => ({ start: index, end: index + match.length }));
-
-const neighbours = ["", "\n", "a", "\u017f", " "];
-
-function isFoundInNothing(pattern: string): boolean {
-  const expression = new RegExp(native(pattern).source, native(pattern).flags.replace("g", "y"));
-  return neighbours.some((before) =>
-    neighbours.some((after) => {
-      // Only whether it may match nothing: what it prefers to that does not matter.
-      expression.lastIndex = before.length;
-      return emptyAt(expression, before + after);
-    }),
-  );
-}
-
-function emptyAt(expression: RegExp, text: string): boolean {
-  const at = expression.lastIndex;
-  const bounded = new RegExp(`(?=(?:${expression.source}))`, expression.flags);
-  bounded.lastIndex = at;
-  return bounded.test(text);
-}
-
-/** How much was held after every piece, or what is wrong. */
-function scanned(finder: Finder, pieces: readonly string[], expected: readonly Span[]): readonly number[] | string {
+function scanned(finder: Finder, pieces: readonly string[], expected: readonly Span[]): string | undefined {
   const scan = finder.open();
   const spans: Span[] = [];
-  const held: number[] = [];
-  let position = 0;
   let decided = 0;
   for (const piece of [...pieces, undefined]) {
     const found = piece === undefined ? scan.end() : scan.push(piece);
-    position += piece?.length ?? 0;
     spans.push(...found.spans);
     if (found.decided < decided) return `decided fell from ${decided} to ${found.decided}`;
     ({ decided } = found);
     const early = expected.find(({ start }, index) => start < decided && index >= spans.length);
     if (early) return `${decided} is decided, and ${early.start}-${early.end} not told`;
-    if (piece !== undefined) held.push(position - decided);
   }
-  if (decided !== position) return `${decided} of ${position} decided at the end`;
-  return JSON.stringify(spans) === JSON.stringify(expected)
-    ? held
-    : `found ${JSON.stringify(spans)} instead of ${JSON.stringify(expected)}`;
+  if (JSON.stringify(spans) === JSON.stringify(expected)) return undefined;
+  return `found ${JSON.stringify(spans)} instead of ${JSON.stringify(expected)}`;
+}
+
+const owner = { id: "g", scope: "api-key", audit: false, failsOpen: false } as const;
+
+/** What goes out of a channel that redacts is a beginning of the whole after every piece, and at the end the whole. */
+function delivered(
+  sought: readonly Sought[],
+  pieces: readonly string[],
+  whole: string,
+  tally: Tally,
+): string | undefined {
+  const rules = sought.map(
+    ({ finder, pattern }, index): Rule => ({
+      name: pattern,
+      action: "redact",
+      finder,
+      placeholder: `<${index}>`,
+      engine: "regex",
+      owner,
+      rank: index,
+    }),
+  );
+  let shown = "";
+  const channel = new Channel<string>(rules, new Report(), (_, text) => (shown += text));
+  for (const piece of pieces) {
+    channel.push("text", piece);
+    tally.held += channel.held;
+    if (!whole.startsWith(shown)) return `delivered ${JSON.stringify(shown)} of ${JSON.stringify(whole)}`;
+  }
+  channel.end();
+  return shown === whole ? undefined : `delivered ${JSON.stringify(shown)} instead of ${JSON.stringify(whole)}`;
+}
+
+/** By hand over every character, so that it cannot be wrong in the same way: the longest match over a stretch says what stands there, then the first rule. */
+function redacted(text: string, found: readonly (readonly Span[])[]): string {
+  let result = "";
+  for (let at = 0; at < text.length; ) {
+    const reach = reachOf(at, found);
+    if (reach === at) {
+      result += text.charAt(at++);
+      continue;
+    }
+    const within = found.flatMap((spans, rule) =>
+      spans.filter(({ start }) => start >= at && start < reach).map(({ start, end }) => ({ rule, length: end - start, start })),
+    );
+    const [longest] = within.sort((a, b) => b.length - a.length || a.start - b.start || a.rule - b.rule);
+    result += `<${longest?.rule}>`;
+    at = reach;
+  }
+  return result;
+}
+
+/** To where matches that overlap one another go on from here. */
+function reachOf(at: number, found: readonly (readonly Span[])[]): number {
+  let reach = at;
+  for (let grown = true; grown; ) {
+    const overlapping = found.flat().filter(({ start, end }) => (start === at || (start > at && start < reach)) && end > reach);
+    grown = overlapping.length > 0;
+    reach = Math.max(reach, ...overlapping.map(({ end }) => end));
+  }
+  return reach;
 }

@@ -1,0 +1,34 @@
+/** What the native engine makes of a pattern of ours. */
+import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
+
+export class Native {
+  readonly #source: string;
+  readonly #flags: string;
+  readonly #expression: RegExp;
+
+  constructor(pattern: string) {
+    const [leading = "", flags = ""] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
+    this.#source = pattern.slice(leading.length);
+    this.#flags = `u${flags}`;
+    this.#expression = new RegExp(this.#source, `g${this.#flags}`);
+  }
+
+  matches(text: string): readonly Span[] {
+    const matches = text.matchAll(this.#expression);
+    return Array.from(matches, ({ index, 0: match }) => ({ start: index, end: index + match.length }));
+  }
+
+  /** Whether it can match nothing, somewhere between two characters. */
+  get matchesNothing(): boolean {
+    // Looking ahead it consumes nothing, so that it does not matter what it prefers to nothing.
+    const empty = new RegExp(`(?=(?:${this.#source}))`, `y${this.#flags}`);
+    return neighbours.some((before) =>
+      neighbours.some((after) => {
+        empty.lastIndex = before.length;
+        return empty.test(before + after);
+      }),
+    );
+  }
+}
+
+const neighbours = ["", "\n", "a", "\u017f", " "];

@@ -1,6 +1,7 @@
 /** Refuses a request in which a block filter of the key's guardrail finds something, before any provider is asked. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
+  AppliesTo,
   type ContentFilter,
   FilterAction,
   type Guardrail,
@@ -23,7 +24,7 @@ export const inputGuardrail: Layer = onRequest(async (request, scope) => {
 });
 
 async function apply(guardrail: Guardrail, given: string, request: TurnRequest, scope: Scope): Promise<void> {
-  if (guardrail.contentFilters.length === 0) return;
+  if (guardrail.contentFilters.length === 0 || guardrail.appliesTo === AppliesTo.OUTPUT) return;
   const hits = await matching(request, guardrail.contentFilters);
   const [first] = hits;
   if (first === undefined) return;

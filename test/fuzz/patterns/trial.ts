@@ -121,7 +121,9 @@ function redacted(text: string, found: readonly (readonly Span[])[]): string {
       continue;
     }
     const within = found.flatMap((spans, rule) =>
-      spans.filter(({ start }) => start >= at && start < reach).map(({ start, end }) => ({ rule, length: end - start, start })),
+      spans
+        .filter(({ start }) => start >= at && start < reach)
+        .map(({ start, end }) => ({ rule, length: end - start, start })),
     );
     const [longest] = within.sort((a, b) => b.length - a.length || a.start - b.start || a.rule - b.rule);
     result += `<${longest?.rule}>`;
@@ -134,7 +136,9 @@ function redacted(text: string, found: readonly (readonly Span[])[]): string {
 function reachOf(at: number, found: readonly (readonly Span[])[]): number {
   let reach = at;
   for (let grown = true; grown; ) {
-    const overlapping = found.flat().filter(({ start, end }) => (start === at || (start > at && start < reach)) && end > reach);
+    const overlapping = found
+      .flat()
+      .filter(({ start, end }) => (start === at || (start > at && start < reach)) && end > reach);
     grown = overlapping.length > 0;
     reach = Math.max(reach, ...overlapping.map(({ end }) => end));
   }

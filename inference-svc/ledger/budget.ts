@@ -15,14 +15,19 @@ import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope, Stage } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
+import { Turnstile } from "./turnstile.ts";
 
 /** As long as anybody who waits for a first event would wait for a policy. */
 const timeoutMs = 2_000;
+
+/** Far more than are answered in that time lose their answers, and what was held for them stays held for ten minutes. */
+const mostQuestions = 64;
 
 /** The truth about budgets is in one place, so that it is asked: any number of processes spend from the same one. */
 export class Budgets {
   readonly #client: Client;
   readonly #token: string;
+  readonly #turnstile = new Turnstile(mostQuestions, timeoutMs);
 
   /** @param client of admin-svc */
   constructor(client: Client, token: string) {
@@ -66,7 +71,9 @@ export class Budgets {
   ): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
     const metadata = serviceMetadata(this.#token, { trace });
-    return call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
+    return this.#turnstile.pass(() =>
+      call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs),
+    );
   }
 }
 

@@ -1,0 +1,63 @@
+/** A gateway and an inference process that hear of no change, although they can ask; and then cannot even ask. */
+import { setTimeout as delay } from "node:timers/promises";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import type { House } from "../support/house.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { Administrator, ask } from "./administrator.ts";
+import { type Figure, spread } from "./figure.ts";
+import { startGateway, startInference } from "./members.ts";
+
+const limitMs = 5_000;
+
+export async function measureCutOff(house: House, rounds: number): Promise<Figure[]> {
+  const administrator = new Administrator(house);
+  const proxy = await startRpcProxy(house.ports.admin);
+  const inference = await startInference(house, proxy.port);
+  const gateway = await startGateway(house, proxy.port, [inference.port]);
+  const guardrail = await administrator.makeGuardrail();
+  const key = await administrator.makeKey();
+  const staleMs: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await ask(gateway.port, key);
+    const release = proxy.hold("WatchPolicy");
+    // At any moment of the time in which a process notices that it hears nothing.
+    await delay((round % 5) * 1_000);
+    const asking = ask(gateway.port, key);
+    const calledAt = performance.now();
+    await administrator.assign(guardrail, [hashKey(key)]);
+    await asking;
+    let passedAt = calledAt;
+    for (let at = performance.now(); (await ask(gateway.port, key)) !== 403; at = performance.now()) {
+      passedAt = at;
+      if (at - calledAt > 30_000) throw new Error("never enforced");
+    }
+    staleMs.push(passedAt - calledAt);
+    release();
+    await administrator.assign(guardrail, [hashKey(key)], true);
+  }
+  const stranger = await administrator.makeKey();
+  await ask(gateway.port, key);
+  await proxy.stop();
+  const known = new Set<number>();
+  const unknown = new Set<number>();
+  for (const until = performance.now() + 5_000; performance.now() < until; ) {
+    known.add(await ask(gateway.port, key));
+    unknown.add(await ask(gateway.port, stranger));
+  }
+  await gateway.stop();
+  await inference.stop();
+  return [
+    {
+      measure: "the same with the watch cut",
+      found: spread(staleMs),
+      goal: `max ${limitMs} ms`,
+      reached: Math.max(...staleMs) <= limitMs,
+    },
+    {
+      measure: "admin-svc out of reach for five seconds: statuses of a known key and of an unknown one",
+      found: `${[...known].join(", ")} and ${[...unknown].join(", ")}`,
+      goal: "200 and 503",
+      reached: [...known].join() === "200" && [...unknown].join() === "503",
+    },
+  ];
+}

@@ -1,0 +1,87 @@
+/** From an assignment to the first request that it stops: at three gateways, and at both inference processes without a gateway. */
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import type { House } from "../support/house.ts";
+import { runTurn, turnRequest } from "../support/run-turn.ts";
+import { Administrator, ask } from "./administrator.ts";
+import { type Figure, quantile, spread } from "./figure.ts";
+import { startGateway } from "./members.ts";
+
+/** Whether a request that begins now is blocked. */
+type Door = () => Promise<boolean>;
+
+/** Asks again and again, until it has been blocked three times in a row. @returns performance.now() when the last one began that was not */
+async function untilBlocked(door: Door, from: { at: number }): Promise<number> {
+  let lastPassed = Number.NEGATIVE_INFINITY;
+  for (let blocked = 0; blocked < 3; ) {
+    const began = performance.now();
+    if (await door()) {
+      blocked++;
+      continue;
+    }
+    blocked = 0;
+    lastPassed = began;
+    if (began - from.at > 30_000) throw new Error("never enforced");
+  }
+  return lastPassed;
+}
+
+export async function measureEnforcement(house: House, rounds: number): Promise<Figure[]> {
+  const administrator = new Administrator(house);
+  const inference = [house.ports.inference, house.ports.inference + 100];
+  const gateways = [
+    await startGateway(house, house.ports.admin, inference),
+    await startGateway(house, house.ports.admin, inference),
+  ];
+  const clients = inference.map((port) => dial(`127.0.0.1:${port}`));
+  const key = await administrator.makeKey();
+  const guardrail = await administrator.makeGuardrail();
+  const turn = turnRequest("sluice/echo", "forbidden");
+  const doors: Door[] = [
+    ...[house.ports.gateway, ...gateways.map(({ port }) => port)].map((port): Door => {
+      let session = 0;
+      // Sessions spread over the processes.
+      return async () => (await ask(port, key, `s${session++ % 8}`)) === 403;
+    }),
+    ...clients.map(
+      (client): Door =>
+        () =>
+          runTurn(client, key, turn).over.then(
+            () => false,
+            () => true,
+          ),
+    ),
+  ];
+  const fromCall: number[] = [];
+  const fromAnswer: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    await Promise.all(doors.map((door) => door()));
+    const from = { at: performance.now() };
+    const watching = doors.map((door) => untilBlocked(door, from));
+    await administrator.assign(guardrail, [hashKey(key)]);
+    const answeredAt = performance.now();
+    for (const lastPassed of await Promise.all(watching)) {
+      fromCall.push(Math.max(0, lastPassed - from.at));
+      fromAnswer.push(Math.max(0, lastPassed - answeredAt));
+    }
+    await administrator.assign(guardrail, [hashKey(key)], true);
+  }
+  for (const client of clients) client.close();
+  for (const gateway of gateways) await gateway.stop();
+  const measure = (since: string) =>
+    `from ${since} an assignment until the last request began that it did not stop, of three gateways and two inference processes`;
+  return [
+    {
+      measure: measure("the call of"),
+      found: spread(fromCall),
+      goal: "p99 250 ms, max 1000 ms",
+      reached: quantile(fromCall, 0.99) <= 250 && Math.max(...fromCall) <= 1_000,
+    },
+    {
+      measure: measure("the answer to"),
+      found: spread(fromAnswer),
+      goal: "max 1000 ms",
+      reached: Math.max(...fromAnswer) <= 1_000,
+    },
+  ];
+}

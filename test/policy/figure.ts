@@ -1,0 +1,19 @@
+/** What a measure found, beside what it should be. */
+export interface Figure {
+  readonly measure: string;
+  readonly found: string;
+  readonly goal: string;
+  readonly reached: boolean;
+}
+
+/** The smallest value that so large a share of them does not exceed; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+}
+
+const ms = (value: number): string => value.toFixed(value < 10 ? 1 : 0);
+
+/** Of times in ms. */
+export const spread = (values: readonly number[]): string =>
+  `p50 ${ms(quantile(values, 0.5))}, p99 ${ms(quantile(values, 0.99))}, max ${ms(Math.max(...values))} ms (${values.length} times)`;

@@ -1,0 +1,72 @@
+/** Processes beside those that the supervisor of a house runs, with the same secrets. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { tie } from "@sluice/local/processes.js";
+import { freePorts } from "../support/free-ports.ts";
+import type { House } from "../support/house.ts";
+import { bareEnvironment, eventually, root } from "../support/processes.ts";
+
+/** Known to the house as well, by its environment. */
+export const secrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
+
+export interface Member {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/** @param inference ports of the processes that it hands turns to */
+export function startGateway(house: House, admin: number, inference: readonly number[]): Promise<Member> {
+  return start(house, "gateway", ([port, health]) => ({
+    SLUICE_PORT: String(port),
+    SLUICE_GATEWAY_HEALTH_PORT: String(health),
+    SLUICE_INFERENCE_ADDRESSES: inference.map((to) => `127.0.0.1:${to}`).join(","),
+    SLUICE_ADMIN_ADDRESS: `127.0.0.1:${admin}`,
+  }));
+}
+
+export async function startInference(house: House, admin: number): Promise<Member> {
+  const spool = mkdtempSync(join(tmpdir(), "sluice-policy-spool-"));
+  const member = await start(house, "inference-svc", ([port, health]) => ({
+    SLUICE_INFERENCE_PORT: String(port),
+    SLUICE_INFERENCE_HEALTH_PORT: String(health),
+    SLUICE_ADMIN_ADDRESS: `127.0.0.1:${admin}`,
+    SLUICE_SPOOL_DIR: spool,
+  }));
+  const stop = async () => {
+    await member.stop();
+    rmSync(spool, { recursive: true, force: true });
+  };
+  return { port: member.port, stop };
+}
+
+async function start(
+  house: House,
+  room: string,
+  environment: (ports: readonly number[]) => NodeJS.ProcessEnv,
+): Promise<Member> {
+  const [port, health] = (await freePorts(2)) as [number, number];
+  const config = join(house.dataDir, "sluice.yaml");
+  const child = spawn(process.execPath, [join(root, room, "dist/main.js")], {
+    env: { ...bareEnvironment(), ...secrets, SLUICE_CONFIG: config, ...environment([port, health]) },
+    stdio: "ignore",
+  });
+  const untie = tie(child.pid as number, "KILL");
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`${room} ended with exit code ${child.exitCode}`);
+    return fetch(`http://127.0.0.1:${health}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  });
+  return { port, stop: () => stop(child).then(untie) };
+}
+
+/** At once: nothing that it does is waited for. */
+async function stop(child: ChildProcess): Promise<void> {
+  const exited = once(child, "exit");
+  child.kill("SIGKILL");
+  await exited;
+}

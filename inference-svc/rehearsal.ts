@@ -9,9 +9,10 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
 import type { EngineParts } from "./engine.ts";
 import type { PlannedAttempt } from "./routing/plan.ts";
+import { type Applied, appliedTo } from "./guardrails/policy.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { Rehearse } from "./stack.ts";
-import type { Scope } from "./turn/scope.ts";
+import type { Scope, Stage } from "./turn/scope.ts";
 import { TurnAbort } from "./turn/signal.ts";
 
 export type RehearsalParts = Pick<EngineParts, "access" | "region" | "parse"> & {
@@ -60,13 +61,11 @@ export class Rehearsals {
   }
 
   #receipt(request: RunTurnRequest, scope: Scope, refusal: Fault | undefined, plan: readonly PlannedAttempt[]): object {
-    const { guardrail } = scope.caller;
-    const decision = refusal ? "blocked" : "allowed";
     return {
       object: "response.dry_run",
       blocked: refusal !== undefined,
       error: refusal ? { code: refusal.status, message: refusal.message, metadata: refusal.metadata } : null,
-      guardrails: guardrail ? [{ guardrail_id: guardrail.id, guardrail_scope: "api-key", decision }] : [],
+      guardrails: appliedTo(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),
       candidates: plan.map(candidate),
       service_metadata: this.#metadata(request, scope),
     };
@@ -75,6 +74,13 @@ export class Rehearsals {
   #metadata(request: RunTurnRequest, { trace }: Scope): object {
     return serviceMetadata(trace, { requested: requestedSlug(request), region: this.#parts.region });
   }
+}
+
+/** The gravest of what it did; what it only would have done stands in the pipeline. */
+function decisionOf({ guardrail, scope }: Applied, stages: readonly Stage[]): object {
+  const own = stages.filter((stage) => stage.guardrail_id === guardrail.id && stage.data?.["mode"] !== "audit");
+  const [gravest] = own.map((stage) => stage.data?.["action"]);
+  return { guardrail_id: guardrail.id, guardrail_scope: scope, decision: gravest ?? "allowed" };
 }
 
 const candidate = ({ endpoint, losses, inputTokens, maxOutputTokens, cost }: PlannedAttempt): object => ({

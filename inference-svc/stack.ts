@@ -1,7 +1,7 @@
 /** THE order of layers, outermost first, with the reason for each place. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
-import { inputGuardrail } from "./guardrails/input.ts";
+import { inputGuardrails } from "./guardrails/input/guard.ts";
 import { outputGuardrail } from "./guardrails/output/layer.ts";
 import { type Budgets, budgeted } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
@@ -52,8 +52,8 @@ export const buildStack = ({ catalog, upstreams, records, ledger, budgets, secre
   const layers = [
     // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
     noteCandidates(router),
-    // Refuses before anything leaves the house or costs money.
-    inputGuardrail,
+    // Refuses and redacts before anything leaves the house or costs money.
+    inputGuardrails,
     // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
     outputGuardrail,
   ];

@@ -1,7 +1,6 @@
 /** Patterns of filters, compiled: no pattern can hold up the process, whatever the text. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 
 /** Keys with many guardrails share patterns; one takes some kilobytes, and with what it remembers of texts a megabyte or two. */
@@ -35,15 +34,4 @@ function compile(source: string): Finder {
       cause,
     });
   }
-}
-
-/** Whether something is found in a text; a long one is read in pieces, between which others get their turn. */
-export async function isFound(finder: Finder, text: string): Promise<boolean> {
-  const scan = finder.open();
-  const length = pieceLengthOf(finder);
-  for (let at = 0; at < text.length; at += length) {
-    if (at > 0) await nextTurn();
-    if (scan.push(text.slice(at, at + length)).spans.length > 0) return true;
-  }
-  return scan.end().spans.length > 0;
 }

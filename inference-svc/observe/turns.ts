@@ -39,6 +39,7 @@ export const outcomeOf = ({ outcome, failure, cancelled }: TurnEnd): string =>
 export class TurnRecorder implements TurnObserver, TurnObservation {
   readonly #lines: LineLog;
   readonly #turns: Counter<"outcome">;
+  readonly #guardrails: Counter<"action" | "mode">;
   readonly #seconds: Histogram;
   readonly #firstSeconds: Histogram;
 
@@ -49,6 +50,12 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
       name: "sluice_turns_total",
       help: "Turns by outcome: completed, incomplete, cancelled, or the error_type of the failure.",
       labelNames: ["outcome"],
+      registers,
+    });
+    this.#guardrails = new Counter({
+      name: "sluice_guardrail_actions_total",
+      help: "Stages of guardrails by action (blocked, redacted, flagged, error) and by mode: in audit nothing is done.",
+      labelNames: ["action", "mode"],
       registers,
     });
     this.#seconds = new Histogram({
@@ -74,6 +81,7 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
     const result = outcomeOf(end);
     const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
     this.#turns.inc({ outcome: result });
+    for (const deed of trace?.deeds() ?? []) this.#guardrails.inc(deed);
     if (trace) this.#seconds.observe(ms / 1000);
     const firstMs = request.stream ? trace?.firstMs : undefined;
     if (firstMs !== undefined) this.#firstSeconds.observe(firstMs / 1000);

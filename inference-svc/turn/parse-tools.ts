@@ -42,6 +42,13 @@ export function neutralizeTools(value: unknown, aliases: Aliases): void {
   }
 }
 
+/** The tool as this text describes it, which is that of the tool with other texts in it. */
+export function rewritten(tool: Tool, json: string): Tool {
+  if (tool.type === "hosted") return { ...tool, json };
+  const written = Buffer.from(json);
+  return toolOf(JSON.parse(json) as JsonObject, { json: written, span: { start: 0, end: written.length } }, "");
+}
+
 /** Where a tool is in the text that the client wrote. */
 interface Written {
   readonly json: Buffer;

@@ -110,6 +110,15 @@ export class Trace {
     return sumOf(this.bills.map(({ usage }) => usage));
   }
 
+  /** What guardrails did, or would have done. */
+  deeds(): { readonly action: string; readonly mode: string }[] {
+    return this.stages.flatMap(({ type, data }) =>
+      type === "guardrail"
+        ? [{ action: String(data?.["action"]), mode: data?.["mode"] === "audit" ? "audit" : "enforce" }]
+        : [],
+    );
+  }
+
   /** The attempt under way was told figures, and came to no end. */
   report(usage: Usage): void {
     const bill = this.bills.at(-1);

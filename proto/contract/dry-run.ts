@@ -52,7 +52,10 @@ const decision = object(
   {
     guardrail_id: described(string(), "The guardrail."),
     guardrail_scope: described(string(), "What it is given to: api-key, member, workspace or account."),
-    decision: described(word("allowed", "blocked"), "What it says of the request."),
+    decision: described(
+      word("allowed", "blocked", "redacted", "flagged", "error"),
+      "The gravest of what it did; allowed when it did nothing.",
+    ),
   },
   { required: ["guardrail_id", "guardrail_scope", "decision"] },
 );

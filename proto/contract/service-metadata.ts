@@ -41,7 +41,13 @@ const endpoint = object(
 
 const stageData = object(
   {
-    action: described(string(), "What was done, such as blocked, redacted or flagged."),
+    action: described(
+      string(),
+      "What was done, such as blocked, redacted or flagged; error where something could not be looked at.",
+    ),
+    mode: described(string(), "audit where this would have been done, and was not."),
+    fail_mode: described(string(), "Of an error: closed, the request is refused; open, it is let through."),
+    counts: described(map(integer({ min: 0 })), "In how many places each of the rules matched."),
     detected: described(boolean, "Whether something was found."),
     engines: described(array(string()), "What looked for it."),
     patterns: described(array(string()), "Rules that matched, by their label or else their pattern."),

@@ -1,7 +1,7 @@
 /** A block filter finds its pattern wherever a model would read it, and a filter that cannot be applied stops the request. */
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
-import { inputGuardrail } from "@sluice/inference-svc/guardrails/input.js";
+import { inputGuardrails } from "@sluice/inference-svc/guardrails/input/guard.js";
 import { serviceMetadata } from "@sluice/inference-svc/routing/service-metadata.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
@@ -25,7 +25,7 @@ const guardrail = (...filters: readonly Filter[]) =>
 async function verdict(request: Parameters<typeof asking>[0], ...filters: readonly Filter[]) {
   const asked = newScope({ guardrail: guardrail(...filters) });
   let passed = false;
-  const turn = inputGuardrail(() => {
+  const turn = inputGuardrails(() => {
     passed = true;
     return Promise.resolve((async function* () {})());
   });
@@ -185,15 +185,35 @@ test("patterns that kill other engines are linear here", async () => {
   expect(await isLinear(12_500, judge)).toBe(true);
 });
 
-test("a long text lets others have their turn", async () => {
-  let turns = 0;
-  const tick = () => {
-    turns++;
-    timer = setImmediate(tick);
-  };
-  let timer = setImmediate(tick);
-  const parts = Array.from({ length: 50 }, () => ({ type: "input_text", text: "x".repeat(20_000) }));
-  await verdict(message(parts), { pattern: "a" });
-  clearImmediate(timer);
-  expect(turns).toBeGreaterThan(5);
-});
+/** Processor time and not the clock: other processes hold up a test, too. */
+const processorMs = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since);
+  return (user + system) / 1_000;
+};
+
+test.each<[string, string]>([
+  ["as it is", "x".repeat(2_000_000)],
+  ["in disguise", "p\u200bl ".repeat(250_000)],
+  ["of letters that stand apart", "a b c d ".repeat(125_000)],
+  ["in another script", "\u4f60\u597d\uff0c\u4e16\u754c".repeat(100_000)],
+  ["in base64", `${Buffer.from("some text ".repeat(500)).toString("base64")} `.repeat(150)],
+])(
+  "a long text, %s, lets others have their turn",
+  async (_, text) => {
+    const filters = Array.from({ length: 10 }, (__, index) => ({ pattern: `[a-z]+~${index}` }));
+    let longestMs = 0;
+    let since = process.cpuUsage();
+    const tick = () => {
+      longestMs = Math.max(longestMs, processorMs(since));
+      since = process.cpuUsage();
+      timer = setImmediate(tick);
+    };
+    let timer = setImmediate(tick);
+    const { passed } = await verdict(message(text), ...filters);
+    clearImmediate(timer);
+    expect(passed).toBe(true);
+    // 50 ms is the goal, and usual; what the runtime compiles and cleans up in between counts here, too.
+    expect(longestMs).toBeLessThan(200);
+  },
+  60_000,
+);

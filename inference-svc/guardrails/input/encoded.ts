@@ -1,0 +1,45 @@
+/** Texts in base64 or hexadecimal digits within a text: a model that is told to will read them. */
+import { type Mapped, asItIs, asWhole } from "./mapped.ts";
+import { plain, squeezed } from "./normal.ts";
+
+/** Of a word that may be an encoded one: shorter ones say too little, and words of any language are as long. */
+const shortest = 16;
+/** UTF-16 units of which no more is decoded: 64 KiB of text in base64. */
+const longest = 87_384;
+/** An encoded text that was encoded again is read, too. */
+const depth = 2;
+/** Of all characters: other bytes are no text. */
+const leastPrintable = 0.85;
+
+const words = new RegExp(`[A-Za-z0-9+/_-]{${shortest},}={0,2}`, "g");
+const hexadecimal = /^(?:[0-9A-Fa-f]{2})+$/;
+const unprintable = /[\p{Control}\ufffd]/gu;
+
+/** The texts in it, each of which stands for the whole word in which it was encoded. */
+export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
+  for (const { 0: word, index } of text.matchAll(words)) {
+    const said = decoded(word.slice(0, longest));
+    if (said === undefined) continue;
+    const source = { start: at + index, end: at + index + word.length };
+    for (const form of formsOf(said, level)) yield asWhole(`${form}\n`, source);
+  }
+}
+
+function* formsOf(text: string, level: number): Iterable<string> {
+  yield text;
+  const undisguised = plain(text, 0);
+  if (undisguised) yield undisguised.text;
+  const together = squeezed(undisguised ?? asItIs(text, 0));
+  if (together) yield together.text;
+  if (level < depth) for (const inner of encodedIn(text, 0, level + 1)) yield inner.text;
+}
+
+function decoded(word: string): string | undefined {
+  return (hexadecimal.test(word) && readable(Buffer.from(word, "hex"))) || readable(Buffer.from(word, "base64"));
+}
+
+function readable(bytes: Buffer): string | undefined {
+  const text = bytes.toString("utf8");
+  const others = text.match(unprintable)?.length ?? 0;
+  return others > text.length * (1 - leastPrintable) ? undefined : text;
+}

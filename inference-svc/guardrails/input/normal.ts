@@ -1,0 +1,62 @@
+/** Disguises that a model reads through: escapes, other forms of letters, characters that nobody sees, letters of other scripts, gaps. */
+import { lookalikes } from "./lookalikes.ts";
+import { type Mapped, MappedText } from "./mapped.ts";
+
+/** Characters that nobody sees, zero-width ones and tags among them: a word stays readable to a model between them. */
+const invisible = /\p{Default_Ignorable_Code_Point}/gu;
+
+/** What is normalised by itself: what is plain, escapes in a row, letters that make up a syllable, a character with its marks. */
+const clusters =
+  /[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}*/gsu;
+const escaped = /%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
+const disguised = /[^\0-\x7f]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
+
+/** Undisguised, but for gaps and letters of other scripts; undefined when it is that already. */
+export function plain(text: string, at: number): Mapped | undefined {
+  if (!disguised.test(text)) return undefined;
+  if (!escaped.test(text) && withoutForm(text) === text) return undefined;
+  const made = new MappedText();
+  for (const { 0: cluster, index } of text.matchAll(clusters)) {
+    const said = withoutForm(escaped.test(cluster) ? unescaped(cluster) : cluster);
+    if (said === cluster) made.copy(cluster, at + index);
+    else made.put(said, { start: at + index, end: at + index + cluster.length });
+  }
+  return made.text === text ? undefined : made;
+}
+
+const withoutForm = (text: string): string => text.normalize("NFKC").replace(invisible, "");
+
+/** What is no UTF-8 stays as it is. */
+function unescaped(text: string): string {
+  if (text.startsWith("\\")) return text.replace(/\\u(.{4})/g, (_, digits: string) => unitOf(digits));
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const unitOf = (digits: string): string => String.fromCharCode(Number.parseInt(digits, 16));
+
+/** Four letters or more, each followed by one sign that is none. */
+const spaced = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*|\-+/~]\p{L}(?![\p{L}\p{N}\p{M}])){3,}/gu;
+
+/** With letters that look like Latin ones as these, and letters that stand apart drawn together; undefined when there are none. */
+export function squeezed(before: Mapped): Mapped | undefined {
+  const text = before.text.replace(lookalikes.all, (letter) => lookalikes.latin(letter));
+  const runs = [...text.matchAll(spaced)];
+  if (runs.length === 0 && text === before.text) return undefined;
+  const made = new MappedText();
+  let at = 0;
+  const copy = (end: number, step: 1 | 2) => {
+    for (; at < end; at += step) made.put(text[at] as string, before.sourceOf(at, at + 1));
+    at = end;
+  };
+  for (const { 0: run, index } of runs) {
+    copy(index, 1);
+    // Letters beyond the basic plane take two units: there the run stays.
+    copy(index + run.length, /[\ud800-\udfff]/.test(run) ? 1 : 2);
+  }
+  copy(text.length, 1);
+  return made;
+}

@@ -1,0 +1,79 @@
+/** A text in the forms in which it is looked at: as it is, and with its disguises taken off. */
+import type { Breath } from "./breath.ts";
+import { encodedIn } from "./encoded.ts";
+import { type Mapped, asItIs } from "./mapped.ts";
+import { plain, squeezed } from "./normal.ts";
+
+/** One form: its pieces, in their order. It can be asked for again. */
+export type View = () => Iterable<Mapped>;
+
+/** A form of a stretch; undefined when it is as the stretch is, or when there is nothing of it. */
+type Form = (stretch: string, at: number) => readonly Mapped[] | undefined;
+
+const one = (made: Mapped | undefined): readonly Mapped[] | undefined => made && [made];
+
+const forms: readonly { readonly of: Form; readonly keepsRest: boolean }[] = [
+  { of: (stretch, at) => one(plain(stretch, at)), keepsRest: true },
+  { of: (stretch, at) => one(squeezed(plain(stretch, at) ?? asItIs(stretch, at))), keepsRest: true },
+  { of: (stretch, at) => some([...encodedIn(stretch, at)]), keepsRest: false },
+];
+
+const some = (made: readonly Mapped[]): readonly Mapped[] | undefined => (made.length > 0 ? made : undefined);
+
+/** UTF-16 units that are prepared at once: some milliseconds. */
+const pieceLength = 8_192;
+/** A text without a seam is cut here. */
+const longestPiece = 131_072;
+/** Behind it no word is torn, nor letters that stand apart, nor a character from its marks. */
+const seam = /\n|[\p{L}\p{N}]{2}[ \t](?!\p{M})|\p{Ideographic}(?=\p{Ideographic})/gu;
+
+/** The text itself first, then the forms in which there is something else. */
+export async function* viewsOf(text: string, breath: Breath): AsyncIterable<View> {
+  const cuts = cutsOf(text);
+  const stretches = (): Iterable<readonly [stretch: string, at: number]> =>
+    cuts.map((end, index) => {
+      const at = cuts[index - 1] ?? 0;
+      return [text.slice(at, end), at];
+    });
+  yield () => lazily(stretches(), (stretch, at) => [asItIs(stretch, at)]);
+  for (const { of, keepsRest } of forms) {
+    const rest: Form = (stretch, at) => (keepsRest ? [asItIs(stretch, at)] : []);
+    if (await isAny(stretches(), of, breath)) {
+      yield () => lazily(stretches(), (stretch, at) => of(stretch, at) ?? rest(stretch, at) ?? []);
+    }
+  }
+}
+
+async function isAny(
+  stretches: Iterable<readonly [stretch: string, at: number]>,
+  of: Form,
+  breath: Breath,
+): Promise<boolean> {
+  for (const [stretch, at] of stretches) {
+    if (of(stretch, at)) return true;
+    if (breath.isDue) await breath.take();
+  }
+  return false;
+}
+
+function* lazily(
+  stretches: Iterable<readonly [stretch: string, at: number]>,
+  made: (stretch: string, at: number) => readonly Mapped[],
+): Iterable<Mapped> {
+  for (const [stretch, at] of stretches) yield* made(stretch, at);
+}
+
+/** Where the pieces of a text end. */
+function cutsOf(text: string): readonly number[] {
+  const cuts: number[] = [];
+  for (let at = 0; text.length - at > pieceLength; at = cuts.at(-1) as number) cuts.push(cutAfter(text, at));
+  cuts.push(text.length);
+  return cuts;
+}
+
+function cutAfter(text: string, start: number): number {
+  const stretch = text.slice(start, start + longestPiece);
+  seam.lastIndex = pieceLength - 1;
+  const found = seam.exec(stretch);
+  return start + (found ? found.index + found[0].length : stretch.length);
+}

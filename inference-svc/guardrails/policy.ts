@@ -1,0 +1,107 @@
+/** The guardrails that a request is under, and their rules in the form in which texts are looked at. */
+import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/content-filters.js";
+import { type FilterActionWord, filterActions } from "@sluice/proto/contract/guardrail-words.js";
+import {
+  AppliesTo,
+  type BuiltinFilter,
+  type Caller,
+  type ContentFilter,
+  ErrorPolicy,
+  type FilterAction,
+  type Guardrail,
+  GuardrailMode,
+  ScanScope,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { patternOf } from "./patterns.ts";
+
+/** A guardrail, and by what the request is under it. */
+export interface Applied {
+  readonly guardrail: Guardrail;
+  readonly scope: "api-key" | "workspace";
+}
+
+/** Something to look for, and what follows from it. */
+export interface Rule extends Applied {
+  /** Told to clients: the label, else the pattern or the name of what is built in. */
+  readonly name: string;
+  readonly action: FilterActionWord;
+  /** Put in the place of what is redacted. */
+  readonly placeholder: string;
+  /** How it is looked for, as stages have it. */
+  readonly engine: string;
+  /** Name of the stage that reports it. */
+  readonly stage: "content-filter" | "regex_pi_detection";
+  /** Looks at messages of the user alone. */
+  readonly userOnly: boolean;
+  readonly finder: Finder;
+}
+
+export type Side = "input" | "output";
+
+/** Of the workspace before the key's own. */
+export const appliedTo = ({ guardrail, workspaceGuardrails }: Caller): readonly Applied[] => [
+  ...workspaceGuardrails.map((shared) => ({ guardrail: shared, scope: "workspace" }) as const),
+  ...(guardrail ? [{ guardrail, scope: "api-key" } as const] : []),
+];
+
+/** It reports what it would do, and does nothing. */
+export const isAudit = ({ guardrail }: Applied): boolean => guardrail.mode === GuardrailMode.AUDIT;
+
+/** What it could not look at passes, on record. */
+export const failsOpen = (applied: Applied): boolean =>
+  applied.guardrail.onError === ErrorPolicy.OPEN || isAudit(applied);
+
+/** Whether it has rules for that side. */
+export function looksAt({ guardrail }: Applied, side: Side): boolean {
+  const { appliesTo, contentFilters, contentFilterBuiltins } = guardrail;
+  if (contentFilters.length + contentFilterBuiltins.length === 0) return false;
+  if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
+  return appliesTo !== AppliesTo.OUTPUT;
+}
+
+/** Rules that can be applied, and why others cannot. */
+export interface Rules {
+  readonly rules: readonly Rule[];
+  readonly failures: readonly unknown[];
+}
+
+/** A rule of a newer admin-svc is not ours to guess: it cannot be applied. */
+export function rulesOf(applied: Applied): Rules {
+  const rules: Rule[] = [];
+  const failures: unknown[] = [];
+  const add = (make: () => Rule) => {
+    try {
+      rules.push(make());
+    } catch (error) {
+      failures.push(error);
+    }
+  };
+  for (const filter of applied.guardrail.contentFilters) add(() => written(applied, filter));
+  for (const builtin of applied.guardrail.contentFilterBuiltins) add(() => builtIn(applied, builtin));
+  return { rules, failures };
+}
+
+const written = (applied: Applied, { pattern, label, action }: ContentFilter): Rule => ({
+  ...applied,
+  name: label || pattern,
+  action: known(action),
+  placeholder: label || "[REDACTED]",
+  engine: "regex",
+  stage: "content-filter",
+  userOnly: false,
+  finder: patternOf(pattern),
+});
+
+function builtIn(_applied: Applied, { slug, scanScope }: BuiltinFilter): Rule {
+  const placeholder = builtinPlaceholders[slug];
+  if (placeholder === undefined) throw new Error(`built-in filter ${slug}`);
+  const userOnly = slug === injectionSlug && scanScope === ScanScope.USER_ONLY;
+  throw new Error(`built-in filter ${slug} is not there (${userOnly})`);
+}
+
+function known(action: FilterAction): FilterActionWord {
+  const word = filterActions.wordOf(action);
+  if (word === undefined) throw new Error(`filter action ${action}`);
+  return word;
+}

@@ -1,5 +1,5 @@
 /** The guardrails that a request is under, and their rules in the form in which texts are looked at. */
-import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/content-filters.js";
+import { injectionSlug } from "@sluice/proto/contract/content-filters.js";
 import { type FilterActionWord, filterActions } from "@sluice/proto/contract/guardrail-words.js";
 import {
   AppliesTo,
@@ -13,6 +13,8 @@ import {
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Detector } from "./detectors/detector.ts";
+import { detectors } from "./detectors/registry.ts";
 import { patternOf } from "./patterns.ts";
 
 /** A guardrail, and by what the request is under it. */
@@ -93,11 +95,22 @@ const written = (applied: Applied, { pattern, label, action }: ContentFilter): R
   finder: patternOf(pattern),
 });
 
-function builtIn(_applied: Applied, { slug, scanScope }: BuiltinFilter): Rule {
-  const placeholder = builtinPlaceholders[slug];
-  if (placeholder === undefined) throw new Error(`built-in filter ${slug}`);
-  const userOnly = slug === injectionSlug && scanScope === ScanScope.USER_ONLY;
-  throw new Error(`built-in filter ${slug} is not there (${userOnly})`);
+const detectorOf: ReadonlyMap<string, Detector> = new Map(detectors.map((detector) => [detector.slug, detector]));
+
+function builtIn(applied: Applied, { slug, action, scanScope }: BuiltinFilter): Rule {
+  const detector = detectorOf.get(slug);
+  if (detector === undefined) throw new Error(`built-in filter ${slug}`);
+  const isInjection = slug === injectionSlug;
+  return {
+    ...applied,
+    name: slug,
+    action: known(action),
+    placeholder: detector.placeholder,
+    engine: detector.engine,
+    stage: isInjection ? "regex_pi_detection" : "content-filter",
+    userOnly: isInjection && scanScope === ScanScope.USER_ONLY,
+    finder: detector.finder,
+  };
 }
 
 function known(action: FilterAction): FilterActionWord {

@@ -13,7 +13,6 @@ const leastPrintable = 0.85;
 
 const words = new RegExp(`[A-Za-z0-9+/_-]{${shortest},}={0,2}`, "g");
 const hexadecimal = /^(?:[0-9A-Fa-f]{2})+$/;
-const unprintable = /[\p{Control}\ufffd]/gu;
 
 /** The texts in it, each of which stands for the whole word in which it was encoded. */
 export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
@@ -40,6 +39,13 @@ function decoded(word: string): string | undefined {
 
 function readable(bytes: Buffer): string | undefined {
   const text = bytes.toString("utf8");
-  const others = text.match(unprintable)?.length ?? 0;
-  return others > text.length * (1 - leastPrintable) ? undefined : text;
+  let others = Math.floor(text.length * (1 - leastPrintable));
+  for (let unit = 0; unit < text.length; unit++) {
+    if (isUnprintable(text.charCodeAt(unit)) && others-- === 0) return undefined;
+  }
+  return text;
 }
+
+/** Control characters but for those that lines and columns are made with, and what stands for bytes that are no UTF-8. */
+const isUnprintable = (unit: number): boolean =>
+  (unit < 0x20 && unit !== 0x09 && unit !== 0x0a && unit !== 0x0d) || (unit >= 0x7f && unit < 0xa0) || unit === 0xfffd;

@@ -17,26 +17,42 @@ export function plain(text: string, at: number): Mapped | undefined {
   if (!escaped.test(text) && withoutForm(text) === text) return undefined;
   const made = new MappedText();
   for (const { 0: cluster, index } of text.matchAll(clusters)) {
-    const said = withoutForm(escaped.test(cluster) ? unescaped(cluster) : cluster);
-    if (said === cluster) made.copy(cluster, at + index);
-    else made.put(said, { start: at + index, end: at + index + cluster.length });
+    if (escaped.test(cluster)) putUnescaped(made, cluster, at + index);
+    else put(made, cluster, withoutForm(cluster), at + index);
   }
   return made.text === text ? undefined : made;
 }
 
-const withoutForm = (text: string): string => text.normalize("NFKC").replace(invisible, "");
+function put(made: MappedText, was: string, is: string, at: number): void {
+  if (is === was) made.copy(was, at);
+  else made.put(is, { start: at, end: at + was.length });
+}
 
-/** What is no UTF-8 stays as it is. */
-function unescaped(text: string): string {
-  if (text.startsWith("\\")) return text.replace(/\\u(.{4})/g, (_, digits: string) => unitOf(digits));
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
+/** Escapes in a row, each character for itself. What is no UTF-8 stays as it is. */
+function putUnescaped(made: MappedText, run: string, at: number): void {
+  const inJson = run.startsWith("\\");
+  const text = inJson ? unescapedJson(run) : unescapedUrl(run);
+  if (text === undefined) return made.copy(run, at);
+  let from = at;
+  for (const character of text) {
+    const end = from + (inJson ? 6 * character.length : 3 * Buffer.byteLength(character));
+    made.put(withoutForm(character), { start: from, end });
+    from = end;
   }
 }
 
-const unitOf = (digits: string): string => String.fromCharCode(Number.parseInt(digits, 16));
+const withoutForm = (text: string): string => text.normalize("NFKC").replace(invisible, "");
+
+const unescapedJson = (text: string): string =>
+  text.replace(/\\u(.{4})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+
+function unescapedUrl(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Four letters or more, each followed by one sign that is none. */
 const spaced = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*|\-+/~]\p{L}(?![\p{L}\p{N}\p{M}])){3,}/gu;

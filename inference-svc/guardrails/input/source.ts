@@ -80,6 +80,8 @@ export class JsonField implements Source, Changed {
   redact(span: Span, rule: Rule): boolean {
     let replaced = false;
     for (const token of this.#within(span)) {
+      // Found in the word by itself, where its escapes are known.
+      if (token.kind !== "scalar" && token.start < span.start && span.end < token.end) return true;
       const text = valueOf(this.text, token);
       const exact = token.kind !== "scalar" && !isEscaped(this.text, token);
       const start = exact ? Math.max(0, span.start - token.start - 1) : 0;

@@ -54,7 +54,7 @@ describe("a text", () => {
     ["in base64", `a ${Buffer.from("my secret-1 is here").toString("base64")} b`, "a [MARK] b"],
     ["in base64 of base64", `a ${twice("my secret-1 is here")} b`, "a [MARK] b"],
     ["in hexadecimal digits", `a ${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],
-    ["disguised within base64", `${Buffer.from("my s\u200be\u200bcret-1 is here").toString("base64")}`, "[MARK]"],
+    ["disguised within base64", Buffer.from("my s\u200be\u200bcret-1 is here").toString("base64"), "[MARK]"],
     ["of another kind", "a surrogate pair \u{1f600}, and no more", "a surrogate pair \u{1f600}, and no more"],
   ])("%s", async (_, text, expected) => {
     expect(textOf((await passed({ text }, marked)).sent)).toBe(expected);
@@ -121,7 +121,7 @@ describe("JSON stays JSON", () => {
     const parametersJson = '{"properties":{"a":{"description":"plutonium","maximum":1.10,"default":123456789}}}';
     const tools = [functionTool({ description: "no plutonium", parametersJson })];
     const { sent } = await passed({ tools }, digits);
-    const [changed] = sent?.tools as [FunctionTool];
+    const changed = sent?.tools[0] as FunctionTool;
     expect(changed.description).toBe("no [REDACTED]");
     expect(changed.parametersJson).toBe(
       '{"properties":{"a":{"description":"[REDACTED]","maximum":1.10,"default":"[REDACTED]"}}}',

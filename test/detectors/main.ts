@@ -6,7 +6,7 @@ import { measured } from "./figures.ts";
 import { findIn } from "./finding.ts";
 import type { Quality } from "./quality.ts";
 import { type Evaluation, evaluateFinder } from "./scorer/evaluate.ts";
-import { adversaries, millisecondsOf, ordinaryText } from "./speed.ts";
+import { adversaries, heldBack, millisecondsOf, ordinaryText } from "./speed.ts";
 
 const only = process.argv[2];
 const text = ordinaryText(1_000_000);
@@ -14,19 +14,20 @@ const text = ordinaryText(1_000_000);
 const figures = ({ precision, recall }: Quality): string => `${precision.toFixed(3)} | ${recall.toFixed(3)}`;
 
 console.log(
-  "| detector | rests on | by hand: precision | recall | generated: precision | recall | MB/s | slowest 100,000 units |",
+  "| detector | rests on | by hand: precision | recall | generated: precision | recall | MB/s | slowest 100,000 units | held back: mean | most |",
 );
-console.log("|---|---|---|---|---|---|---|---|");
+console.log("|---|---|---|---|---|---|---|---|---|---|");
 for (const { slug, engine, finder } of detectors) {
   if (only !== undefined && only !== slug) continue;
   const { byHand, generated } = measured(slug, (text) => findIn(finder, [text]));
   const best = Math.min(...Array.from({ length: 5 }, () => millisecondsOf(finder, text)));
   const speed = text.length / 1_000 / best;
+  const held = heldBack(finder, text.slice(0, 50_000));
   const slowest = adversaries
     .map((adversary) => ({ name: adversary.name, time: millisecondsOf(finder, adversary.text) }))
     .reduce((one, other) => (one.time > other.time ? one : other));
   console.log(
-    `| ${slug} | ${engine} | ${figures(byHand)} | ${figures(generated)} | ${speed.toFixed(0)} | ${slowest.time.toFixed(0)} ms (${slowest.name}) |`,
+    `| ${slug} | ${engine} | ${figures(byHand)} | ${figures(generated)} | ${speed.toFixed(0)} | ${slowest.time.toFixed(0)} ms (${slowest.name}) | ${held.mean.toFixed(2)} | ${held.most} |`,
   );
   if (only === undefined) continue;
   for (const wrong of [...byHand.wrong, ...generated.wrong]) console.log(JSON.stringify(wrong));

@@ -62,3 +62,15 @@ export function millisecondsOf(finder: Finder, text: string): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1_000;
 }
+
+/** Mean and most of the units that are kept back when a text comes unit by unit. */
+export function heldBack(finder: Finder, text: string): { mean: number; most: number } {
+  const scan = finder.open();
+  let [sum, most] = [0, 0];
+  for (let come = 1; come <= text.length; come++) {
+    const held = come - scan.push(text.charAt(come - 1)).decided;
+    sum += held;
+    most = Math.max(most, held);
+  }
+  return { mean: sum / text.length, most };
+}

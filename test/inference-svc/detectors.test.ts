@@ -24,8 +24,10 @@ describe.each(detectors)("$slug", ({ slug, finder }) => {
     const chance = new Random(7, slug.length);
     const cases = [...casesByHand(slug), ...generatedCases(slug)];
     for (let round = 0; round < 600; round++) {
-      // Several in a row, so that what is in front of a text is another.
-      const text = Array.from({ length: 1 + chance.below(4) }, () => chance.pick(cases).text).join(
+      // Several in a row, and parts of them: what is in front of a text is another, and its end is missing.
+      const part = (text: string) =>
+        chance.chance(0.5) ? text : text.slice(chance.below(10), 1 + chance.below(text.length));
+      const text = Array.from({ length: 1 + chance.below(5) }, () => part(chance.pick(cases).text)).join(
         chance.pick([" ", "\n", "", "."]),
       );
       const pieces = cut(text, chance);

@@ -78,10 +78,12 @@ function spoiled(value: unknown, name = ""): unknown {
   return Object.fromEntries(pairs) as unknown;
 }
 
-const kept: ReadonlySet<string> = new Set([
-  ...["type", "id", "call_id", "item_id", "file_id", "container_id", "role", "status", "phase", "format"],
-  ...["encrypted_content", "signature", "result", "partial_image_b64", "datetime", "timezone", "execution"],
-]);
+const kept: ReadonlySet<string> = new Set(
+  (
+    "type id call_id item_id file_id container_id role status phase format " +
+    "encrypted_content signature result partial_image_b64 datetime timezone execution"
+  ).split(" "),
+);
 
 /** Items whose fields hold no free text. */
 const wordless: ReadonlySet<string> = new Set(["compaction", "service:datetime", "image_generation_call"]);

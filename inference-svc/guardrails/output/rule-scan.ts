@@ -54,7 +54,7 @@ export class RuleScan {
       return work();
     } catch (cause) {
       this.#report.failed(this.rule);
-      if (this.rule.owner.failsOpen) return undefined;
+      if (this.rule.owner.failsOpen || this.rule.owner.audit) return undefined;
       throw notApplicable(cause);
     }
   }

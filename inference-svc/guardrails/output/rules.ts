@@ -74,11 +74,25 @@ function rulesOf(guardrail: Guardrail, scope: Owner["scope"]): readonly Unranked
 const ofPattern = (filter: ContentFilter, owner: Owner): Unranked => ({
   name: filter.label || filter.pattern,
   action: actionOf(filter),
-  finder: patternOf(filter.pattern),
+  finder: finderOf(filter, owner),
   placeholder: filter.label || "[REDACTED]",
   engine: "regex",
   owner,
 });
+
+function finderOf({ pattern }: ContentFilter, { audit, failsOpen }: Owner): Finder {
+  try {
+    return patternOf(pattern);
+  } catch (error) {
+    if (!audit && !failsOpen) throw error;
+    // Whoever looks with it puts the failure on record.
+    return {
+      open() {
+        throw error;
+      },
+    };
+  }
+}
 
 function ofDetector(filter: BuiltinFilter, owner: Owner): Unranked {
   const detector = detectors.find(({ slug }) => slug === filter.slug);

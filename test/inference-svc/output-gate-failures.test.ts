@@ -1,0 +1,142 @@
+/** A rule that fails while it looks: nothing that it has not looked at goes out, unless its guardrail says otherwise, and it is always on record. */
+import { describe, expect, test } from "@jest/globals";
+import { OutputGate } from "@sluice/inference-svc/guardrails/output/gate.js";
+import type { Owner, Rule } from "@sluice/inference-svc/guardrails/output/rules.js";
+import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { ErrorPolicy, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { newScope } from "./asking.js";
+import { block, end, gated, message, over, said, spoken, start, text } from "./gating.js";
+
+/** Finds nothing, and fails at a point. */
+function failing(point: "open" | "push" | "end", after = 0): Finder {
+  const fail = () => {
+    throw new Error("out of order");
+  };
+  return {
+    open() {
+      if (point === "open") fail();
+      let length = 0;
+      return {
+        push(piece) {
+          length += piece.length;
+          if (point === "push" && length > after) fail();
+          return { spans: [], decided: length };
+        },
+        end: () => (point === "end" ? fail() : { spans: [], decided: length }),
+      };
+    },
+  };
+}
+
+const closed: Owner = { id: "g", scope: "api-key", audit: false, failsOpen: false };
+const open: Owner = { ...closed, failsOpen: true };
+const audit: Owner = { ...closed, audit: true };
+
+const ruleOf = (finder: Finder, owner: Owner): Rule => ({
+  name: "broken",
+  action: "block",
+  finder,
+  placeholder: "<b>",
+  engine: "regex",
+  owner,
+  rank: 0,
+});
+
+async function guarded(rule: Rule, batches: readonly Batch[]) {
+  const { scope } = newScope();
+  const given: TurnEvent[] = [];
+  let fault: unknown;
+  const source = (async function* () {
+    yield* batches;
+  })();
+  try {
+    for await (const batch of new OutputGate([rule], scope).guard(source)) given.push(...batch);
+  } catch (error) {
+    fault = error;
+  }
+  const stages = scope.trace.stages.map(({ summary, data }) => [summary, data?.["action"], data?.["detected"]]);
+  return { given, fault, stages };
+}
+
+const record = [["Not checked: 1 pattern in the output", "error", false]];
+const points = [
+  ["when it begins", failing("open"), ""],
+  ["at the first text", failing("push"), ""],
+  ["in the middle", failing("push", 8), "All is "],
+  // Until then everything was decided.
+  ["at the end", failing("end"), "All is well. Yes"],
+] as const;
+
+describe.each(points)("failing %s", (_, finder, decided) => {
+  const batches = spoken("All is ", "well.", " Yes");
+
+  test("closed: what was not looked at does not go out", async () => {
+    const { given, fault, stages } = await guarded(ruleOf(finder, closed), batches);
+    expect(fault).toBeInstanceOf(Fault);
+    expect([(fault as Fault).reason, (fault as Fault).status]).toEqual([FaultReason.UNAVAILABLE, 503]);
+    expect(given.some(({ type }) => type === "item.end" || type === "end")).toBe(false);
+    expect(said(given)).toBe(decided);
+    expect(stages).toEqual(record);
+  });
+
+  test.each([
+    ["open", open],
+    ["audit", audit],
+  ])("%s: it goes out, and the receipt says that nobody looked", async (_, owner) => {
+    const { given, fault, stages } = await guarded(ruleOf(finder, owner), batches);
+    expect(fault).toBeUndefined();
+    expect(said(given)).toBe("All is well. Yes");
+    expect(stages).toMatchObject([[expect.stringContaining("Not checked"), "error", false]]);
+  });
+});
+
+test("arguments and other texts that were not looked at do not go out either", async () => {
+  const call = { type: "function_call", id: "f", call_id: "c", name: "", arguments: '{"a":1}' };
+  for (const item of [call, { type: "later", id: "l", deep: ["text"] }]) {
+    const { given, fault, stages } = await guarded(ruleOf(failing("push"), closed), [[end(0, item), over]]);
+    expect([given, (fault as Fault).reason, stages]).toEqual([[], FaultReason.UNAVAILABLE, record]);
+  }
+});
+
+test("what cannot be read is not passed", async () => {
+  let deep: unknown = "text";
+  for (let depth = 0; depth < 200; depth++) deep = [deep];
+  const native = { type: "native", name: "response.x.y", payloadJson: "{", index: 0 } as const;
+  for (const events of [[end(0, { type: "later", id: "l", deep })], [start(0, message()), text("a"), native]]) {
+    const { fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [[...events, over]]);
+    expect([(fault as Fault).reason, stages]).toEqual([FaultReason.UNAVAILABLE, record]);
+  }
+});
+
+test("the failure of a provider is its own", async () => {
+  const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
+  const { scope } = newScope();
+  const source = (async function* () {
+    yield [start(0, message()), text("All is well")];
+    throw lost;
+  })();
+  const gate = new OutputGate([ruleOf(failing("push", 1_000), closed)], scope).guard(source);
+  expect(said((await gate.next()).value as Batch)).toBe("All is well");
+  await expect(gate.next()).rejects.toBe(lost);
+  expect(scope.trace.stages).toEqual([]);
+});
+
+describe("a pattern that does not compile", () => {
+  const broken = [block("(", "broken")];
+
+  test("is refused before anybody is asked", async () => {
+    const { events, fault, stopped } = await gated(spoken("well"), broken);
+    expect([events, fault?.reason, stopped]).toEqual([[], FaultReason.UNAVAILABLE, true]);
+  });
+
+  test.each([{ onError: ErrorPolicy.OPEN }, { mode: GuardrailMode.AUDIT }])(
+    "passes on record with %j",
+    async (fields) => {
+      const { events, stages } = await gated(spoken("well"), broken, fields);
+      expect(said(events)).toBe("well");
+      expect(stages).toMatchObject([{ data: { action: "error", patterns: ["broken"] } }]);
+    },
+  );
+});

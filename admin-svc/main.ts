@@ -23,7 +23,7 @@ async function main(config: Config): Promise<void> {
   const tls = certificates && { certificates, clients: ["gateway", "inference-svc"] as const, token };
   const { port } = await openAdmin({ ...config, lifecycle, log, registry, tls, tracing });
   lifecycle.onDrain(() => tracing?.close());
-  log.info({ port, healthPort: (probes.address() as AddressInfo).port }, "ready");
+  log.info({ port, health_port: (probes.address() as AddressInfo).port }, "ready");
 }
 
 try {

@@ -51,7 +51,7 @@ export class Lifecycle {
       if (this.#draining) return;
       this.#log.info({ signal }, "draining");
       setTimeout(() => {
-        this.#log.error({ limitMs }, "drain limit reached");
+        this.#log.error({ limit_ms: limitMs }, "drain limit reached");
         process.exit(1);
       }, limitMs).unref();
       void this.drain(delayMs).then(

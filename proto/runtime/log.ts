@@ -1,7 +1,9 @@
 /** JSON lines on standard output. Prompts, answers, keys and end users are never logged: pass ids and counts. */
-import { type DestinationStream, type Logger, pino } from "pino";
+import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
+import { loggedError } from "./log-error.ts";
+import type { LogFields, Logger } from "./log-fields.ts";
 
-export type { Logger };
+export type { LogFields, Logger };
 
 /** The millisecond of the last line, and how it is written: under load several lines share it. */
 let writtenMs = 0;
@@ -39,7 +41,12 @@ const inert = (line: string): string =>
 /** One logger a process. */
 export const openLog = (room: string, level: string, destination: DestinationStream = standardOutput()): Logger =>
   pino(
-    { level, base: { room, pid: process.pid }, timestamp: isoTime },
+    {
+      level,
+      base: { room, pid: process.pid },
+      timestamp: isoTime,
+      serializers: { err: (error: unknown) => loggedError(error) },
+    },
     { write: (line) => destination.write(inert(line)) },
   );
 
@@ -52,17 +59,18 @@ export interface LineLog {
 
 /** Written down member by member, because for pino to find out what an object holds costs several times as much. */
 export function lineLog(log: Logger, message: string): LineLog {
-  const { [pino.symbols.chindingsSym]: bindings, [pino.symbols.streamSym]: stream } = log as unknown as {
+  const pinoLog = log as PinoLogger;
+  const { [pino.symbols.chindingsSym]: bindings, [pino.symbols.streamSym]: stream } = pinoLog as unknown as {
     readonly [pino.symbols.chindingsSym]: string;
     readonly [pino.symbols.streamSym]: DestinationStream;
   };
-  const begin = `{"level":${log.levels.values["info"]}`;
+  const begin = `{"level":${pinoLog.levels.values["info"]}`;
   const end = `,"msg":${JSON.stringify(message)}}\n`;
   return {
     info(members) {
-      if (log.isLevelEnabled("info")) stream.write(begin + isoTime() + bindings + members + end);
+      if (pinoLog.isLevelEnabled("info")) stream.write(begin + isoTime() + bindings + members + end);
     },
-    error: (members, cause) => log.error({ ...JSON.parse(`{${members.slice(1)}}`), err: cause }, message),
+    error: (members, cause) => pinoLog.error({ ...JSON.parse(`{${members.slice(1)}}`), err: cause }, message),
   };
 }
 
@@ -70,7 +78,7 @@ export function lineLog(log: Logger, message: string): LineLog {
 const mostCharacters = 1_024;
 
 /** Nothing when there is no value. A long text is cut. */
-export const member = (name: string, value: unknown): string =>
+export const member = (name: keyof LogFields, value: unknown): string =>
   value === undefined
     ? ""
     : `,"${name}":${JSON.stringify(typeof value === "string" ? value.slice(0, mostCharacters) : value)}`;

@@ -97,7 +97,8 @@ export interface Engine {
 export function openEngine(file: HouseFile, records = new EndpointRecords(), packages = noPackages): Engine {
   const warnings: object[] = [];
   const errors: object[] = [];
-  const log = { warn: (line: object) => void warnings.push(line), error: (line: object) => void errors.push(line) };
+  const into = (list: object[]) => (line: object | string) => void (typeof line === "object" && list.push(line));
+  const log = { warn: into(warnings), error: into(errors) };
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
   const closed: Closed[] = [];
   const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { lineLog, member, openLog } from "@sluice/proto/runtime/log.js";
+import { loggedError, redact } from "@sluice/proto/runtime/log-error.js";
 
 /** A logger, and what it has written, as objects. */
 function logging(level: string) {
@@ -17,9 +18,9 @@ function logging(level: string) {
 describe("line log", () => {
   test("writes the line that the logger would have written", () => {
     const { log, written } = logging("info");
-    log.info({ model: 'a "quoted"\nslug', ms: 3, attempts: [{ status: 200 }], none: undefined }, "turn");
+    log.info({ model: 'a "quoted"\nslug', ms: 3, attempts: [{ status: 200 }], route: undefined }, "turn");
     lineLog(log, "turn").info(
-      `${member("model", 'a "quoted"\nslug')},"ms":3${member("attempts", [{ status: 200 }])}${member("none", undefined)}`,
+      `${member("model", 'a "quoted"\nslug')},"ms":3${member("attempts", [{ status: 200 }])}${member("route", undefined)}`,
     );
     const [own, ours] = written();
     expect(ours).toEqual({ ...own, time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]{12}Z$/) });
@@ -44,5 +45,72 @@ describe("line log", () => {
         err: expect.objectContaining({ message: "broken", stack: expect.stringContaining("log.test") }),
       }),
     ]);
+  });
+});
+
+describe("what is logged", () => {
+  test("are fields that are on the list; others do not compile", () => {
+    const { log, written } = logging("info");
+    // @ts-expect-error A prompt has no field.
+    const never = () => log.info({ prompt: "secret" }, "turn");
+    // @ts-expect-error Nor has it one in the line of a request.
+    const neither = () => member("prompt", "secret");
+    expect([never, neither]).toHaveLength(2);
+    expect(written()).toEqual([]);
+  });
+
+  test("of an error is what it is and where it arose, not what it carries along", () => {
+    const cause = Object.assign(new Error("inner"), { code: "ECONNRESET", response: { body: "an answer" } });
+    const error = Object.assign(new TypeError("outer", { cause }), { request: { headers: { authorization: "x" } } });
+    const logged = loggedError(error);
+    expect(logged).toEqual({
+      type: "TypeError",
+      message: "outer",
+      stack: expect.stringMatching(/^\s+at /),
+      cause: { type: "Error", code: "ECONNRESET", message: "inner", stack: expect.any(String) },
+    });
+  });
+
+  test("of an error that quotes is not what it quotes", () => {
+    const texts = ['{"prompt":"the secret"', "the secret"];
+    for (const text of texts) {
+      let thrown: unknown;
+      try {
+        JSON.parse(text);
+      } catch (error) {
+        thrown = error;
+      }
+      expect(JSON.stringify(loggedError(thrown))).not.toContain("secret");
+    }
+    const ofData = Object.assign(new Error('invalid input syntax: "the secret"'), { code: "22P02", severity: "ERROR" });
+    expect(loggedError(ofData)).toMatchObject({ code: "22P02", message: "(left out, as it may quote)" });
+  });
+
+  test("is cut, and ends although a cause refers to itself", () => {
+    const error: Error & { cause?: unknown } = new Error("x".repeat(5_000));
+    error.cause = error;
+    expect(loggedError(error).message).toHaveLength(1_024);
+    expect(JSON.stringify(loggedError(error)).length).toBeLessThan(20_000);
+    expect(loggedError("a text")).toEqual({ type: "string", message: "a text" });
+  });
+
+  test.each([
+    ["Authorization: Bearer abcdef0123456789", "abcdef0123456789"],
+    ["authorization basic dXNlcjpwYXNz", "dXNlcjpwYXNz"],
+    ["key sk-sl-0123456789abcdefghij is unknown", "0123456789abcdefghij"],
+    ["key mk-sl-0123456789abcdefghij is unknown", "0123456789abcdefghij"],
+    ["Incorrect API key provided: sk-proj-AbCdEf0123456789", "AbCdEf0123456789"],
+    ["connect to postgres://sluice:pass-word@db:5432/x", "pass-word"],
+    ["GET https://host/v1/models?key=AIzaSyA0123456789&alt=sse", "AIzaSyA0123456789"],
+    ["GET https://host/?X-Amz-Signature=0123abcd&x=1", "0123abcd"],
+    ["AKIAIOSFODNN7EXAMPLE cannot sign", "IOSFODNN7EXAMPLE"],
+  ])("holds no secret: %s", (text, secret) => {
+    expect(redact(text)).not.toContain(secret);
+    expect(redact(text)).toContain("…");
+  });
+
+  test("keeps words that are none", () => {
+    const text = "connect ECONNREFUSED 127.0.0.1:5432, task-force, risk_level, GET /v1/models?limit=5";
+    expect(redact(text)).toBe(text);
   });
 });

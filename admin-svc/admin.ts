@@ -7,6 +7,7 @@ import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
@@ -28,7 +29,8 @@ import { currentGeneration } from "./store/policy.ts";
 import { type Role, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
 import { statementSpans } from "./store/statement-spans.ts";
 
-export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "serviceToken" | "bootstrapKeys"> {
+export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "bootstrapKeys"> {
+  readonly serviceToken: ServiceToken;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   readonly registry: Registry;

@@ -22,6 +22,8 @@ export interface Config {
   readonly port: number;
   readonly healthPort: number;
   readonly serviceToken: string;
+  /** Of the file that has it, where there is one. */
+  readonly serviceTokenFile: string | undefined;
   /** Where the certificate of this process is, with the one of its authority. */
   readonly tlsDir: string | undefined;
   readonly logLevel: string;
@@ -39,6 +41,7 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
     port: read.SLUICE_ADMIN_PORT,
     healthPort: read.SLUICE_ADMIN_HEALTH_PORT,
     serviceToken: read.SLUICE_SERVICE_TOKEN,
+    serviceTokenFile: read.SLUICE_SERVICE_TOKEN_FILE,
     tlsDir: read.SLUICE_TLS_DIR,
     logLevel: read.SLUICE_LOG_LEVEL,
     drainDelayMs: read.SLUICE_DRAIN_DELAY_MS,

@@ -3,6 +3,7 @@ import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
+import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import type { AddressInfo } from "node:net";
@@ -18,10 +19,11 @@ async function main(config: Config): Promise<void> {
   const tracing = await openTracing({ room: "admin-svc", instance, log, registry, environment: process.env });
   lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
   const probes = await serveProbes(config.healthPort, lifecycle, registry);
-  const { tlsDir, serviceToken: token } = config;
+  const { tlsDir } = config;
+  const token = openServiceToken(config.serviceToken, config.serviceTokenFile, log);
   const certificates = tlsDir === undefined ? undefined : new Certificates(tlsDir, { log, registry });
   const tls = certificates && { certificates, clients: ["gateway", "inference-svc"] as const, token };
-  const { port } = await openAdmin({ ...config, lifecycle, log, registry, tls, tracing });
+  const { port } = await openAdmin({ ...config, serviceToken: token, lifecycle, log, registry, tls, tracing });
   lifecycle.onDrain(() => tracing?.close());
   log.info({ port, health_port: (probes.address() as AddressInfo).port }, "ready");
 }

@@ -1,4 +1,5 @@
 /** The edge: what happens to every request, in order, and where each path leads. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
@@ -47,7 +48,7 @@ export interface AppParts {
   readonly admin: Client;
   /** To any inference process. */
   readonly inference: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
 }
 
 /** What the edge has found out about a request before its handler runs. */

@@ -14,6 +14,7 @@ import { gauge, openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
+import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
@@ -43,7 +44,7 @@ const house = new LiveFile({
 });
 const corsOf = ({ cors }: EdgeSettings) => corsFor(cors.allow_origins, answerHeaders);
 let cors = corsOf(house.current);
-const token = settings.SLUICE_SERVICE_TOKEN;
+const token = openServiceToken(settings.SLUICE_SERVICE_TOKEN, settings.SLUICE_SERVICE_TOKEN_FILE, log);
 const certificates =
   settings.SLUICE_TLS_DIR === undefined ? undefined : new Certificates(settings.SLUICE_TLS_DIR, { log, registry });
 const adminPeer = certificates && tlsPeer(certificates, "admin-svc");

@@ -1,4 +1,5 @@
 /** The lists: models, who serves one, providers. For anybody with a key, and for our own gateways. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
@@ -18,7 +19,7 @@ export interface ListParts {
   readonly access: Access;
   readonly serving: Serving;
   readonly records: EndpointRecords;
-  readonly token: string;
+  readonly token: ServiceToken;
 }
 
 type Lists = Pick<ServiceImpl<typeof InferenceService>, "listModels" | "listEndpoints" | "listProviders">;
@@ -41,7 +42,7 @@ export const lists = ({ access, serving, records, token }: ListParts): Lists => 
 });
 
 /** @throws Fault INVALID_API_KEY and its like */
-async function requireCaller(access: Access, token: string, { requestHeader }: HandlerContext): Promise<void> {
+async function requireCaller(access: Access, token: ServiceToken, { requestHeader }: HandlerContext): Promise<void> {
   if (isServiceToken(requestHeader.get(serviceTokenHeader), token)) return;
   const { keyHash } = parseBearer(requestHeader.get("authorization"));
   const { caller } = await access.resolve(keyHash);

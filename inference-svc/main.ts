@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Access } from "@sluice/proto/runtime/access.js";
+import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
@@ -60,13 +61,14 @@ if (leftOut.length > 0) log.info({ left_out: leftOut }, "left out: their variabl
 
 const instance = `${hostname()}-${process.pid}`;
 const tracing = await openTracing({ room: "inference-svc", instance, log, registry, environment: process.env });
+const token = openServiceToken(settings.SLUICE_SERVICE_TOKEN, settings.SLUICE_SERVICE_TOKEN_FILE, log);
 const certificates =
   settings.SLUICE_TLS_DIR === undefined ? undefined : new Certificates(settings.SLUICE_TLS_DIR, { log, registry });
 const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
 const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer);
 const access = new Access({
   client: admin,
-  token: settings.SLUICE_SERVICE_TOKEN,
+  token,
   process: `inference-svc/${instance}`,
   log,
   registry,
@@ -76,11 +78,11 @@ const ledger = new Ledger({
   directory: settings.SLUICE_SPOOL_DIR,
   instance,
   client: admin,
-  token: settings.SLUICE_SERVICE_TOKEN,
+  token,
   log,
   registry,
 });
-const budgets = new Budgets(admin, settings.SLUICE_SERVICE_TOKEN);
+const budgets = new Budgets(admin, token);
 const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
 const callObservers = [
@@ -124,7 +126,7 @@ const doors = new InferenceDoors({
   pressure,
   serving,
   records,
-  token: settings.SLUICE_SERVICE_TOKEN,
+  token,
   instance,
 });
 const server = await serveRpc({
@@ -133,7 +135,7 @@ const server = await serveRpc({
   log,
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
-  tls: certificates && { certificates, clients: ["gateway"], token: settings.SLUICE_SERVICE_TOKEN },
+  tls: certificates && { certificates, clients: ["gateway"], token },
   registry,
   tracing,
   http1:

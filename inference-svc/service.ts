@@ -1,4 +1,5 @@
 /** The doors: RunTurn for anybody with a key, Session for our own gateways, DryRun and lists for both. One engine behind them. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import {
@@ -46,7 +47,7 @@ export interface ServiceParts {
   readonly pressure: Pick<Pressure, "refuses">;
   readonly serving: Serving;
   readonly records: EndpointRecords;
-  readonly token: string;
+  readonly token: ServiceToken;
   /** Name of this process, for the greeting. */
   readonly instance: string;
 }

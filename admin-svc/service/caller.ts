@@ -1,4 +1,5 @@
 /** Who asks for an administrative operation, and whether it may. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { callerKeyHash, invalidKey, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
@@ -16,7 +17,11 @@ export type Administrator = Author & { readonly keyHash: string };
 const maxRequestId = 200;
 
 /** The calling key, of either kind. @throws Fault */
-export async function requireKey(database: Kysely<Database>, headers: Headers, serviceToken: string): Promise<KeyRow> {
+export async function requireKey(
+  database: Kysely<Database>,
+  headers: Headers,
+  serviceToken: ServiceToken,
+): Promise<KeyRow> {
   const key = await findLiveKey(database, callerKeyHash(headers, serviceToken));
   if (!key) throw invalidKey();
   return key;
@@ -26,7 +31,7 @@ export async function requireKey(database: Kysely<Database>, headers: Headers, s
 async function requireAdministrator(
   database: Kysely<Database>,
   headers: Headers,
-  serviceToken: string,
+  serviceToken: ServiceToken,
 ): Promise<Administrator> {
   const key = await requireKey(database, headers, serviceToken);
   if (key.kind !== "management") {

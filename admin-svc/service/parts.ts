@@ -1,4 +1,5 @@
 /** What every service here is made with. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
@@ -8,5 +9,5 @@ export interface Parts {
   readonly reads: Kysely<Database>;
   readonly writes: Kysely<Database>;
   readonly policy: PolicyFeed;
-  readonly serviceToken: string;
+  readonly serviceToken: ServiceToken;
 }

@@ -1,4 +1,5 @@
 /** What the administration operations have in common: how they are called, read their bodies, and fail. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { IncomingMessage } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
@@ -13,7 +14,7 @@ import { readBody } from "./body.ts";
 export interface AdministrationParts {
   /** To admin-svc. */
   readonly admin: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
   readonly access: Access;
 }
 

@@ -1,4 +1,5 @@
 /** One Session stream over grpc-js: the transport under a lane. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import {
@@ -39,7 +40,7 @@ const path = pathOf(InferenceService.method.session);
  * @param address host:port
  * @param peer who must be there; in clear text when absent
  */
-export function grpcTransport(address: string, token: string, peer?: TlsPeer): Transport {
+export function grpcTransport(address: string, token: ServiceToken, peer?: TlsPeer): Transport {
   const client: Client = dial(address, peer);
   return {
     connect(listener) {

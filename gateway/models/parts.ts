@@ -1,4 +1,5 @@
 /** What the lists have in common: how they are asked for, and members that models and endpoints share. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import type { Pricing, PricingStep } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
@@ -9,7 +10,7 @@ export const timeoutMs = 2_000;
 export interface ListParts {
   /** To any inference process: all of them hold the same catalogue. */
   readonly inference: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
 }
 
 export interface ListCaller {

@@ -1,4 +1,5 @@
 /** POST /api/v1/responses/dry-run: what would become of the same body at POST /api/v1/responses. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { IncomingMessage } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -14,7 +15,7 @@ export interface DryRunParts {
   readonly limits: Limits;
   /** To any inference process: all of them decide alike, but for what each has seen of the endpoints. */
   readonly inference: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
 }
 
 /**

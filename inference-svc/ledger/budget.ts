@@ -1,4 +1,5 @@
 /** Keys that spend from budgets: a call is made only when its worst case fits into what is left of each. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
@@ -26,11 +27,11 @@ const mostQuestions = 64;
 /** The truth about budgets is in one place, so that it is asked: any number of processes spend from the same one. */
 export class Budgets {
   readonly #client: Client;
-  readonly #token: string;
+  readonly #token: ServiceToken;
   readonly #turnstile = new Turnstile(mostQuestions, timeoutMs);
 
   /** @param client of admin-svc */
-  constructor(client: Client, token: string) {
+  constructor(client: Client, token: ServiceToken) {
     this.#client = client;
     this.#token = token;
   }

@@ -1,4 +1,5 @@
 /** Brings the records of calls that are over to admin-svc: each batch until it is taken, and the next one only then. */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,7 +21,7 @@ const timeoutMs = 10_000;
 export interface DeliveryParts {
   readonly reader: SpoolReader;
   readonly client: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
   readonly log: Logger;
   /** For what admin-svc will never take. */
   readonly directory: string;

@@ -3,6 +3,7 @@
  * From the files of the spool the ends go to admin-svc; a process that is killed leaves its calls there, and its next start says of each
  * that it is lost.
  */
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
 import type { Client } from "@grpc/grpc-js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -25,7 +26,7 @@ export interface LedgerOptions {
   readonly instance: string;
   /** admin-svc. */
   readonly client: Client;
-  readonly token: string;
+  readonly token: ServiceToken;
   readonly log: Logger;
   readonly registry: Registry;
 }

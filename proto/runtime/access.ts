@@ -5,6 +5,7 @@
  * comparison a revoked setting comes back to life. When admin-svc cannot be reached, a known key keeps working for 300 s and an
  * unknown one is 503, never 401: nobody knows.
  */
+import type { ServiceToken } from "./rpc/service-token.ts";
 import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
 import {
@@ -50,7 +51,7 @@ export interface Resolved {
 
 export class Access {
   readonly #client: Client;
-  readonly #token: string;
+  readonly #token: ServiceToken;
   readonly #process: string;
   readonly #log: Logger;
   readonly #entries = new Map<string, Entry>();
@@ -70,7 +71,7 @@ export class Access {
   #backoffMs = 50;
 
   /** @param process name of this process, unique among live ones */
-  constructor(options: { client: Client; token: string; process: string; log: Logger; registry: Registry }) {
+  constructor(options: { client: Client; token: ServiceToken; process: string; log: Logger; registry: Registry }) {
     this.#client = options.client;
     this.#token = options.token;
     this.#process = options.process;

@@ -62,6 +62,8 @@ export const redisUrl = z.url({ protocol: /^rediss?$/ }).optional();
 /** What every service reads. */
 export const commonEnvironment = {
   SLUICE_SERVICE_TOKEN: secret,
+  /** Instead: a file with one or two of them, read again when it changes. */
+  SLUICE_SERVICE_TOKEN_FILE: z.string().optional(),
   /** A folder with tls.crt, tls.key and ca.crt: services know each other by certificates. */
   SLUICE_TLS_DIR: z.string().optional(),
   SLUICE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
@@ -69,8 +71,12 @@ export const commonEnvironment = {
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
 };
 
-/** Where certificates say who calls, a token that nobody was given is never presented: any will do that cannot be guessed. */
+/**
+ * Where certificates say who calls, a token that nobody was given is never presented: any will do that cannot be guessed. Where a file has
+ * it, none of the environment counts.
+ */
 export function withOwnToken(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  if (!environment["SLUICE_TLS_DIR"] || environment["SLUICE_SERVICE_TOKEN"]) return environment;
+  const isGivenOtherwise = environment["SLUICE_TLS_DIR"] || environment["SLUICE_SERVICE_TOKEN_FILE"];
+  if (!isGivenOtherwise || environment["SLUICE_SERVICE_TOKEN"]) return environment;
   return { ...environment, SLUICE_SERVICE_TOKEN: randomBytes(32).toString("hex") };
 }

@@ -2,6 +2,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { Fault, FaultReason } from "../fault.ts";
 import { type KeyKind, hashKey, kindOfKey } from "../key.ts";
+import { type ServiceToken, acceptedBy } from "./service-token.ts";
 
 export const serviceTokenHeader = "x-sluice-service-token";
 export const keyHashHeader = "x-sluice-key-hash";
@@ -9,15 +10,17 @@ export const requestIdHeader = "x-request-id";
 export const generationIdHeader = "x-generation-id";
 
 /** Constant-time, so that the token cannot be found byte by byte. */
-export function isServiceToken(presented: string | null, token: string): boolean {
+export function isServiceToken(presented: string | null, token: ServiceToken): boolean {
   if (presented === null) return false;
-  const a = Buffer.from(presented);
-  const b = Buffer.from(token);
-  return a.length === b.length && timingSafeEqual(a, b);
+  const given = Buffer.from(presented);
+  return acceptedBy(token).some((accepted) => {
+    const wanted = Buffer.from(accepted);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  });
 }
 
 /** Guards internal RPCs. */
-export function requireServiceToken(headers: Headers, token: string): void {
+export function requireServiceToken(headers: Headers, token: ServiceToken): void {
   if (!isServiceToken(headers.get(serviceTokenHeader), token)) {
     throw new Fault(FaultReason.UNAUTHENTICATED, "Internal method: the service token is missing or wrong");
   }
@@ -38,7 +41,7 @@ export function parseBearer(authorization: string | null | undefined): { kind: K
 export const invalidKey = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Invalid API key");
 
 /** The hash of the calling key: vouched for by one of our processes, or presented as the key itself. */
-export function callerKeyHash(headers: Headers, token: string): string {
+export function callerKeyHash(headers: Headers, token: ServiceToken): string {
   if (!isServiceToken(headers.get(serviceTokenHeader), token)) return parseBearer(headers.get("authorization")).keyHash;
   const keyHash = headers.get(keyHashHeader);
   if (keyHash === null) throw new Fault(FaultReason.UNAUTHENTICATED, `Missing ${keyHashHeader}`);

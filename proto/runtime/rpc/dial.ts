@@ -5,6 +5,7 @@ import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
 import { keyHashHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
+import { type ServiceToken, presented } from "./service-token.ts";
 import { maxMessageBytes } from "./serve.ts";
 
 const channelOptions = {
@@ -63,9 +64,9 @@ export interface OnBehalf {
 }
 
 /** Metadata of a call between our own processes. */
-export function serviceMetadata(token: string, { keyHash, requestId, trace }: OnBehalf = {}): Metadata {
+export function serviceMetadata(token: ServiceToken, { keyHash, requestId, trace }: OnBehalf = {}): Metadata {
   const metadata = new Metadata();
-  metadata.set(serviceTokenHeader, token);
+  metadata.set(serviceTokenHeader, presented(token));
   if (keyHash !== undefined) metadata.set(keyHashHeader, keyHash);
   if (requestId !== undefined) metadata.set(requestIdHeader, requestId);
   if (trace && trace.traceparent !== "") {

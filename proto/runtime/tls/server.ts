@@ -9,6 +9,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { Logger } from "../log.ts";
 import { serviceTokenHeader } from "../rpc/caller.ts";
+import { type ServiceToken, presented } from "../rpc/service-token.ts";
 import type { Certificates, Credentials } from "./certificates.ts";
 import { type ServiceName, isOneOf } from "./identity.ts";
 
@@ -17,7 +18,7 @@ export interface ServerTls {
   /** Who may connect. */
   readonly clients: readonly ServiceName[];
   /** Of this process: what its handlers take for the word of another one. */
-  readonly token: string;
+  readonly token: ServiceToken;
 }
 
 type Handle = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
@@ -32,7 +33,7 @@ export function createTlsServer(
     { ...options, ...secured(certificates.current), requestCert: true, rejectUnauthorized: true },
     (request, response) => {
       // The connection has proved what the token proves elsewhere.
-      request.headers[serviceTokenHeader] = token;
+      request.headers[serviceTokenHeader] = presented(token);
       handle(request, response);
     },
   );

@@ -51,7 +51,7 @@ export class TokenFile {
       if (text === this.#text) return;
       this.#text = text;
       this.#accepted = tokensIn(text);
-      log.info({ accepted: this.#accepted.length }, "service token read again");
+      log.info("service token read again");
     } catch (error) {
       log.error({ err: error }, "the service token cannot be read; the last one stays in force");
     }

@@ -30,6 +30,7 @@ const portVariables = [
 
 export interface House {
   readonly target: Target;
+  readonly managementKey: string;
   readonly gatewayPid: number;
   readonly inferencePid: number;
   /** Tells gateway and inference-svc to collect their garbage, as they do by themselves some time. */
@@ -68,10 +69,14 @@ export async function startHouse(options: {
   };
   try {
     const { base_url: baseUrl, pids } = await untilReady(join(dataDir, "house.json"), child, options.interruption);
-    const { api_key: key } = readJson(join(dataDir, "keys.json")) as { api_key: string };
+    const { api_key: key, management_key: managementKey } = readJson(join(dataDir, "keys.json")) as {
+      readonly api_key: string;
+      readonly management_key: string;
+    };
     for (const pid of familyOf(child.pid as number)) pin(pid, options.cpu);
     return {
       target: { port: Number(new URL(baseUrl).port), format: "responses", key },
+      managementKey,
       gatewayPid: pids.gateway as number,
       inferencePid: pids["inference-svc"] as number,
       collect: () => {

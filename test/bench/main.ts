@@ -9,6 +9,7 @@ import type { PipeCommands } from "./roles/pipe.ts";
 import { Role } from "./roles/role.ts";
 import { cancelScript, measureCancel } from "./scenarios/cancel.ts";
 import { costScenarios, measureCost } from "./scenarios/cost.ts";
+import { guardedScripts, measureGuarded } from "./scenarios/guarded.ts";
 import { idleScript, measureIdle } from "./scenarios/idle.ts";
 import { measureIsolation, stormScript } from "./scenarios/isolation.ts";
 import { measureOutage, outageScript } from "./scenarios/outage.ts";
@@ -37,6 +38,7 @@ async function prepare(options: Options, cleanup: Cleanup, interruption: AbortSi
   say("starting the house");
   const scripts = [
     ...Object.values(costScenarios).map(({ script }) => script),
+    ...guardedScripts,
     cancelScript,
     stormScript,
     ...slowReaderScripts,
@@ -72,6 +74,7 @@ async function measure(bench: Bench, { selected, quick }: Options): Promise<Find
       return result.findings;
     });
   }
+  await run("guarded", () => measureGuarded(bench));
   await run("cancel", () => patiently(async () => [await measureCancel(bench)]));
   // Never repeated: a stream that was killed once is one too many.
   await run("isolation", async () => [await measureIsolation(bench)]);

@@ -5,7 +5,7 @@ import { costScenarios } from "./scenarios/cost.ts";
 
 export type CostId = keyof typeof costScenarios;
 
-export const behaviourIds = ["idle", "cancel", "isolation", "slow-readers", "outage", "overload"] as const;
+export const behaviourIds = ["idle", "guarded", "cancel", "isolation", "slow-readers", "outage", "overload"] as const;
 export type BehaviourId = (typeof behaviourIds)[number];
 export type ScenarioId = CostId | BehaviourId;
 

@@ -50,6 +50,8 @@ export class BoundedScan implements Scan {
   #hold(piece: string): BoundedFound {
     const found = this.#scan.push(piece);
     this.#length += piece.length;
+    // Nothing was given away in most texts.
+    if (this.#given === 0 && this.#length - found.decided <= this.#limit) return found;
     const decided = Math.max(found.decided, this.#given);
     const spans = this.#rest(found.spans);
     if (this.#length - decided <= this.#limit) return { spans, decided };
@@ -76,6 +78,7 @@ export class BoundedScan implements Scan {
 
   /** What of them was not given away before. */
   #rest(spans: readonly Span[]): readonly BoundedSpan[] {
+    if (spans.length === 0) return spans;
     return spans.flatMap(({ start, end }) => {
       if (end <= this.#given) return [];
       return start >= this.#given ? [{ start, end }] : [{ start: this.#given, end, continues: true as const }];

@@ -74,14 +74,16 @@ export class Channel<Key> {
     const same = part?.key === key ? part : this.#begin(key);
     same.raw += text;
     this.#held += text;
-    const hits = [...this.#joined, ...this.#own].flatMap((scan) => scan.push(text));
-    this.#advance(hits);
+    for (const scan of this.#joined) this.#add(scan.push(text));
+    for (const scan of this.#own) this.#add(scan.push(text));
+    this.#advance();
   }
 
   /** The item is whole. */
   end(): void {
-    const hits = [...this.#joined, ...this.#own].flatMap((scan) => scan.end());
-    this.#advance(hits, true);
+    for (const scan of this.#joined) this.#add(scan.end());
+    for (const scan of this.#own) this.#add(scan.end());
+    this.#advance(true);
   }
 
   /** Called once everything that came before is delivered. */
@@ -93,22 +95,29 @@ export class Channel<Key> {
   #begin(key: Key): Part<Key> {
     const part = new Part(key, this.#length);
     if (this.parts.length > 0) {
-      this.#add(this.#own.flatMap((scan) => scan.end()));
+      for (const scan of this.#own) this.#add(scan.end());
       this.#own = this.#rules.map((rule) => new RuleScan(rule, part.start, this.#report));
     }
     this.parts.push(part);
     return part;
   }
 
-  #advance(hits: readonly Hit[], over = false): void {
-    this.#add(hits);
-    const length = this.#length;
-    const undecided = [...this.#joined, ...this.#own].map(({ decided }) => decided);
-    const decided = over ? length : Math.min(length, ...undecided);
-    const block = this.#hits.filter(({ rule }) => rule.action === "block").map(({ start }) => start);
-    if (block.length === 0) return this.#release(this.#whole(decided, over));
-    this.#release(this.#whole(Math.min(decided, ...block), over));
-    this.blocked = true;
+  #advance(over = false): void {
+    const decided = this.#decided(over);
+    if (this.#hits.length === 0) return this.#release(this.#whole(decided, over), []);
+    const regions = regionsOf(this.#hits.filter(({ rule }) => rule.action === "redact"));
+    const blocks = this.#hits.filter(({ rule }) => rule.action === "block").map(({ start }) => start);
+    this.#release(this.#whole(Math.min(decided, ...blocks), over), regions);
+    this.blocked = blocks.length > 0;
+  }
+
+  /** Up to here no rule finds anything any more. */
+  #decided(over: boolean): number {
+    let decided = this.#length;
+    if (over) return decided;
+    for (const scan of this.#joined) if (scan.decided < decided) ({ decided } = scan);
+    for (const scan of this.#own) if (scan.decided < decided) ({ decided } = scan);
+    return decided;
   }
 
   #add(hits: readonly Hit[]): void {
@@ -128,8 +137,7 @@ export class Channel<Key> {
     return half ? decided - 1 : decided;
   }
 
-  #release(until: number): void {
-    const regions = regionsOf(this.#hits.filter(({ rule }) => rule.action === "redact"));
+  #release(until: number, regions: readonly Region[]): void {
     let at = this.#from;
     for (const region of regions) {
       if (region.end > until) {
@@ -149,7 +157,7 @@ export class Channel<Key> {
     if (until <= this.#from) return;
     this.#held = this.#held.slice(until - this.#from);
     this.#from = until;
-    this.#hits = this.#hits.filter(({ end }) => end > until);
+    if (this.#hits.length > 0) this.#hits = this.#hits.filter(({ end }) => end > until);
   }
 
   /** What stands between two places, part by part, and the notes among it. */

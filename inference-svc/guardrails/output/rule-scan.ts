@@ -20,28 +20,35 @@ export class RuleScan {
     this.#base = base;
     this.#report = report;
     this.decided = base;
-    this.#scan = this.#try(() => new BoundedScan(rule.finder));
+    try {
+      this.#scan = new BoundedScan(rule.finder);
+    } catch (cause) {
+      this.#failed(cause);
+    }
   }
 
   /** @throws Fault UNAVAILABLE when the rule fails, and its guardrail does not let pass what it could not look at */
   push(piece: string): readonly Hit[] {
-    return this.#found((scan) => scan.push(piece));
-  }
-
-  end(): readonly Hit[] {
-    return this.#found((scan) => scan.end());
-  }
-
-  #found(read: (scan: BoundedScan) => Found): readonly Hit[] {
-    const scan = this.#scan;
-    const found = scan && this.#try(() => read(scan));
-    if (!found) {
-      this.#scan = undefined;
-      this.decided = Number.POSITIVE_INFINITY;
-      return [];
+    try {
+      return this.#scan ? this.#found(this.#scan.push(piece)) : nothing;
+    } catch (cause) {
+      return this.#failed(cause);
     }
-    this.decided = this.#base + found.decided;
-    return found.spans.map((span) => ({
+  }
+
+  /** @throws as push */
+  end(): readonly Hit[] {
+    try {
+      return this.#scan ? this.#found(this.#scan.end()) : nothing;
+    } catch (cause) {
+      return this.#failed(cause);
+    }
+  }
+
+  #found({ spans, decided }: Found): readonly Hit[] {
+    this.decided = this.#base + decided;
+    if (spans.length === 0) return nothing;
+    return spans.map((span) => ({
       ...span,
       start: this.#base + span.start,
       end: this.#base + span.end,
@@ -49,13 +56,14 @@ export class RuleScan {
     }));
   }
 
-  #try<Value>(work: () => Value): Value | undefined {
-    try {
-      return work();
-    } catch (cause) {
-      this.#report.failed(this.rule);
-      if (this.rule.owner.failsOpen || this.rule.owner.audit) return undefined;
-      throw notApplicable(cause);
-    }
+  #failed(cause: unknown): readonly Hit[] {
+    const { owner } = this.rule;
+    this.#report.failed(this.rule);
+    if (!owner.failsOpen && !owner.audit) throw notApplicable(cause);
+    this.#scan = undefined;
+    this.decided = Number.POSITIVE_INFINITY;
+    return nothing;
   }
 }
+
+const nothing: readonly Hit[] = [];

@@ -44,23 +44,23 @@ class LiteralScan implements Scan {
 
   push(piece: string): Found {
     const { text } = this.#literal;
-    const spans: Span[] = [];
+    let spans: Span[] | undefined;
     let matched = this.#matched;
     for (let index = 0; index < piece.length; index++) {
       if (matched === 0) index = this.#skip(piece, index);
       matched = this.#literal.extend(matched, piece.charCodeAt(index));
       if (matched < text.length) continue;
       const end = this.#position + index + 1;
-      spans.push({ start: end - text.length, end });
+      (spans ??= []).push({ start: end - text.length, end });
       matched = 0;
     }
     this.#matched = matched;
     this.#position += piece.length;
-    return { spans, decided: this.#position - matched };
+    return { spans: spans ?? nothing, decided: this.#position - matched };
   }
 
   end(): Found {
-    return { spans: [], decided: this.#position };
+    return { spans: nothing, decided: this.#position };
   }
 
   #skip(piece: string, from: number): number {
@@ -70,3 +70,5 @@ class LiteralScan implements Scan {
     return next === -1 ? last + 1 : next;
   }
 }
+
+const nothing: readonly Span[] = [];

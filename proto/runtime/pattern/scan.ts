@@ -37,10 +37,10 @@ export class PatternScan implements Scan {
   }
 
   push(piece: string): Found {
-    const text = this.#half + piece;
-    const last = text.charCodeAt(text.length - 1);
-    this.#half = isHigh(last) ? text.slice(-1) : "";
-    this.#read(text, text.length - this.#half.length);
+    const text = this.#half === "" ? piece : this.#half + piece;
+    const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    this.#half = whole === text.length ? "" : text.slice(whole);
+    this.#read(text, whole);
     return this.#found();
   }
 
@@ -127,10 +127,12 @@ export class PatternScan implements Scan {
   #found(): Found {
     const alive = this.#state.threads.length > 0;
     const final = alive ? (this.#ranks[0] as number) - this.#told : this.#reserved.length;
-    const spans = this.#reserved.splice(0, final);
+    const spans = final === 0 ? nothing : this.#reserved.splice(0, final);
     this.#told += final;
     return { spans, decided: alive ? (this.#starts[0] as number) : this.#position };
   }
 }
+
+const nothing: readonly Span[] = [];
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

@@ -15,6 +15,7 @@ import {
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import type { Detector } from "./detectors/detector.ts";
 import { detectors } from "./detectors/registry.ts";
+import { injectionScorer } from "./detectors/scorer/index.ts";
 import { patternOf } from "./patterns.ts";
 
 /** A guardrail, and by what the request is under it. */
@@ -80,7 +81,10 @@ export function rulesOf(applied: Applied): Rules {
     }
   };
   for (const filter of applied.guardrail.contentFilters) add(() => written(applied, filter));
-  for (const builtin of applied.guardrail.contentFilterBuiltins) add(() => builtIn(applied, builtin));
+  for (const builtin of applied.guardrail.contentFilterBuiltins) {
+    add(() => builtIn(applied, builtin));
+    if (builtin.slug === injectionSlug) add(() => secondOpinion(applied, builtin));
+  }
   return { rules, failures };
 }
 
@@ -112,6 +116,15 @@ function builtIn(applied: Applied, { slug, action, scanScope }: BuiltinFilter): 
     finder: detector.finder,
   };
 }
+
+/** Flagged, whatever is to become of what the wordings find: it takes a hundredth of harmless texts for attempts. */
+const secondOpinion = (applied: Applied, builtin: BuiltinFilter): Rule => ({
+  ...builtIn(applied, builtin),
+  name: "prompt-injection-score",
+  action: "flag",
+  engine: "n-gram",
+  finder: injectionScorer,
+});
 
 function known(action: FilterAction): FilterActionWord {
   const word = filterActions.wordOf(action);

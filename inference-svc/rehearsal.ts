@@ -9,7 +9,7 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
 import type { EngineParts } from "./engine.ts";
 import type { PlannedAttempt } from "./routing/plan.ts";
-import { type Applied, appliedTo } from "./guardrails/policy.ts";
+import { type Applied, appliedTo } from "./turn/applied.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { Rehearse } from "./stack.ts";
 import type { Scope, Stage } from "./turn/scope.ts";

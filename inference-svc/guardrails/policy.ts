@@ -4,25 +4,17 @@ import { type FilterActionWord, filterActions } from "@sluice/proto/contract/gua
 import {
   AppliesTo,
   type BuiltinFilter,
-  type Caller,
   type ContentFilter,
   ErrorPolicy,
   type FilterAction,
-  type Guardrail,
-  GuardrailMode,
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { type Applied, isAudit } from "../turn/applied.ts";
 import type { Detector } from "./detectors/detector.ts";
 import { detectors } from "./detectors/registry.ts";
 import { injectionScorer } from "./detectors/scorer/index.ts";
 import { patternOf } from "./patterns.ts";
-
-/** A guardrail, and by what the request is under it. */
-export interface Applied {
-  readonly guardrail: Guardrail;
-  readonly scope: "api-key" | "workspace";
-}
 
 /** Something to look for, and what follows from it. */
 export interface Rule extends Applied {
@@ -41,15 +33,6 @@ export interface Rule extends Applied {
 }
 
 export type Side = "input" | "output";
-
-/** Of the workspace before the key's own. */
-export const appliedTo = ({ guardrail, workspaceGuardrails }: Caller): readonly Applied[] => [
-  ...workspaceGuardrails.map((shared) => ({ guardrail: shared, scope: "workspace" }) as const),
-  ...(guardrail ? [{ guardrail, scope: "api-key" } as const] : []),
-];
-
-/** It reports what it would do, and does nothing. */
-export const isAudit = ({ guardrail }: Applied): boolean => guardrail.mode === GuardrailMode.AUDIT;
 
 /** What it could not look at passes, on record. */
 export const failsOpen = (applied: Applied): boolean =>

@@ -1,6 +1,7 @@
 /** What guardrails did, as stages of the receipt: labels and counts, never what was matched. */
 import type { Stage } from "../turn/scope.ts";
-import { type Applied, type Rule, isAudit } from "./policy.ts";
+import { type Applied, isAudit } from "../turn/applied.ts";
+import type { Rule } from "./policy.ts";
 
 export type Deed = "blocked" | "redacted" | "flagged";
 

@@ -28,21 +28,28 @@ export interface Group {
 /** How many endpoints were left out, by the first reason. */
 export type Exclusions = Map<string, number>;
 
+export interface CandidateOptions {
+  /** Gets what was left out, whatever comes of it. */
+  readonly excluded?: Exclusions;
+  /** Of guardrails: they are looked at first. */
+  readonly policies?: readonly Filter[];
+}
+
 /**
- * @param excluded gets what was left out, whatever comes of it
  * @throws Fault INVALID_REQUEST for a slug that nobody knows, and when what keeps the last endpoints from serving is what they
- *   would have to be told; NO_ENDPOINTS, with the reasons counted, when none of the models can serve for another reason
+ *   would have to be told; PERMISSION_DENIED when guardrails forbid every endpoint; NO_ENDPOINTS when none of the models can serve for
+ *   another reason; both with the reasons counted
  */
 export function candidatesOf(
   catalog: Catalog,
   request: TurnRequest,
   telling: Telling,
-  excluded: Exclusions = new Map(),
+  { excluded = new Map(), policies = [] }: CandidateOptions = {},
 ): readonly Group[] {
   const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug));
-  const filters = filtersOf(request, (endpoint) =>
-    telling.refusal(endpoint, request) ? [] : telling.losses(endpoint, request),
-  );
+  const lossesOf: LossesOf = (endpoint) =>
+    telling.refusal(endpoint, request) ? [] : telling.losses(endpoint, request);
+  const filters = [...policies, ...filtersOf(request, lossesOf)];
   const report = new Report(excluded);
   const groups: Group[] = [];
   for (const { model, variant } of asked) {
@@ -75,7 +82,7 @@ function passing(
     const first = chain.find((filter) => !filter.admits(endpoint, settings));
     if (first === undefined) return true;
     failed.add(first);
-    report.count(first.reason);
+    report.count(first.reason, first.forbids);
     return false;
   });
   if (able.length === 0) report.refuse(settings.id, [...failed]);
@@ -93,12 +100,15 @@ class Report {
   readonly #refusals: string[] = [];
   readonly #unsayable: Problem[] = [];
   readonly #excluded: Exclusions;
+  /** For another reason than that it is forbidden. */
+  #isUnable = false;
 
   constructor(excluded: Exclusions) {
     this.#excluded = excluded;
   }
 
-  count(reason: Reason): void {
+  count(reason: Reason, forbidden = false): void {
+    this.#isUnable ||= !forbidden;
     this.#excluded.set(reason, (this.#excluded.get(reason) ?? 0) + 1);
   }
 
@@ -121,10 +131,13 @@ class Report {
 
   throw(models: readonly string[]): never {
     this.#throwIfUnsayable();
-    throw new Fault(FaultReason.NO_ENDPOINTS, `No endpoint can serve this request: ${this.#refusals.join("; ")}`, {
+    const [reason, type, says] = this.#isUnable
+      ? ([FaultReason.NO_ENDPOINTS, "not_found", "can"] as const)
+      : ([FaultReason.PERMISSION_DENIED, "permission_denied", "may"] as const);
+    throw new Fault(reason, `No endpoint ${says} serve this request: ${this.#refusals.join("; ")}`, {
       origin: FaultOrigin.CLIENT,
       metadata: {
-        error_type: "not_found",
+        error_type: type,
         availability: {
           code: "no_endpoints",
           retryable: false,

@@ -22,6 +22,10 @@ export interface Endpoint {
   readonly keepsNothing: boolean;
   /** The provider is declared not to train on what it is sent. */
   readonly trainsNot: boolean;
+  /** The provider is declared not to publish what it is sent. */
+  readonly publishesNot: boolean;
+  /** Where the provider is, as the operator says. */
+  readonly region: string;
   /** The author is declared to allow that other models learn from the output. */
   readonly distillable: boolean;
   /** Absent when the operator does not say. */
@@ -98,6 +102,8 @@ function endpointsOf(model: ModelSettings, providers: ReadonlyMap<string, Provid
       distillable,
       keepsNothing: provider?.data_policy?.retention === "none",
       trainsNot: provider?.data_policy?.training === false,
+      publishesNot: provider?.data_policy?.publication === false,
+      region: provider?.region ?? "global",
       fullSlugs: [`${id}/${tier}`, ...(quantization === "unknown" ? [] : [`${id}/${quantization}`])],
       seed: seedOf(again === 0 ? name : `${name}\0${again}`),
       ...(endpoint.supported_parameters && { supportedParameters: endpoint.supported_parameters }),

@@ -9,9 +9,12 @@ import { isNamed, placeIn } from "./slugs.ts";
 
 /** By the words of `excluded_by`. */
 export type Reason =
+  | "allowed_models"
   | "allowed_providers"
+  | "data_region"
   | "data_policy:zdr"
   | "data_policy:training"
+  | "data_policy:publication"
   | "distillable"
   | "modality"
   | "context_length"
@@ -25,12 +28,18 @@ export interface Filter {
   /** Completes "<model> ..." where an endpoint is left out. */
   readonly refusal: string;
   admits(endpoint: Endpoint, model: ModelSettings): boolean;
+  /** Set when whoever asks for what it leaves out is not allowed to. */
+  readonly forbids?: true;
 }
 
 /** What an endpoint would not be told of a request. */
 export type LossesOf = (endpoint: Endpoint, request: TurnRequest) => readonly Loss[];
 
-const filter = (reason: Reason, refusal: string, admits: Filter["admits"]): Filter => ({ reason, refusal, admits });
+export const filter = (reason: Reason, refusal: string, admits: Filter["admits"]): Filter => ({
+  reason,
+  refusal,
+  admits,
+});
 
 /** In the order in which they are looked at: an endpoint counts for the first that it does not pass. */
 export function filtersOf(request: TurnRequest, lossesOf: LossesOf): readonly Filter[] {

@@ -1,11 +1,13 @@
 /** Decides where a request goes: once, and the same for everybody who asks about it. */
 import type { TurnRequest } from "../turn/request.ts";
-import type { CandidateNote, Scope } from "../turn/scope.ts";
+import { appliedTo } from "../turn/applied.ts";
+import type { CandidateNote, Scope, Stage } from "../turn/scope.ts";
 import { type Layer, onRequest } from "../turn/turn.ts";
 import { type Session, arrange } from "./arrange.ts";
 import { type Telling, candidatesOf } from "./candidates.ts";
 import type { Catalog, Endpoint } from "./catalog.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
+import { auditStages, policyFilters } from "./policies.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
 import { isNamedSession, sessionOf } from "./session.ts";
 
@@ -50,7 +52,8 @@ export class Router {
     if (trace.route instanceof Route && trace.route.request === request) return trace.route.endpoints;
     const { catalog, telling } = this.#parts;
     trace.excluded.clear();
-    const groups = candidatesOf(catalog, request, telling, trace.excluded);
+    const options = { excluded: trace.excluded, policies: policyFilters(appliedTo(caller)) };
+    const groups = candidatesOf(catalog, request, telling, options);
     const seeds = new Map<string, Seed>();
     const endpoints = arrange(groups, request, {
       records: this.records,
@@ -62,6 +65,11 @@ export class Router {
     trace.candidates = this.#notes(endpoints);
     trace.primaryModel = catalog.find(asked)?.model.settings.id ?? asked;
     return endpoints;
+  }
+
+  /** What guardrails in audit would have left out. */
+  audit(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
+    return auditStages(appliedTo(caller), endpoints, (slug) => this.#parts.catalog.find(slug)?.model);
   }
 
   /**
@@ -98,6 +106,7 @@ export class Router {
 /** Says in the account what could serve before anything may refuse the request. */
 export const noteCandidates = (router: Router): Layer =>
   onRequest((request, scope) => {
-    router.route(request, scope);
+    const endpoints = router.route(request, scope);
+    scope.trace.stages.push(...router.audit(endpoints, scope));
     return request;
   });

@@ -26,7 +26,7 @@ const attempt = object(
 /** Beside `service_metadata`, said by the error of a request that nobody can serve. */
 export const exclusions = described(
   map(integer({ min: 0 })),
-  "How many endpoints were left out, by the first reason: allowed_providers, data_policy:zdr, data_policy:training, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
+  "How many endpoints were left out, by the first reason: allowed_models, allowed_providers, data_region, data_policy:zdr, data_policy:training, data_policy:publication, distillable, modality, context_length, quantization, require_parameters, max_price or service_tier.",
 );
 
 const endpoint = object(

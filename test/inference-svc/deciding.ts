@@ -3,11 +3,13 @@ import { create } from "@bufbuild/protobuf";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { Router } from "@sluice/inference-svc/routing/router.js";
+import type { Stage } from "@sluice/inference-svc/turn/scope.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/preferences.js";
 import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { asking, house, newScope } from "./asking.js";
 
@@ -29,7 +31,9 @@ export interface Decider {
   /** Processor time of one decision in microseconds: of the decision alone, not of what a test makes for it. */
   cost(request: Asking): number;
   /** Why nothing can serve. */
-  fault(request: Asking): Fault;
+  fault(request: Asking, caller?: Partial<Caller>): Fault;
+  /** The endpoints by their upstream model, with what the account of the turn says of the others. */
+  left(caller: Partial<Caller>, request?: Asking): { order: string[]; excluded: object; stages: readonly Stage[] };
 }
 
 /** @param providers beside `a`, `b` and `c`, which speak the chat format */
@@ -46,7 +50,8 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
     now: records.now,
   });
   const router = new Router({ catalog, telling, secret: "s".repeat(32), records });
-  const route = (request: Asking, keyHash = "key") => router.route(deciding(request), newScope({ keyHash }).scope);
+  const route = (request: Asking, keyHash = "key", caller: Partial<Caller> = {}) =>
+    router.route(deciding(request), newScope({ keyHash, ...caller }).scope);
   return {
     catalog,
     records,
@@ -66,9 +71,18 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
       const batches = Array.from({ length: 100 }, (_, batch) => decide(batch)).slice(50);
       return batches.reduce((sum, us) => sum + us, 0) / batches.length;
     },
-    fault(request) {
+    left(caller, request = {}) {
+      const { scope } = newScope(caller);
+      const endpoints = router.route(deciding(request), scope);
+      return {
+        order: endpoints.map(({ upstreamModel }) => upstreamModel),
+        excluded: Object.fromEntries(scope.trace.excluded),
+        stages: router.audit(endpoints, scope),
+      };
+    },
+    fault(request, caller) {
       try {
-        route(request);
+        route(request, undefined, caller);
       } catch (error) {
         if (error instanceof Fault) return error;
         throw error;

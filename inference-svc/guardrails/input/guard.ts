@@ -3,7 +3,8 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type Layer, onRequest } from "../../turn/turn.ts";
-import { type Applied, type Rule, appliedTo, failsOpen, isAudit, looksAt, rulesOf } from "../policy.ts";
+import { type Applied, appliedTo, isAudit } from "../../turn/applied.ts";
+import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
 import { Breath } from "./breath.ts";
 import { RequestTexts } from "./passages.ts";

@@ -1,6 +1,7 @@
 /** Looks for what rules name in all forms of the texts of a request. */
 import { type Found, type Scan, type Span, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
-import { type Rule, isAudit } from "../policy.ts";
+import { isAudit } from "../../turn/applied.ts";
+import type { Rule } from "../policy.ts";
 import type { Breath } from "./breath.ts";
 import { located } from "./locate.ts";
 import { type Passage, partsOf } from "./passages.ts";

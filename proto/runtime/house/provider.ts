@@ -50,7 +50,11 @@ export const provider = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe("Types of tools that the provider runs itself, beyond function tools; the format's own when absent."),
-  region: z.string().min(1).default("global"),
+  region: z
+    .string()
+    .min(1)
+    .default("global")
+    .describe("Where it is, such as us, us-east-1, eu, europe: for guardrails that allow some regions only."),
   data_policy: z
     .strictObject({
       retention: z.enum(["none", "unknown"]).default("unknown").describe("none admits requests with provider.zdr."),
@@ -58,6 +62,10 @@ export const provider = z.strictObject({
         .boolean()
         .optional()
         .describe("false, together with retention none, admits requests with provider.data_collection deny."),
+      publication: z
+        .boolean()
+        .optional()
+        .describe("false admits requests whose guardrail forbids that what is sent for nothing is published."),
     })
     .optional(),
   headquarters: z.string().length(2).optional().describe("Country, in two letters; shown with the provider."),

@@ -75,8 +75,18 @@ export class Serving {
   }
 
   #build(): Stack {
+    const { internal_models: internalModels } = this.#file;
     const { records, ledger, budgets, secret, log } = this.#parts;
-    return buildStack({ catalog: this.#catalog, upstreams: this.#upstreams, records, ledger, budgets, secret, log });
+    return buildStack({
+      catalog: this.#catalog,
+      upstreams: this.#upstreams,
+      internalModels,
+      records,
+      ledger,
+      budgets,
+      secret,
+      log,
+    });
   }
 }
 

@@ -1,8 +1,12 @@
 /** THE order of layers, outermost first, with the reason for each place. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrails } from "./guardrails/input/guard.ts";
+import { judgedInput } from "./guardrails/judged/input.ts";
+import { judgedOutput } from "./guardrails/judged/output.ts";
 import { outputGuardrail } from "./guardrails/output/layer.ts";
+import { Judge } from "./internal/judge.ts";
 import { type Budgets, budgeted } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
@@ -24,6 +28,8 @@ export interface Parts {
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
   readonly budgets: Pick<Budgets, "reserve">;
+  /** Whom the house asks for its own purposes. */
+  readonly internalModels: InternalModels;
   /** Shared by all replicas. */
   readonly secret: string;
   /** Failed attempts are logged: their causes are shown to nobody. */
@@ -47,16 +53,9 @@ export interface Stack {
   readonly rehearse: Rehearse;
 }
 
-export const buildStack = ({ catalog, upstreams, records, ledger, budgets, secret, log }: Parts): Stack => {
+export const buildStack = (parts: Parts): Stack => {
+  const { catalog, upstreams, records, ledger, budgets, secret, log } = parts;
   const router = new Router({ catalog, telling: upstreams, secret, records });
-  const layers = [
-    // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
-    noteCandidates(router),
-    // Refuses and redacts before anything leaves the house or costs money.
-    inputGuardrails,
-    // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
-    outputGuardrail,
-  ];
   const answered: Answered = (endpoint, scope, usage) => router.answered(endpoint, scope, usage.cachedTokens);
   const attempt = (endpoint: Endpoint, patience: Patience): Turn =>
     // Only what fits into the budget is begun.
@@ -66,9 +65,24 @@ export const buildStack = ({ catalog, upstreams, records, ledger, budgets, secre
       // Written down, with its bill, before anything else hears of it.
       recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint, patience), answered)),
     );
+  // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
+  const asked = fallback(router, { turn: attempt, rest: (endpoint) => upstreams.rest(endpoint) }, log);
+  const { guard_judge: role } = parts.internalModels;
+  const judge = role && new Judge(asked, role);
+  const layers = [
+    // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
+    noteCandidates(router),
+    // Refuses and redacts before anything leaves the house or costs money.
+    inputGuardrails,
+    // By a model, which reads only what is left after that.
+    judgedInput(judge),
+    // Around what the patterns have let through: no judge reads what nobody shall.
+    judgedOutput(judge),
+    // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
+    outputGuardrail,
+  ];
   return {
-    // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-    turn: compose(layers, fallback(router, { turn: attempt, rest: (endpoint) => upstreams.rest(endpoint) }, log)),
+    turn: compose(layers, asked),
     async rehearse(request, scope) {
       const { sent, refusal } = await rehearsed(layers, request, scope);
       const plan = planOf(router.route(sent, scope), sent, (endpoint, told) => upstreams.told(endpoint, told));

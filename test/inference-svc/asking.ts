@@ -109,6 +109,7 @@ export function openEngine(file: HouseFile, records = new EndpointRecords(), pac
     records,
     ledger,
     budgets,
+    internalModels: file.internal_models,
     secret: "s".repeat(32),
     log,
   });

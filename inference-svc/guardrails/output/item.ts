@@ -5,11 +5,12 @@
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { moved } from "./annotations.ts";
 import { Channel, type Part } from "./channel.ts";
+import { cutItem } from "./cut.ts";
 import { cleanedJson } from "./json-text.ts";
 import { cleanedLeaves, hasText } from "./leaves.ts";
 import { Blocked, type Looker } from "./look.ts";
 import { NativeTexts } from "./natives.ts";
-import { type TextEvent, type TextKey, carriesJson, carriesText, deltaOf, edited, emptyPart, keyOf } from "./texts.ts";
+import { type TextEvent, type TextKey, carriesJson, carriesText, deltaOf, edited, keyOf } from "./texts.ts";
 
 type AnnotationEvent = Extract<TurnEvent, { readonly type: "annotation" }>;
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
@@ -101,28 +102,7 @@ export class GuardedItem {
 
   /** What was delivered of an item that will not be whole; undefined when it has not begun. */
   cut(): OutputItem | undefined {
-    const start = this.#start;
-    if (!start || !this.shown) return undefined;
-    const item = { ...start, status: unfinished[start.type] ?? "incomplete" };
-    const shown = this.#channel.parts.filter((part) => part.shown !== "");
-    if (carriesText(start.type)) return edited(item, () => ({ text: shown[0]?.shown ?? "" }));
-    if (start.type !== "message" && start.type !== "reasoning") return item;
-    return { ...item, ...this.#cutParts(shown) };
-  }
-
-  #cutParts(shown: readonly Part<TextKey>[]): object {
-    const summary: object[] = [];
-    const content: object[] = [];
-    for (const { key, shown: text } of shown) {
-      const list = key.startsWith("summary") ? summary : content;
-      const at = Number(key.split(" ")[1]);
-      while (list.length < at) list.push(emptyPart("text.delta 0"));
-      const annotations = this.#annotations.get(at);
-      const empty = emptyPart(key);
-      const field = "refusal" in empty ? "refusal" : "text";
-      list[at] = { ...empty, [field]: text, ...(annotations && "annotations" in empty && { annotations }) };
-    }
-    return this.#start?.type === "reasoning" ? { summary, content } : { content };
+    return this.#start && this.shown ? cutItem(this.#start, this.#channel.parts, this.#annotations) : undefined;
   }
 
   async #push(key: TextKey, text: string): Promise<void> {
@@ -226,11 +206,3 @@ function keptAnnotations(before: unknown, looked: unknown, part: Part<TextKey> |
   if (!part) return clean;
   return clean.map((each) => moved(each, part.raw, part.replaced)).filter((each) => each !== undefined);
 }
-
-/** Kinds of items whose statuses do not include `incomplete`. */
-const unfinished: Readonly<Record<string, string>> = {
-  web_search_call: "failed",
-  file_search_call: "failed",
-  image_generation_call: "failed",
-  apply_patch_call: "in_progress",
-};

@@ -11,7 +11,7 @@ export const outputGuardrail: Layer = (next) => async (request, scope) => {
 };
 
 /** Once something has passed that a client may act on: until then a block is a refusal. */
-async function settled(batches: AsyncGenerator<Batch>): Promise<AsyncIterable<Batch>> {
+export async function settled(batches: AsyncGenerator<Batch>): Promise<AsyncIterable<Batch>> {
   const first: TurnEvent[] = [];
   let over = false;
   while (!over && !first.some(commits)) {

@@ -1,0 +1,30 @@
+/** Rules in words that a request is under. */
+import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
+import { AppliesTo, type Caller, type JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type Applied, type Side, appliedTo } from "../policy.ts";
+
+export interface JudgedRule extends Applied {
+  readonly rule: string;
+  /** Block is also what an action of a newer admin-svc is taken for: it is not ours to pass over. */
+  readonly action: "block" | "flag";
+  /** The probability at or above which it counts as broken. */
+  readonly threshold: number;
+  /** Told to clients: the label, else the rule. */
+  readonly name: string;
+}
+
+export const judgedRules = (caller: Caller, side: Side): readonly JudgedRule[] =>
+  appliedTo(caller)
+    .filter(({ guardrail }) => covers(guardrail.appliesTo, side))
+    .flatMap((applied) => applied.guardrail.judgeRules.map((rule) => ruleOf(applied, rule)));
+
+const covers = (appliesTo: AppliesTo, side: Side): boolean =>
+  side === "output" ? appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH : appliesTo !== AppliesTo.OUTPUT;
+
+const ruleOf = (applied: Applied, { rule, action, threshold, label }: JudgeRule): JudgedRule => ({
+  ...applied,
+  rule,
+  action: filterActions.wordOf(action) === "flag" ? "flag" : "block",
+  threshold,
+  name: label || rule,
+});

@@ -1,5 +1,6 @@
 /** THE order of layers, outermost first, with the reason for each place. */
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrails } from "./guardrails/input/guard.ts";
@@ -69,9 +70,9 @@ export const buildStack = (parts: Parts): Stack => {
   const asked = fallback(router, { turn: attempt, rest: (endpoint) => upstreams.rest(endpoint) }, log);
   const { guard_judge: role } = parts.internalModels;
   const judge = role && new Judge(asked, role);
-  const layers = [
-    // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
-    noteCandidates(router),
+  // What could serve is known first, so that a refusal can name it, and so that a wrong slug costs nobody anything.
+  const first = noteCandidates(router);
+  const guards = [
     // Refuses and redacts before anything leaves the house or costs money.
     inputGuardrails,
     // By a model, which reads only what is left after that.
@@ -81,8 +82,12 @@ export const buildStack = (parts: Parts): Stack => {
     // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
     outputGuardrail,
   ];
+  const layers = [first, ...guards];
+  const unguarded = compose([first], asked);
+  const guarded = compose(layers, asked);
   return {
-    turn: compose(layers, asked),
+    // Who is under no guardrail pays for none.
+    turn: (request, scope) => (isGuarded(scope.caller) ? guarded : unguarded)(request, scope),
     async rehearse(request, scope) {
       const { sent, refusal } = await rehearsed(layers, request, scope);
       const plan = planOf(router.route(sent, scope), sent, (endpoint, told) => upstreams.told(endpoint, told));
@@ -90,6 +95,9 @@ export const buildStack = (parts: Parts): Stack => {
     },
   };
 };
+
+const isGuarded = ({ guardrail, workspaceGuardrails }: Caller): boolean =>
+  guardrail !== undefined || workspaceGuardrails.length > 0;
 
 /** The request as the layers leave it, or why one of them blocks it. */
 async function rehearsed(

@@ -91,7 +91,9 @@ const stage = (id: string, action: string, more: object = {}, patterns: readonly
 
 describe("what is asked", () => {
   test("is refused where it breaks a rule, and nobody else is asked", async () => {
-    const { key, id } = await guarded([{ rule, action: "block", label: "refunds", threshold: 0.8 }]);
+    // Which models a key may ask says nothing about who judges.
+    const settings = { allowed_models: ["acme/large"] };
+    const { key, id } = await guarded([{ rule, action: "block", label: "refunds", threshold: 0.8 }], settings);
     const asked = acme.requests.length;
     judge.script([says(0.8)]);
     const response = await ask(key);

@@ -23,12 +23,15 @@ import type { Observer } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import { shed } from "./http/shed.ts";
+import { type InFlight, idempotencyKeyOf } from "./idempotency/in-flight.ts";
 import type { LanePool } from "./lane/pool.ts";
 import { admit } from "./limits/admission.ts";
 import { listEndpoints } from "./models/endpoints.ts";
 import { listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
+import type { Asked } from "./responses/asked.ts";
 import { dryRun } from "./responses/dry-run.ts";
+import { createResponseOnce } from "./responses/once.ts";
 import { createResponse } from "./responses/route.ts";
 import { type Route, administrationRoutes, isAdministration } from "./routes.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
@@ -39,6 +42,7 @@ export interface AppParts {
   readonly pressure: Pick<Pressure, "refuses">;
   readonly keepAlive: KeepAlive;
   readonly limiter: Limiter;
+  readonly inFlight: InFlight<Asked>;
   readonly limits: Limits;
   readonly compat: Compat;
   readonly cors: Cors | undefined;
@@ -168,12 +172,18 @@ async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {
 
 async function respond(parts: AppParts, context: EdgeContext): Promise<void> {
   context.route = responsesPath;
+  const settled = (fault?: Fault) => {
+    context.fault = fault;
+  };
+  const idempotencyKey = idempotencyKeyOf(context.req);
+  if (idempotencyKey !== undefined) {
+    const { caller, req: request, res: response } = context;
+    return await createResponseOnce(parts, idempotencyKey, { asker: context, caller, request, response, settled });
+  }
   const admitted = admit(parts.limiter, context.caller, context.res);
   const admission = admitted instanceof Promise ? await admitted : admitted;
   try {
-    await createResponse(parts, context, context.req, context.res, admission, (fault) => {
-      context.fault = fault;
-    });
+    await createResponse(parts, context, context.req, context.res, admission, settled);
   } catch (error) {
     admission.leave();
     throw error;

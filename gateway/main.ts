@@ -24,8 +24,10 @@ import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { TracedObserver } from "./http/trace.ts";
+import { InFlight } from "./idempotency/in-flight.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
+import type { Asked } from "./responses/asked.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
 const settings = readEnvironment(environment, withOwnToken(process.env));
@@ -77,6 +79,13 @@ const limiter = new Limiter({
       ? undefined
       : { url: settings.REDIS_URL, process: instance, kind: "gateway", log, registry },
 });
+const inFlight = new InFlight<Asked>();
+gauge(
+  registry,
+  "sluice_idempotency_log_bytes",
+  "What running turns that can be joined by their Idempotency-Key have said so far.",
+  () => inFlight.loggedBytes,
+);
 gauge(registry, "sluice_open_turns", "Turns that are open in this process.", () => limiter.open);
 
 const app = createApp({
@@ -85,6 +94,7 @@ const app = createApp({
   pressure,
   keepAlive,
   limiter,
+  inFlight,
   get limits() {
     return house.current.limits;
   },

@@ -13,7 +13,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   proto: [["gen"], ["runtime"], ["contract"]],
   gateway: [
     ["config", "http", "lane", "sse"],
-    ["limits"],
+    ["limits", "idempotency"],
     ["responses", "guardrails", "end-users", "keys", "usage", "models", "docs"],
     ["routes"],
     ["app"],

@@ -6,7 +6,7 @@ import { parseBearer } from "@sluice/proto/runtime/rpc/caller.js";
 
 const maxHeaders = 100;
 /** Node keeps the first of several, other servers the last: whoever sends two means to be read in two ways. */
-const single = new Set(["authorization", "host", "content-type"]);
+const single = new Set(["authorization", "host", "content-type", "idempotency-key"]);
 
 /** @throws Fault INVALID_REQUEST for ambiguous headers, UNAUTHENTICATED without a well-formed key */
 export function readKey(request: IncomingMessage): { readonly kind: KeyKind; readonly keyHash: string } {

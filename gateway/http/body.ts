@@ -1,4 +1,5 @@
 /** Reads a JSON body: bounded in size and time, and not at all when its headers already refuse it. */
+import type { Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -32,26 +33,50 @@ export async function readBody(
   limitBytes: number,
   timeoutMs: number = bodyTimeoutMs,
 ): Promise<Buffer> {
+  begin(request, limitBytes);
+  // A small body comes with its headers: then there is nothing to wait for.
+  if (request.complete) return bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes);
+  const chunks: Buffer[] = [];
+  await receive(request, limitBytes, timeoutMs, (chunk) => chunks.push(chunk));
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+}
+
+/**
+ * Adds the whole body to a hash, without keeping it.
+ * @throws as readBody
+ */
+export async function digestBody(request: IncomingMessage, limitBytes: number, hash: Hash): Promise<void> {
+  begin(request, limitBytes);
+  if (request.complete) hash.update(bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes));
+  else await receive(request, limitBytes, bodyTimeoutMs, (chunk) => hash.update(chunk));
+}
+
+function begin(request: IncomingMessage, limitBytes: number): void {
   checkHeaders(request, limitBytes);
   // Its "close" is over, and nothing would ever settle.
   if (request.destroyed) throw cutShort();
   awaited.get(request)?.();
   awaited.delete(request);
-  // A small body comes with its headers: then there is nothing to wait for.
-  if (request.complete) return bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes);
-  return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+}
+
+function receive(
+  request: IncomingMessage,
+  limitBytes: number,
+  timeoutMs: number,
+  keep: (chunk: Buffer) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
     let length = 0;
     const settle = (fault?: Fault) => {
       clearTimeout(timer);
       request.off("data", take).off("end", settleWhole).off("close", settleEarly);
       if (fault) reject(fault);
-      else resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, length));
+      else resolve();
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
       if (length > limitBytes) settle(tooLarge(limitBytes));
-      else chunks.push(chunk);
+      else keep(chunk);
     };
     const settleWhole = () => settle();
     const settleEarly = () => settle(cutShort());

@@ -11,7 +11,8 @@ import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import type { Link, Transport } from "./link.ts";
 
 export interface TurnListener {
-  events(events: readonly TurnEvent[]): void;
+  /** @param cost about the size in bytes */
+  events(events: readonly TurnEvent[], cost: number): void;
   /** Nothing follows. */
   ended(): void;
   /** Nothing follows. `accepted`: inference-svc has begun to work on the turn, so it may not be repeated. */
@@ -42,7 +43,7 @@ class LaneTurn implements TurnControl {
   }
 
   receive(batch: Batch): void {
-    if (batch.events.length > 0) this.listener.events(batch.events);
+    if (batch.events.length > 0) this.listener.events(batch.events, batch.cost);
     this.#owed += batch.cost;
     if (!this.#paused) this.#grant();
   }

@@ -71,7 +71,7 @@ export class LanePool {
   open(open: Open, listener: TurnListener): TurnControl {
     const large = (open.request?.inputJson.length ?? 0) > largeInputBytes;
     let control = this.#pick(open, large).open(open, {
-      events: (events) => listener.events(events),
+      events: (events, cost) => listener.events(events, cost),
       ended: () => listener.ended(),
       failed: (fault, accepted) => {
         if (accepted) return listener.failed(fault, true);

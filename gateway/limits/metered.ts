@@ -3,9 +3,9 @@ import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import type { TurnListener } from "../lane/lane.ts";
 
 export const metered = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
-  events: (events) => {
+  events: (events, cost) => {
     meter.note(events);
-    listener.events(events);
+    listener.events(events, cost);
   },
   ended: () => listener.ended(),
   failed: (fault, accepted) => listener.failed(fault, accepted),

@@ -31,7 +31,7 @@ const headerFields = ({ requestId, generationId }: ExchangeHeaders) => ({
 const endless = () =>
   new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
 
-abstract class Exchange implements TurnListener {
+export abstract class Exchange implements TurnListener {
   protected readonly response: ServerResponse;
   protected readonly object: ResponseObject;
   protected readonly headers: ExchangeHeaders;

@@ -10,6 +10,8 @@ export interface ResponseIdentity {
   readonly id: string;
   /** Epoch seconds. */
   readonly createdAt: number;
+  /** Epoch seconds, the same whenever it is asked; now when absent. */
+  readonly completedAt?: () => number;
   /** The slug that was asked for. */
   readonly model: string;
   readonly echo: Echo;
@@ -69,14 +71,14 @@ export class ResponseObject {
   }
 
   #write(state: { status: string; output: readonly (string | undefined)[]; end?: TurnEnd; fault?: Fault }): string {
-    const { id, createdAt, echo, metadataAlias } = this.#identity;
+    const { id, createdAt, completedAt = seconds, echo, metadataAlias } = this.#identity;
     const { end, fault } = state;
     const error = fault ? `{"code":"${fault.responseCode}","message":${JSON.stringify(fault.message)}}` : "null";
     const incomplete = state.status === "incomplete" ? `{"reason":"${end?.incompleteReason}"}` : "null";
     const serviceMetadata = end?.serviceMetadataJson ?? fault?.serviceMetadataJson;
     return (
       `{"id":"${id}","object":"response","created_at":${createdAt}` +
-      `,"completed_at":${state.status === "completed" ? Math.max(createdAt, seconds()) : "null"}` +
+      `,"completed_at":${state.status === "completed" ? Math.max(createdAt, completedAt()) : "null"}` +
       `,"status":"${state.status}","error":${error},"incomplete_details":${incomplete}` +
       `,"instructions":${echo.instructionsJson},"model":${JSON.stringify(this.#model)}` +
       `,"output":[${state.output.join(",")}],${echo.beforeTier}` +

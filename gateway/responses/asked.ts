@@ -1,0 +1,99 @@
+/** A request that was read: what its turn is opened with, and how its answers begin. */
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import type { KeepAlive } from "../sse/event-stream.ts";
+import { type Exchange, ObjectExchange, type Settled, StreamExchange } from "./exchange.ts";
+import { ResponseObject, type ResponseIdentity, seconds } from "./object.ts";
+import { parseRequest } from "./request.ts";
+
+export interface AskedParts {
+  readonly access: Access;
+  readonly keepAlive: KeepAlive;
+  readonly limits: Limits;
+  readonly compat: Compat;
+}
+
+export interface Asker {
+  readonly keyHash: string;
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
+}
+
+export interface Asked {
+  readonly turn: RunTurnRequest;
+  readonly generationId: string;
+  readonly identity: ResponseIdentity;
+}
+
+/** `X-Service-Metadata`, or its legacy spelling; anything but `enabled` is disabled. */
+export function wantsServiceMetadata(headers: IncomingHttpHeaders): boolean {
+  const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
+  return value === "enabled";
+}
+
+/** @throws Fault as parseRequest */
+export function askedOf({ compat }: Pick<AskedParts, "compat">, headers: IncomingHttpHeaders, body: Buffer): Asked {
+  const sessionId = headers["x-session-id"];
+  const { request: turn, echo } = parseRequest(
+    body,
+    {
+      serviceMetadata: wantsServiceMetadata(headers),
+      ...(typeof sessionId === "string" && { sessionId }),
+    },
+    compat.fill_defaults,
+  );
+  const metadataAlias = compat.emit_metadata_alias ?? undefined;
+  const model = turn.model === "" ? (turn.models[0] ?? "") : turn.model;
+  const identity = {
+    id: newId("resp_"),
+    createdAt: seconds(),
+    completedAt: fixed(seconds),
+    model,
+    echo,
+    metadataAlias,
+  };
+  return { turn, generationId: newId("gen-"), identity };
+}
+
+/** What it gives first, it gives again: several clients may be told of one end. */
+function fixed(read: () => number): () => number {
+  let value: number | undefined;
+  return () => (value ??= read());
+}
+
+export const openOf = (
+  { access, limits }: Pick<AskedParts, "access" | "limits">,
+  { keyHash, requestId, trace }: Asker,
+  { turn, generationId }: Asked,
+): Open => ({
+  $typeName: "sluice.inference.v1.Open",
+  request: turn,
+  keyHash,
+  requestId,
+  generationId,
+  policyGeneration: access.generation,
+  deadlineMs: turn.stream ? limits.stream_ms : limits.turn_ms,
+  credit: 0,
+  traceparent: trace.traceparent,
+  tracestate: trace.tracestate,
+});
+
+/** @param settled called exactly once, when the exchange is over */
+export function exchangeOf(
+  { keepAlive, limits }: Pick<AskedParts, "keepAlive" | "limits">,
+  { requestId }: Asker,
+  { turn, generationId, identity }: Asked,
+  response: ServerResponse,
+  settled: Settled,
+): Exchange {
+  const headers = { requestId, generationId, metadataAlias: identity.metadataAlias };
+  const object = new ResponseObject(identity);
+  return turn.stream
+    ? new StreamExchange(response, object, headers, settled, { keepAlive, gateMs: limits.status_gate_ms })
+    : new ObjectExchange(response, object, headers, settled);
+}

@@ -1,0 +1,94 @@
+/** POST /api/v1/responses with an Idempotency-Key: requests that are equal and run at the same time are one turn. */
+import { type Hash, createHash } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { digestBody, readBody } from "../http/body.ts";
+import type { Generation, Member } from "../idempotency/generation.ts";
+import type { InFlight } from "../idempotency/in-flight.ts";
+import { admit } from "../limits/admission.ts";
+import { metered } from "../limits/metered.ts";
+import { type Asked, type Asker, askedOf, exchangeOf, openOf, wantsServiceMetadata } from "./asked.ts";
+import type { Settled } from "./exchange.ts";
+import type { ResponsesParts } from "./route.ts";
+
+export interface OnceParts extends ResponsesParts {
+  readonly inFlight: InFlight<Asked>;
+  readonly limiter: Limiter;
+}
+
+/** One request and where its answer goes. */
+export interface Call {
+  readonly asker: Asker;
+  readonly caller: Caller;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** Called exactly once, when the exchange is over. */
+  readonly settled: Settled;
+}
+
+/**
+ * Joins the turn that runs under this Idempotency-Key, or opens one.
+ * @throws Fault while nothing has been written
+ */
+export async function createResponseOnce(parts: OnceParts, idempotencyKey: string, call: Call): Promise<void> {
+  const { keyHash } = call.asker;
+  const running = parts.inFlight.find(keyHash, idempotencyKey);
+  const generation = running ?? parts.inFlight.begin(keyHash, idempotencyKey);
+  const member = generation.join();
+  try {
+    const asked = running ? await join(parts, running, call) : await lead(parts, generation, call);
+    follow(parts, member, asked, call);
+  } catch (error) {
+    member.leave();
+    throw error;
+  }
+}
+
+/** A request that joins counts as one, and opens no turn. Its body is compared and not kept. */
+async function join(parts: OnceParts, generation: Generation<Asked>, call: Call): Promise<Asked> {
+  const { caller, request, response } = call;
+  await admit(parts.limiter, caller, response, { request: true, turn: false });
+  const hash = hashOf(request);
+  await digestBody(request, parts.limits.body_bytes, hash);
+  return await generation.asked(hash.digest("base64"));
+}
+
+async function lead(parts: OnceParts, generation: Generation<Asked>, call: Call): Promise<Asked> {
+  const { caller, request, response, asker } = call;
+  let leave: (tokens?: number) => void = () => {};
+  try {
+    const admission = await admit(parts.limiter, caller, response);
+    leave = admission.leave;
+    const body = await readBody(request, parts.limits.body_bytes);
+    generation.read(hashOf(request).update(body).digest("base64"));
+    const asked = askedOf(parts, request.headers, body);
+    const meter = admission.countsTokens ? new TokenMeter(asked.turn) : undefined;
+    generation.opened(
+      asked,
+      (listener) => parts.pool.open(openOf(parts, asker, asked), meter ? metered(meter, listener) : listener),
+      (left) => leave(meter?.tokens(left)),
+    );
+    return asked;
+  } catch (error) {
+    leave();
+    generation.refused(Fault.from(error));
+    throw error;
+  }
+}
+
+function follow(parts: OnceParts, member: Member, asked: Asked, { asker, response, settled }: Call): void {
+  const exchange = exchangeOf(parts, asker, asked, response, (fault) => {
+    member.leave();
+    settled(fault);
+  });
+  exchange.start((listener) => member.follow(listener, () => response.destroy()));
+}
+
+/** Of everything that decides about an answer; the body follows. */
+function hashOf({ headers }: IncomingMessage): Hash {
+  const sessionId = headers["x-session-id"];
+  return createHash("sha256").update(JSON.stringify([wantsServiceMetadata(headers), sessionId ?? null]));
+}

@@ -1,0 +1,340 @@
+/** Idempotency-Key: equal requests that run at the same time are one turn, for everybody from its beginning, until the last has left. */
+import { randomUUID } from "node:crypto";
+import { connect } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { stalled } from "../support/clock.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import { validateError } from "../support/published.ts";
+import { rawRequest } from "../support/raw-http.ts";
+import { parseSse } from "../support/sse.ts";
+import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
+
+let upstream: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+limits: {streams_per_key: 8, status_gate_ms: 60000}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+beforeEach(() => upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]));
+
+interface Asking {
+  readonly idempotencyKey?: string;
+  readonly key?: string;
+  readonly signal?: AbortSignal;
+}
+
+const ask = (body: object, { idempotencyKey = randomUUID(), key = house.apiKey, signal }: Asking = {}) =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": idempotencyKey,
+    },
+    body: JSON.stringify({ model: "acme/large-2", input: "Hi", ...body }),
+    ...(signal && { signal }),
+  });
+
+async function newKey(settings: object = {}): Promise<{ key: string; hash: string }> {
+  const answer = await fetch(`${house.baseUrl}/keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ name: "idempotent", ...settings }),
+  });
+  const { key, data } = (await answer.json()) as { key: string; data: { hash: string } };
+  return { key, hash: data.hash };
+}
+
+/** A figure of the gateway. */
+async function figure(name: string): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+  return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
+}
+
+/** Begins with one word, goes on when told. */
+function paused(): () => void {
+  let goOn = () => {};
+  const after = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const said = chatStream("One ", "two").chunks?.[0]?.sse ?? [];
+  upstream.script([{ chunks: [{ sse: said.slice(0, 2) }, { sse: said.slice(2), after }] }, chatStream("again")]);
+  return goOn;
+}
+
+/** Reads on until the text holds something. */
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, word: string): Promise<void> {
+  const decoder = new TextDecoder();
+  for (let text = ""; !text.includes(word); ) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`ended before ${word}`);
+    text = text.slice(-word.length) + decoder.decode(value, { stream: true });
+  }
+}
+
+describe("a thousand at once", () => {
+  test.each([false, true])(
+    "with stream %s are one call of the provider, one record, and one answer",
+    async (stream) => {
+      const { key, hash } = await newKey();
+      const before = upstream.requests.length;
+      let goOn = () => {};
+      const after = new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      const reply = stream ? chatStream("One ", "two") : chatAnswer({ role: "assistant", content: "One two" });
+      upstream.script([{ ...reply, chunks: (reply.chunks ?? []).map((chunk) => ({ ...chunk, after })) }]);
+      const idempotencyKey = randomUUID();
+      const asked = Array.from({ length: 1_000 }, () => ask({ stream }, { idempotencyKey, key }));
+      await eventually(() => upstream.requests.length > before);
+      setTimeout(goOn, 1_500);
+      const answers = await Promise.all(asked);
+      const texts = await Promise.all(answers.map((answer) => answer.text()));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(texts).size).toBe(1);
+      expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(1_000);
+      expect(new Set(answers.map(({ headers }) => headers.get("x-generation-id"))).size).toBe(1);
+      expect(upstream.requests.length - before).toBe(1);
+      await eventually(async () => (await requestsOf(hash)) === 1);
+      expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
+      expect(await figure("sluice_open_turns")).toBe(0);
+    },
+  );
+
+  async function requestsOf(hash: string): Promise<number> {
+    const answer = await fetch(`${house.baseUrl}/activity?api_key_hash=${hash}`, {
+      headers: { authorization: `Bearer ${house.managementKey}` },
+    });
+    const { data } = (await answer.json()) as { data: { requests: number }[] };
+    return data.reduce((sum, row) => sum + row.requests, 0);
+  }
+});
+
+describe("who comes later", () => {
+  test("hears everything from the beginning", async () => {
+    const goOn = paused();
+    const idempotencyKey = randomUUID();
+    const first = await ask({ stream: true }, { idempotencyKey });
+    const reader = first.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    await readUntil(reader, "One ");
+    const second = await ask({ stream: true }, { idempotencyKey });
+    goOn();
+    const stream = parseSse(await second.text());
+    await readUntil(reader, "[DONE]");
+    expect(stream.done).toBe(true);
+    expect(stream.events.map(({ sequence_number: number }) => number)).toEqual([...stream.events.keys()]);
+    expect(stream.events.filter(({ type }) => type === "response.output_text.delta")).toHaveLength(2);
+    expect(stream.events.at(-1)?.type).toBe("response.completed");
+  });
+
+  test("asks anew: nothing is kept of what has ended", async () => {
+    const before = upstream.requests.length;
+    const idempotencyKey = randomUUID();
+    const [one, two] = [await ask({}, { idempotencyKey }), await ask({}, { idempotencyKey })];
+    expect([one.status, two.status, upstream.requests.length - before]).toEqual([200, 200, 2]);
+    expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
+  });
+
+  test("with another body is 422, with another key or without an Idempotency-Key on its own", async () => {
+    const goOn = paused();
+    const idempotencyKey = randomUUID();
+    const first = await ask({ stream: true }, { idempotencyKey });
+    const reader = first.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+    await readUntil(reader, "One ");
+    for (const body of [{ stream: true, input: "Ho" }, { stream: false }]) {
+      const other = await ask(body, { idempotencyKey });
+      const refusal = (await other.json()) as { error: { message: string } };
+      expect([other.status, other.headers.get("x-should-retry")]).toEqual([422, "false"]);
+      expect(refusal.error.message).toBe("idempotency-key: another request is running under this key");
+      expect(validateError(422, refusal)).toEqual([]);
+    }
+    const before = upstream.requests.length;
+    const { key } = await newKey();
+    const independent = await ask({ stream: true }, { idempotencyKey, key });
+    expect(await independent.text()).toContain("again");
+    expect(upstream.requests.length - before).toBe(1);
+    goOn();
+    await readUntil(reader, "[DONE]");
+  });
+
+  test("is refused as the first one was, if that is refused", async () => {
+    const idempotencyKey = randomUUID();
+    upstream.script([{ status: 400, chunks: [{ json: { error: { message: "no" } }, afterMs: 300 }] }]);
+    const before = upstream.requests.length;
+    const answers = await Promise.all([1, 2, 3, 4].map(() => ask({}, { idempotencyKey })));
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400]);
+    expect(upstream.requests.length - before).toBe(1);
+    const malformed = await Promise.all([1, 2].map(() => ask({ temperature: 9 }, { idempotencyKey: randomUUID() })));
+    expect(malformed.map(({ status }) => status)).toEqual([400, 400]);
+  });
+});
+
+describe("who leaves", () => {
+  test("takes nothing from the others; when the last leaves the provider is told at once", async () => {
+    paused();
+    const idempotencyKey = randomUUID();
+    const leaving = [new AbortController(), new AbortController()] as const;
+    const readers = [];
+    for (const { signal } of leaving) {
+      const answer = await ask({ stream: true }, { idempotencyKey, signal });
+      const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+      await readUntil(reader, "One ");
+      readers.push(reader);
+    }
+    let closed = false;
+    const closing = upstream.nextClose().then(() => (closed = true));
+    leaving[0].abort();
+    await readers[0]?.closed.catch(() => {});
+    // A third one still finds it.
+    const third = new AbortController();
+    const joined = await ask({ stream: true }, { idempotencyKey, signal: third.signal });
+    await readUntil(joined.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>, "One ");
+    expect(closed).toBe(false);
+    leaving[1].abort();
+    third.abort();
+    await closing;
+    await eventually(async () => (await figure("sluice_open_turns")) === 0);
+    expect(await figure("sluice_idempotency_log_bytes")).toBe(0);
+  });
+
+  test("before its body is there does not take the others with it", async () => {
+    const idempotencyKey = randomUUID();
+    const body = JSON.stringify({ model: "acme/large-2", input: "Hi" });
+    const head = rawRequest(
+      "POST",
+      "/api/v1/responses",
+      [`Authorization: Bearer ${house.apiKey}`, "Content-Type: application/json", `Idempotency-Key: ${idempotencyKey}`],
+      body,
+    );
+    const socket = connect(house.ports.gateway, "127.0.0.1");
+    await new Promise((resolve) => socket.write(Buffer.from(head).subarray(0, head.length - 5), resolve));
+    await eventually(async () => (await figure("sluice_open_turns")) === 1);
+    const second = ask({}, { idempotencyKey });
+    // It has begun to wait for the first.
+    const third = await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 200))]);
+    expect(third).toBeUndefined();
+    socket.destroy();
+    const answer = await second;
+    expect([answer.status, answer.headers.get("retry-after"), answer.headers.get("x-should-retry")]).toEqual([
+      429,
+      "1",
+      "true",
+    ]);
+    expect((await ask({}, { idempotencyKey })).status).toBe(200);
+  });
+});
+
+/** 26 MB in words, and an end when it is told. */
+function long(): () => void {
+  let finish = () => {};
+  const after = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const word = chatChunk({ role: "assistant", content: "x".repeat(65_536) });
+  const end = chatStream("end").chunks?.[0]?.sse?.slice(1) ?? [];
+  upstream.script([
+    {
+      chunks: [
+        { sse: [word], repeat: 400 },
+        { sse: end, after },
+      ],
+    },
+  ]);
+  return finish;
+}
+
+test("a client that does not read slows nobody, holds little, and is cut", async () => {
+  const finish = long();
+  const before = upstream.requests.length;
+  const idempotencyKey = randomUUID();
+  const slow = await ask({ stream: true }, { idempotencyKey });
+  const quick = await ask({ stream: true }, { idempotencyKey });
+  const reader = quick.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  let [read, largest] = [0, 0];
+  const looking = (async () => {
+    for (;;) {
+      if (read >= 400 * 65_536) return;
+      largest = Math.max(largest, await figure("sluice_idempotency_log_bytes"));
+    }
+  })();
+  while (read < 400 * 65_536) read += (await reader.read()).value?.length ?? 0;
+  await looking;
+  expect(largest).toBeGreaterThan(0);
+  expect(largest).toBeLessThan(5_000_000);
+  await expect(slow.text()).rejects.toThrow();
+  finish();
+  await readUntil(reader, "[DONE]");
+  expect(upstream.requests.length - before).toBe(1);
+  await eventually(async () => (await figure("sluice_idempotency_log_bytes")) === 0);
+});
+
+test("clients that all pause hold the provider up, until one reads on", async () => {
+  const finish = long();
+  const idempotencyKey = randomUUID();
+  const already = upstream.bytesWritten;
+  const both = [await ask({ stream: true }, { idempotencyKey }), await ask({ stream: true }, { idempotencyKey })];
+  const written = await stalled(() => upstream.bytesWritten - already);
+  expect(written).toBeLessThan(400 * 65_536);
+  finish();
+  // Sockets take unlike amounts, so that one of them may be too far behind.
+  const [first] = (await Promise.allSettled(both.map((answer) => answer.text()))).flatMap((result) =>
+    result.status === "fulfilled" ? [result.value] : [],
+  );
+  expect(parseSse(first ?? "").events.at(-1)?.type).toBe("response.completed");
+});
+
+describe("the header", () => {
+  const status = async (idempotencyKey: string) => (await ask({}, { idempotencyKey })).status;
+
+  test("has 1 to 255 visible characters", async () => {
+    expect(await status("k".repeat(255))).toBe(200);
+    for (const wrong of ["k".repeat(256), "", "a b", "\u00e9"]) {
+      const refused = await ask({}, { idempotencyKey: wrong });
+      expect(refused.status).toBe(400);
+      expect(((await refused.json()) as { error: { message: string } }).error.message).toContain("idempotency-key");
+    }
+  });
+
+  test("is sent once", async () => {
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(house.ports.gateway, "127.0.0.1");
+      socket.once("data", (bytes) => {
+        resolve(bytes.toString());
+        socket.destroy();
+      });
+      const headers = [`Authorization: Bearer ${house.apiKey}`, "Idempotency-Key: a", "Idempotency-Key: b"];
+      socket.write(rawRequest("POST", "/api/v1/responses", headers, "{}"));
+    });
+    expect(answer).toContain("HTTP/1.1 400");
+    expect(answer).toContain("idempotency-key is sent more than once");
+  });
+});
+
+test("a request that joins counts as a request, and opens no turn", async () => {
+  const { key } = await newKey({ requests_per_minute: 3, concurrent_requests: 1 });
+  const goOn = paused();
+  const idempotencyKey = randomUUID();
+  const first = await ask({ stream: true }, { idempotencyKey, key });
+  const second = await ask({ stream: true }, { idempotencyKey, key });
+  expect([first, second].map(({ headers }) => headers.get("x-ratelimit-remaining-requests"))).toEqual(["2", "1"]);
+  const alone = await ask({ stream: true }, { key });
+  expect([alone.status, alone.headers.get("x-ratelimit-remaining-requests")]).toEqual([429, "1"]);
+  goOn();
+  await Promise.all([first.text(), second.text()]);
+  await (await ask({ stream: true }, { key })).text();
+  expect((await ask({ stream: true }, { idempotencyKey, key })).status).toBe(429);
+});

@@ -4,6 +4,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { audit } from "./cli/audit.ts";
 import { authorIn, takeWorkspace } from "./cli/author.ts";
+import { bootstrap } from "./cli/bootstrap.ts";
 import { type Command, CommandError, type Commands, type Terminal, UsageError } from "./cli/command.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
@@ -28,6 +29,9 @@ const nouns: Readonly<Record<string, Commands>> = {
   schema,
 };
 
+/** Of a single word. */
+const actions: Readonly<Record<string, Command>> = { bootstrap };
+
 interface Output {
   write(text: string): unknown;
 }
@@ -35,18 +39,24 @@ interface Output {
 export interface CliOptions {
   /** Absent: only commands that need no database can run. */
   readonly databaseUrl?: string | undefined;
+  /** For the first start; absent when the operator chose none. */
+  readonly managementKey?: string | undefined;
   readonly stdout: Output;
   readonly stderr: Output;
 }
 
 /** Exit code: 0 done, 1 it could not be done, 2 the command line is wrong. */
-export async function runCli(argv: readonly string[], { databaseUrl, stdout, stderr }: CliOptions): Promise<number> {
+export async function runCli(
+  argv: readonly string[],
+  { databaseUrl, managementKey, stdout, stderr }: CliOptions,
+): Promise<number> {
   let opened: Promise<Kysely<Database>> | undefined;
   try {
     const { workspace, rest } = takeWorkspace(argv);
     const terminal: Terminal = {
       database: () => (opened ??= open(databaseUrl)),
       author: async () => authorIn(await terminal.database(), workspace),
+      managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
     };
     await dispatch(rest, terminal);
@@ -79,18 +89,24 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<vo
   const [noun, verb, ...args] = argv;
   if (noun === undefined) throw new UsageError(help().join("\n"));
   if (isHelp(noun)) return help().forEach(terminal.print);
+  const action = Object.hasOwn(actions, noun) ? actions[noun] : undefined;
+  if (action) return perform(noun, action, argv.slice(1), terminal);
   const commands = Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
   if (!commands) throw new UsageError(`unknown noun: ${noun}; one of ${Object.keys(nouns).join(", ")}`);
   if (verb === undefined) throw new UsageError(helpOfNoun(noun, commands).join("\n"));
   if (isHelp(verb)) return helpOfNoun(noun, commands).forEach(terminal.print);
   const command = Object.hasOwn(commands, verb) ? commands[verb] : undefined;
   if (!command) throw new UsageError(`unknown verb: ${noun} ${verb}; one of ${Object.keys(commands).join(", ")}`);
-  if (beforeDashes(args).some(isHelp)) return helpOfCommand(noun, verb, command).forEach(terminal.print);
+  return perform(`${noun} ${verb}`, command, args, terminal);
+}
+
+async function perform(name: string, command: Command, args: string[], terminal: Terminal): Promise<void> {
+  if (beforeDashes(args).some(isHelp)) return helpOfCommand(name, command).forEach(terminal.print);
   try {
     await command.run(args, terminal);
   } catch (error) {
     if (!isUsage(error)) throw error;
-    throw new UsageError(`${error.message}\nusage: ${noun} ${verb} ${command.usage}`, { cause: error });
+    throw new UsageError(`${error.message}\nusage: ${name} ${command.usage}`, { cause: error });
   }
 }
 
@@ -102,6 +118,7 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
 const help = (): string[] => [
   "usage: admin NOUN VERB ... [--workspace NAME] | admin NOUN --help | admin NOUN VERB --help",
   ...Object.entries(nouns).map(([noun, commands]) => `  ${noun.padEnd(12)}${Object.keys(commands).join(", ")}`),
+  ...Object.entries(actions).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
 ];
 
 const helpOfNoun = (noun: string, commands: Commands): string[] => [
@@ -109,8 +126,8 @@ const helpOfNoun = (noun: string, commands: Commands): string[] => [
   ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(10)}${summary}`),
 ];
 
-const helpOfCommand = (noun: string, verb: string, { usage, summary, details }: Command): string[] => [
-  `usage: admin ${noun} ${verb} ${usage}`,
+const helpOfCommand = (name: string, { usage, summary, details }: Command): string[] => [
+  `usage: admin ${name} ${usage}`,
   summary,
   ...(details ?? []),
 ];
@@ -139,7 +156,7 @@ function reasonOf(error: unknown): string {
 
 const script = process.argv[1];
 if (script !== undefined && existsSync(script) && realpathSync(script) === fileURLToPath(import.meta.url)) {
-  const { DATABASE_URL: databaseUrl } = process.env;
+  const { DATABASE_URL: databaseUrl, SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = process.env;
   const { stdout, stderr } = process;
-  process.exitCode = await runCli(process.argv.slice(2), { databaseUrl, stdout, stderr });
+  process.exitCode = await runCli(process.argv.slice(2), { databaseUrl, managementKey, stdout, stderr });
 }

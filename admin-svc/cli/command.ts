@@ -19,6 +19,8 @@ export interface Terminal {
   readonly database: () => Promise<Kysely<Database>>;
   /** Writes to the workspace that `--workspace` names, or the default one. @throws CommandError when there is none of that name */
   readonly author: () => Promise<Author>;
+  /** The one that the operator chose for the first start. */
+  readonly managementKey: string | undefined;
   /** Writes a line to standard output. */
   readonly print: (line: string) => void;
 }

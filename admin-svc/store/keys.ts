@@ -41,13 +41,20 @@ const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}
 
 /** The stored key, or undefined when its hash is known already: a revoked key stays revoked. */
 export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
-  return transact(database, async (transaction) => {
-    const row = await insertKey(transaction, author.workspaceId, key);
-    if (!row) return undefined;
-    const entry = { action: "keys.create", target: row.hash, after: row };
-    // Whoever tried this key too early holds it as unknown.
-    return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
-  });
+  return transact(database, (transaction) => addKey(transaction, author, key));
+}
+
+/** The same, as the last step of a transaction. */
+export async function addKey(
+  transaction: Transaction<Database>,
+  author: Author,
+  key: NewKey,
+): Promise<ChangedKey | undefined> {
+  const row = await insertKey(transaction, author.workspaceId, key);
+  if (!row) return undefined;
+  const entry = { action: "keys.create", target: row.hash, after: row };
+  // Whoever tried this key too early holds it as unknown.
+  return { row, ...(await recordChange(transaction, author, entry, [row.hash])) };
 }
 
 function insertKey(transaction: Transaction<Database>, workspaceId: string, key: NewKey): Promise<KeyRow | undefined> {

@@ -38,6 +38,7 @@ if (check) {
   process.exitCode = await runOperator(argv, { environment: process.env, config, stdout, stderr });
 } else {
   const { runCli } = await import("@sluice/admin-svc/cli.js");
-  process.exitCode = await runCli(argv, { databaseUrl: url, stdout, stderr });
+  const managementKey = process.env.SLUICE_BOOTSTRAP_MANAGEMENT_KEY;
+  process.exitCode = await runCli(argv, { databaseUrl: url, managementKey, stdout, stderr });
   if (isHelp) (argv.length === 0 ? stderr : stdout).write(`${operatorHelp().join("\n")}\n`);
 }

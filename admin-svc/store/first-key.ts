@@ -1,0 +1,31 @@
+/** The key with which administration begins. */
+import { type Kysely, type Transaction, sql } from "kysely";
+import type { Author } from "./audit.ts";
+import type { Database } from "./database.ts";
+import { type KeyRow, type NewKey, addKey } from "./keys.ts";
+import { lockGeneration } from "./policy.ts";
+import { transact } from "./transaction.ts";
+
+/** Undefined when the workspace has a management key that is in force. Of several who ask at once one makes it. */
+export function createFirstKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<KeyRow | undefined> {
+  return transact(database, async (transaction) => {
+    await lockGeneration(transaction);
+    if (await isAdministered(transaction, author.workspaceId)) return undefined;
+    return (await addKey(transaction, author, key))?.row;
+  });
+}
+
+/** A statement of its own, after the lock, so that it sees the key of whoever was faster. */
+async function isAdministered(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
+  const key = await transaction
+    .selectFrom("api_keys")
+    .select("hash")
+    .where("workspace_id", "=", workspaceId)
+    .where("kind", "=", "management")
+    .where("revoked_at", "is", null)
+    .where("disabled", "=", false)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", sql<Date>`now()`)]))
+    .limit(1)
+    .executeTakeFirst();
+  return key !== undefined;
+}

@@ -1,0 +1,104 @@
+/** The job before the first start: schema, role, and one management key, however often and however many at once. */
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres.js";
+import { runtimeRole } from "@sluice/admin-svc/store/roles.js";
+import { KeyKind, hashKey, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { type TestDatabase, createDatabase } from "../support/database.ts";
+
+let created: TestDatabase;
+beforeEach(async () => {
+  created = await createDatabase();
+});
+afterEach(() => created.drop());
+
+async function admin(args: readonly string[], managementKey?: string) {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(args, {
+    databaseUrl: created.url,
+    managementKey,
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+interface Made {
+  readonly role: string | null;
+  readonly key: string | null;
+  readonly hash: string | null;
+}
+
+const bootstrap = async (managementKey?: string): Promise<Made> =>
+  JSON.parse((await admin(["bootstrap", "--json"], managementKey)).stdout) as Made;
+
+const managers = async (...options: string[]) => {
+  const { stdout } = await admin(["keys", "list", "--json", ...options]);
+  return (JSON.parse(stdout) as { hash: string; kind: string }[]).filter(({ kind }) => kind === "management");
+};
+
+test("makes a key once and prints it once, on an empty database", async () => {
+  const made = await bootstrap();
+  expect(kindOfKey(made.key ?? "")).toBe(KeyKind.MANAGEMENT);
+  expect(made).toMatchObject({ role: runtimeRole, hash: hashKey(made.key ?? "") });
+  expect(await bootstrap()).toEqual({ role: runtimeRole, key: null, hash: null });
+  expect((await admin(["bootstrap"])).stdout).toBe(
+    `serving in the role ${runtimeRole}\nthere is a management key already\n`,
+  );
+  const log = JSON.parse((await admin(["audit", "list", "--json"])).stdout) as object[];
+  expect(log).toMatchObject([{ actor: "bootstrap", action: "keys.create", target: made.hash }]);
+});
+
+test("five jobs at once make one key between them", async () => {
+  const all = await Promise.all(Array.from({ length: 5 }, () => bootstrap()));
+  expect(all.filter(({ key }) => key !== null).length).toBe(1);
+  expect((await managers()).length).toBe(1);
+});
+
+test("a key that was revoked, or has expired, is none; one that the operator revoked stays so", async () => {
+  const { hash } = await bootstrap();
+  await admin(["keys", "revoke", hash ?? ""]);
+  expect((await bootstrap()).key).not.toBeNull();
+  const chosen = mintKey(KeyKind.MANAGEMENT);
+  expect(await bootstrap(chosen)).toMatchObject({ key: null, hash: hashKey(chosen) });
+  await admin(["keys", "revoke", hashKey(chosen)]);
+  expect(await bootstrap(chosen)).toMatchObject({ key: null, hash: null });
+});
+
+test("prints nothing of the key that the operator chose, and refuses one that is none", async () => {
+  const chosen = mintKey(KeyKind.MANAGEMENT);
+  const { stdout, code } = await admin(["bootstrap"], chosen);
+  expect([code, stdout]).toEqual([0, `serving in the role ${runtimeRole}\nhash  ${hashKey(chosen)}\n`]);
+  for (const wrong of [mintKey(KeyKind.INFERENCE), "mk-sl-short"]) {
+    const refused = await admin(["bootstrap"], wrong);
+    expect(refused).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("SLUICE_BOOTSTRAP_MANAGEMENT_KEY: not a"),
+    });
+    expect(refused.stderr).not.toContain(wrong);
+  }
+});
+
+test("of a workspace of its own", async () => {
+  await bootstrap();
+  await admin(["workspaces", "create", "--name", "team"]);
+  await admin(["bootstrap", "--workspace", "team"]);
+  expect((await managers("--workspace", "team")).length).toBe(1);
+});
+
+test("schema migrate grants the role as well, for a service that owns nothing", async () => {
+  expect((await admin(["schema", "migrate"])).code).toBe(0);
+  const database = openDatabase(created.url, readLimits, () => {}, { role: runtimeRole });
+  expect(await database.selectFrom("api_keys").select("hash").execute()).toEqual([]);
+  await database.destroy();
+});
+
+test("has its help like every command", async () => {
+  expect((await admin(["bootstrap", "--help"])).stdout).toMatch(/^usage: admin bootstrap \[--json\]\n/);
+  expect((await admin(["--help"])).stdout).toMatch(/^ {2}bootstrap /m);
+  expect(await admin(["bootstrap", "now"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("usage: bootstrap"),
+  });
+});

@@ -6,7 +6,7 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Occasion } from "../../internal/call.ts";
 import type { Judge } from "../../internal/judge.ts";
 import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
-import { isAudit } from "../policy.ts";
+import { isAudit } from "../../turn/applied.ts";
 import { Delivered } from "./delivered.ts";
 import { type Finding, type Judgement, findingsOf, judgementOf } from "./judgement.ts";
 import type { JudgedRule } from "./rules.ts";

@@ -3,7 +3,8 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import type { Occasion } from "../../internal/call.ts";
 import { type Judge, NoVerdict } from "../../internal/judge.ts";
 import type { Stage } from "../../turn/scope.ts";
-import { failsOpen, isAudit } from "../policy.ts";
+import { isAudit } from "../../turn/applied.ts";
+import { failsOpen } from "../policy.ts";
 import type { JudgedRule } from "./rules.ts";
 
 /** Of one rule over all texts. */

@@ -1,7 +1,8 @@
 /** Rules in words that a request is under. */
 import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
 import { AppliesTo, type Caller, type JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Applied, type Side, appliedTo } from "../policy.ts";
+import { type Applied, appliedTo } from "../../turn/applied.ts";
+import type { Side } from "../policy.ts";
 
 export interface JudgedRule extends Applied {
   readonly rule: string;

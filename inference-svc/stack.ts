@@ -6,7 +6,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { inputGuardrails } from "./guardrails/input/guard.ts";
 import { judgedInput } from "./guardrails/judged/input.ts";
 import { judgedOutput } from "./guardrails/judged/output.ts";
-import { outputGuardrail } from "./guardrails/output/layer.ts";
+import { outputGuardrails } from "./guardrails/output/layer.ts";
 import { Judge } from "./internal/judge.ts";
 import { type Budgets, budgeted } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
@@ -80,7 +80,7 @@ export const buildStack = (parts: Parts): Stack => {
     // Around what the patterns have let through: no judge reads what nobody shall.
     judgedOutput(judge),
     // Around all attempts: what one of them has said is delivered only when it was looked at, and a block is no reason to ask another.
-    outputGuardrail,
+    outputGuardrails,
   ];
   const layers = [first, ...guards];
   const unguarded = compose([first], asked);

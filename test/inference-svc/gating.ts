@@ -1,6 +1,6 @@
 /** Turns under output rules, as tests ask for them. */
 import { create } from "@bufbuild/protobuf";
-import { outputGuardrail } from "@sluice/inference-svc/guardrails/output/layer.js";
+import { outputGuardrails } from "@sluice/inference-svc/guardrails/output/layer.js";
 import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import {
   AppliesTo,
@@ -84,7 +84,7 @@ export async function gated(
       })(),
     );
   const { scope } = newScope({ guardrail: guardrailOf(filters, fields) });
-  const { events, fault, rejected } = await run(outputGuardrail(turn), asking(), {
+  const { events, fault, rejected } = await run(outputGuardrails(turn), asking(), {
     scope,
     abort: new AbortController(),
   });

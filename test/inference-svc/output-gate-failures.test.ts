@@ -1,13 +1,14 @@
 /** A rule that fails while it looks: nothing that it has not looked at goes out, unless its guardrail says otherwise, and it is always on record. */
 import { describe, expect, test } from "@jest/globals";
 import { OutputGate } from "@sluice/inference-svc/guardrails/output/gate.js";
-import type { Owner, Rule } from "@sluice/inference-svc/guardrails/output/rules.js";
+import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
+import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules.js";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { ErrorPolicy, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { ErrorPolicy, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { newScope } from "./asking.js";
-import { block, end, gated, message, over, said, spoken, start, text } from "./gating.js";
+import { block, end, gated, guardrailOf, message, over, said, spoken, start, text } from "./gating.js";
 
 /** Finds nothing, and fails at a point. */
 function failing(point: "open" | "push" | "end", after = 0): Finder {
@@ -30,21 +31,24 @@ function failing(point: "open" | "push" | "end", after = 0): Finder {
   };
 }
 
-const closed: Owner = { id: "g", scope: "api-key", audit: false, failsOpen: false };
-const open: Owner = { ...closed, failsOpen: true };
-const audit: Owner = { ...closed, audit: true };
+const closed = guardrailOf([]);
+const open = guardrailOf([], { onError: ErrorPolicy.OPEN });
+const audit = guardrailOf([], { mode: GuardrailMode.AUDIT });
 
-const ruleOf = (finder: Finder, owner: Owner): Rule => ({
+const ruleOf = (finder: Finder, guardrail: Guardrail): OutputRule => ({
   name: "broken",
   action: "block",
   finder,
   placeholder: "<b>",
   engine: "regex",
-  owner,
+  stage: "content-filter",
+  userOnly: false,
+  guardrail,
+  scope: "api-key",
   rank: 0,
 });
 
-async function guarded(rule: Rule, batches: readonly Batch[]) {
+async function guarded(rule: OutputRule, batches: readonly Batch[]) {
   const { scope } = newScope();
   const given: TurnEvent[] = [];
   let fault: unknown;
@@ -52,15 +56,15 @@ async function guarded(rule: Rule, batches: readonly Batch[]) {
     yield* batches;
   })();
   try {
-    for await (const batch of new OutputGate([rule], scope).guard(source)) given.push(...batch);
+    for await (const batch of new OutputGate([rule], scope, new Report()).guard(source)) given.push(...batch);
   } catch (error) {
     fault = error;
   }
-  const stages = scope.trace.stages.map(({ summary, data }) => [summary, data?.["action"], data?.["detected"]]);
+  const stages = scope.trace.stages.map(({ data }) => [data?.["action"], data?.["fail_mode"], data?.["applies_to"]]);
   return { given, fault, stages };
 }
 
-const record = [["Not checked: 1 pattern in the output", "error", false]];
+const record = [["error", "closed", "output"]];
 const points = [
   ["when it begins", failing("open"), ""],
   ["at the first text", failing("push"), ""],
@@ -84,11 +88,11 @@ describe.each(points)("failing %s", (_, finder, decided) => {
   test.each([
     ["open", open],
     ["audit", audit],
-  ])("%s: it goes out, and the receipt says that nobody looked", async (_, owner) => {
-    const { given, fault, stages } = await guarded(ruleOf(finder, owner), batches);
+  ])("%s: it goes out, and the receipt says that nobody looked", async (_, guardrail) => {
+    const { given, fault, stages } = await guarded(ruleOf(finder, guardrail), batches);
     expect(fault).toBeUndefined();
     expect(said(given)).toBe("All is well. Yes");
-    expect(stages).toMatchObject([[expect.stringContaining("Not checked"), "error", false]]);
+    expect(stages).toEqual([["error", "open", "output"]]);
   });
 });
 
@@ -117,7 +121,7 @@ test("the failure of a provider is its own", async () => {
     yield [start(0, message()), text("All is well")];
     throw lost;
   })();
-  const gate = new OutputGate([ruleOf(failing("push", 1_000), closed)], scope).guard(source);
+  const gate = new OutputGate([ruleOf(failing("push", 1_000), closed)], scope, new Report()).guard(source);
   expect(said((await gate.next()).value as Batch)).toBe("All is well");
   await expect(gate.next()).rejects.toBe(lost);
   expect(scope.trace.stages).toEqual([]);
@@ -136,7 +140,7 @@ describe("a pattern that does not compile", () => {
     async (fields) => {
       const { events, stages } = await gated(spoken("well"), broken, fields);
       expect(said(events)).toBe("well");
-      expect(stages).toMatchObject([{ data: { action: "error", patterns: ["broken"] } }]);
+      expect(stages).toMatchObject([{ data: { action: "error", fail_mode: "open", applies_to: "output" } }]);
     },
   );
 });

@@ -200,15 +200,8 @@ describe("a block", () => {
         name: "content-filter",
         guardrail_id: "550e8400-e29b-41d4-a716-446655440000",
         guardrail_scope: "api-key",
-        summary: "Blocked: 1 pattern in the output",
-        data: {
-          action: "blocked",
-          applies_to: "output",
-          detected: true,
-          engines: ["regex"],
-          patterns: ["Secrets"],
-          counts: { Secrets: 1 },
-        },
+        summary: "Blocked: 1 pattern",
+        data: { action: "blocked", applies_to: "output", detected: true, engines: ["regex"], patterns: ["Secrets"] },
       },
     ]);
   });
@@ -233,7 +226,7 @@ describe("a block", () => {
         outcome: { status: "incomplete", reason: "content_filter", serviceTier: "default" },
       },
     ]);
-    expect(stages.map((stage) => (stage as { data: { action: string } }).data.action)).toEqual(["redacted", "blocked"]);
+    expect(stages.map((stage) => (stage as { data: { action: string } }).data.action)).toEqual(["blocked", "redacted"]);
     itemsOf(events);
   });
 
@@ -320,7 +313,7 @@ describe("what changes nothing", () => {
     const batches = spoken("my hun", "ter2");
     const { events, stages } = await gated(batches, filters, fields);
     expect(events).toEqual(batches.flat());
-    expect(stages).toMatchObject([{ data: { action, patterns: ["pw"], counts: { pw: 1 } } }]);
+    expect(stages).toMatchObject([{ data: { action, patterns: ["pw"], applies_to: "output" } }]);
   });
 
   test.each([AppliesTo.INPUT, AppliesTo.UNSPECIFIED])("a guardrail that looks at the input", async (appliesTo) => {

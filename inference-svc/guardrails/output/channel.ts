@@ -7,7 +7,7 @@
 import { type Hit, type Region, regionsOf } from "./regions.ts";
 import type { Report } from "./report.ts";
 import { RuleScan } from "./rule-scan.ts";
-import type { Rule } from "./rules.ts";
+import type { OutputRule } from "./rules.ts";
 
 /** A part as it came and as it is delivered. */
 export class Part<Key> {
@@ -34,7 +34,7 @@ interface Note {
 }
 
 export class Channel<Key> {
-  readonly #rules: readonly Rule[];
+  readonly #rules: readonly OutputRule[];
   readonly #report: Report;
   readonly #deliver: Deliver<Key>;
   /** Over all parts. */
@@ -52,7 +52,7 @@ export class Channel<Key> {
   /** Nothing more is delivered. */
   blocked = false;
 
-  constructor(rules: readonly Rule[], report: Report, deliver: Deliver<Key>) {
+  constructor(rules: readonly OutputRule[], report: Report, deliver: Deliver<Key>) {
     this.#rules = rules;
     this.#report = report;
     this.#deliver = deliver;

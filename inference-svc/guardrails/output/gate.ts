@@ -8,12 +8,12 @@ import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
 import { GuardedItem } from "./item.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, Looker } from "./look.ts";
-import { Report } from "./report.ts";
-import { type Rule, divided, notApplicable } from "./rules.ts";
+import type { Report } from "./report.ts";
+import { type OutputRule, divided, notApplicable } from "./rules.ts";
 
 export class OutputGate {
   readonly #scope: Scope;
-  readonly #report = new Report();
+  readonly #report: Report;
   readonly #looker: Looker;
   readonly #enforces: boolean;
   /** By index; those that have not ended. */
@@ -23,10 +23,11 @@ export class OutputGate {
   #ready: TurnEvent[] = [];
   #committed = false;
 
-  constructor(rules: readonly Rule[], scope: Scope) {
+  constructor(rules: readonly OutputRule[], scope: Scope, report: Report) {
     this.#scope = scope;
+    this.#report = report;
     this.#enforces = divided(rules).enforced.length > 0;
-    this.#looker = new Looker(divided(rules), this.#report);
+    this.#looker = new Looker(divided(rules), report);
   }
 
   /** @throws Fault GUARDRAIL_BLOCKED, or UNAVAILABLE when a rule fails; a block ends what has begun to go out as incomplete instead */
@@ -54,14 +55,15 @@ export class OutputGate {
     return batch;
   }
 
-  /** What could not be looked at does not pass. */
+  /** What could not be looked at does not pass, where the rules do more than report. */
   async #look(event: TurnEvent): Promise<void> {
     try {
       await this.#step(event);
     } catch (error) {
       if (error instanceof Blocked || error instanceof Fault) throw error;
       this.#looker.failed();
-      throw notApplicable(error);
+      if (this.#enforces) throw notApplicable(error);
+      this.#ready.push(event);
     }
   }
 

@@ -1,13 +1,9 @@
 /** JSON that a model writes for a function: cleaned so that it remains JSON. Escapes hide nothing, since its strings are read as what they say. */
+import { type Token, tokensOf, valueOf } from "../input/json-tokens.ts";
 import type { Looker } from "./look.ts";
 import { type Hit, regionsOf, replaced } from "./regions.ts";
 
-/** Strings, numbers and words; of valid JSON, so that nothing else can look like them. */
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null/g;
-
-interface Token {
-  readonly start: number;
-  readonly end: number;
+interface CleanedToken extends Token {
   /** Without what is redacted. */
   readonly text: string;
   /** What was found in the string. */
@@ -17,8 +13,8 @@ interface Token {
 /** What is no JSON is cleaned as a text. @throws as Looker.cleaned */
 export async function cleanedJson(text: string, looker: Looker): Promise<string> {
   if (!isJson(text)) return looker.cleaned(text);
-  const read: Token[] = [];
-  for (const match of text.matchAll(tokens)) read.push(await cleanedToken(match[0], match.index, looker));
+  const read: CleanedToken[] = [];
+  for (const token of tokensOf(text)) read.push(await cleanedToken(text, token, looker));
   // What goes over several strings, or is found in the signs between them.
   const across = looker.settled(
     (await looker.hits(text)).filter(({ rule, start, end }) => {
@@ -38,17 +34,16 @@ function isJson(text: string): boolean {
   }
 }
 
-async function cleanedToken(token: string, start: number, looker: Looker): Promise<Token> {
-  const end = start + token.length;
-  if (!token.startsWith('"')) return { start, end, text: token, hits: [] };
-  const value = JSON.parse(token) as string;
+async function cleanedToken(json: string, token: Token, looker: Looker): Promise<CleanedToken> {
+  const text = json.slice(token.start, token.end);
+  if (token.kind === "scalar") return { ...token, text, hits: [] };
+  const value = valueOf(json, token);
   const hits = await looker.hits(value);
   const redacted = looker.settled(hits);
-  const text = redacted.length === 0 ? token : JSON.stringify(replaced(value, regionsOf(redacted)));
-  return { start, end, text, hits };
+  return { ...token, text: redacted.length === 0 ? text : JSON.stringify(replaced(value, regionsOf(redacted))), hits };
 }
 
-function written(text: string, read: readonly Token[], across: readonly Hit[]): string {
+function written(text: string, read: readonly CleanedToken[], across: readonly Hit[]): string {
   const overlaps = ({ start, end }: Token) => across.find((hit) => hit.start < end && start < hit.end);
   // Signs alone cannot be replaced.
   if (across.length > 0 && !read.some(overlaps)) return "{}";

@@ -1,13 +1,21 @@
 /** Holds back of an answer what the rules of the caller's guardrails find in it. Not there for callers whose guardrails look at input alone. */
-import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
-import { commits } from "../../turn/turn.ts";
+import { type Batch, type Layer, type TurnEvent, commits } from "../../turn/turn.ts";
 import { OutputGate } from "./gate.ts";
-import { outputRules } from "./rules.ts";
+import { Report } from "./report.ts";
+import { type OutputRule, outputRules } from "./rules.ts";
 
-export const outputGuardrail: Layer = (next) => async (request, scope) => {
-  const rules = outputRules(scope.caller);
-  if (rules.length === 0) return next(request, scope);
-  return settled(new OutputGate(rules, scope).guard(await next(request, scope)));
+export const outputGuardrails: Layer = (next) => async (request, scope) => {
+  const report = new Report();
+  let rules: readonly OutputRule[];
+  try {
+    rules = outputRules(scope.caller, report);
+  } catch (error) {
+    scope.trace.stages.push(...report.stages());
+    throw error;
+  }
+  if (rules.length > 0) return settled(new OutputGate(rules, scope, report).guard(await next(request, scope)));
+  scope.trace.stages.push(...report.stages());
+  return next(request, scope);
 };
 
 /** Once something has passed that a client may act on: until then a block is a refusal. */

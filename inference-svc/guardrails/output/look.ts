@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Hit, regionsOf, replaced } from "./regions.ts";
 import type { Report } from "./report.ts";
 import { RuleScan } from "./rule-scan.ts";
-import { type Rule, type Rules, jointPieceLength } from "./rules.ts";
+import { type OutputRule, type OutputRules, jointPieceLength } from "./rules.ts";
 
 /** A block rule that is enforced has found something. */
 export class Blocked extends Error {
@@ -11,11 +11,11 @@ export class Blocked extends Error {
 }
 
 export class Looker {
-  readonly rules: Rules;
+  readonly rules: OutputRules;
   readonly report: Report;
   readonly #pieceLength: number;
 
-  constructor(rules: Rules, report: Report) {
+  constructor(rules: OutputRules, report: Report) {
     this.rules = rules;
     this.report = report;
     this.#pieceLength = jointPieceLength([...rules.enforced, ...rules.reporting]);
@@ -63,7 +63,7 @@ export class Looker {
     return text.length <= this.#pieceLength;
   }
 
-  async #scanned(rules: readonly Rule[], text: string): Promise<readonly Hit[]> {
+  async #scanned(rules: readonly OutputRule[], text: string): Promise<readonly Hit[]> {
     if (text === "" || rules.length === 0) return [];
     const scans = rules.map((rule) => new RuleScan(rule, 0, this.report));
     const hits: Hit[] = [];

@@ -1,9 +1,9 @@
 /** What is replaced in a text, when several rules find something in the same place. */
 import type { BoundedSpan } from "./bounded.ts";
-import type { Rule } from "./rules.ts";
+import type { OutputRule } from "./rules.ts";
 
 export interface Hit extends BoundedSpan {
-  readonly rule: Rule;
+  readonly rule: OutputRule;
 }
 
 export interface Region {

@@ -1,29 +1,24 @@
 /** What the rules have found in an answer, as the receipt tells it: names and counts, never what was found. */
 import type { Stage } from "../../turn/scope.ts";
-import type { Owner, Rule } from "./rules.ts";
+import { type Applied, type Rule, failsOpen, isAudit } from "../policy.ts";
+import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
 
-type Action = "blocked" | "redacted" | "flagged" | "error";
-
-interface Entry {
-  readonly owner: Owner;
-  readonly action: Action;
-  readonly counts: Map<string, number>;
-  readonly engines: Set<string>;
-}
-
-const past = { block: "blocked", redact: "redacted", flag: "flagged" } as const;
+const deeds: Readonly<Record<Rule["action"], Deed>> = { block: "blocked", redact: "redacted", flag: "flagged" };
 
 export class Report {
-  readonly #entries = new Map<string, Entry>();
+  /** How often each rule has found something. */
+  readonly #counts = new Map<Rule, number>();
+  /** By id of the guardrail; those that could not look. */
+  readonly #failures = new Map<string, Applied>();
   readonly #dropped = new Set<string>();
 
   found(rule: Rule): void {
-    this.#count(rule, past[rule.action]);
+    this.#counts.set(rule, (this.#counts.get(rule) ?? 0) + 1);
   }
 
   /** It could not look. */
-  failed(rule: Rule): void {
-    this.#count(rule, "error");
+  failed(applied: Applied): void {
+    this.#failures.set(applied.guardrail.id, applied);
   }
 
   /** A field that would have told what was redacted is not handed out. @param path in the response: `output.0.signature` */
@@ -33,50 +28,17 @@ export class Report {
 
   /** Names of the block rules that have found something. */
   get blocked(): readonly string[] {
-    const entries = [...this.#entries.values()].filter(({ action, owner }) => action === "blocked" && !owner.audit);
-    return entries.flatMap(({ counts }) => [...counts.keys()]);
+    return namesOf([...this.#counts.keys()].filter((rule) => rule.action === "block" && !isAudit(rule)));
   }
 
   stages(): readonly Stage[] {
-    return [...this.#entries.values()].map((entry) => this.#stage(entry));
+    const failures = [...this.#failures.values()].map((one) => failureStage(one, failsOpen(one) ? "open" : "closed"));
+    const found = stagesOf(this.#counts, ({ action }) => deeds[action]);
+    return [...failures, ...found].map((stage) => ({ ...stage, data: { ...stage.data, ...this.#more(stage) } }));
   }
 
-  #count(rule: Rule, action: Action): void {
-    const { owner, name, engine } = rule;
-    const key = `${owner.id} ${action}`;
-    const entry = this.#entries.get(key) ?? { owner, action, counts: new Map(), engines: new Set() };
-    entry.counts.set(name, (entry.counts.get(name) ?? 0) + 1);
-    entry.engines.add(engine);
-    this.#entries.set(key, entry);
-  }
-
-  #stage({ owner, action, counts, engines }: Entry): Stage {
-    const patterns = [...counts.keys()];
-    const what = `${patterns.length} ${patterns.length === 1 ? "pattern" : "patterns"}`;
-    const dropped = action === "redacted" && this.#dropped.size > 0;
-    return {
-      type: "guardrail",
-      name: "content-filter",
-      guardrail_id: owner.id,
-      guardrail_scope: owner.scope,
-      summary: `${summaries[action]}${owner.audit ? " (audit)" : ""}: ${what} in the output`,
-      data: {
-        action,
-        applies_to: "output",
-        ...(owner.audit && { mode: "audit" }),
-        detected: action !== "error",
-        engines: [...engines],
-        patterns,
-        counts: Object.fromEntries(counts),
-        ...(dropped && { dropped: [...this.#dropped] }),
-      },
-    };
+  #more({ data }: Stage): object {
+    const dropped = data?.["action"] === "redacted" && data["mode"] !== "audit" && this.#dropped.size > 0;
+    return { applies_to: "output", ...(dropped && { dropped: [...this.#dropped] }) };
   }
 }
-
-const summaries: Readonly<Record<Action, string>> = {
-  blocked: "Blocked",
-  redacted: "Redacted",
-  flagged: "Flagged",
-  error: "Not checked",
-};

@@ -1,12 +1,13 @@
 /** One rule reading one text, from some place of it on. */
 import type { Found } from "@sluice/proto/runtime/pattern/finder.js";
+import { failsOpen } from "../policy.ts";
 import { BoundedScan } from "./bounded.ts";
 import type { Hit } from "./regions.ts";
 import type { Report } from "./report.ts";
-import { type Rule, notApplicable } from "./rules.ts";
+import { type OutputRule, notApplicable } from "./rules.ts";
 
 export class RuleScan {
-  readonly rule: Rule;
+  readonly rule: OutputRule;
   readonly #base: number;
   readonly #report: Report;
   /** Undefined once it has failed. */
@@ -15,7 +16,7 @@ export class RuleScan {
   decided: number;
 
   /** @param base where the text that it reads begins */
-  constructor(rule: Rule, base: number, report: Report) {
+  constructor(rule: OutputRule, base: number, report: Report) {
     this.rule = rule;
     this.#base = base;
     this.#report = report;
@@ -57,9 +58,8 @@ export class RuleScan {
   }
 
   #failed(cause: unknown): readonly Hit[] {
-    const { owner } = this.rule;
     this.#report.failed(this.rule);
-    if (!owner.failsOpen && !owner.audit) throw notApplicable(cause);
+    if (!failsOpen(this.rule)) throw notApplicable(cause);
     this.#scan = undefined;
     this.decided = Number.POSITIVE_INFINITY;
     return nothing;

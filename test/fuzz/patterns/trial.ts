@@ -1,7 +1,9 @@
 /** One case: what is found and delivered piece by piece, against what the native engine finds in the whole text. */
+import { create } from "@bufbuild/protobuf";
 import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
-import type { Rule } from "@sluice/inference-svc/guardrails/output/rules.js";
+import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules.js";
+import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Finder, Span } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
@@ -80,7 +82,7 @@ function scanned(finder: Finder, pieces: readonly string[], expected: readonly S
   return `found ${JSON.stringify(spans)} instead of ${JSON.stringify(expected)}`;
 }
 
-const owner = { id: "g", scope: "api-key", audit: false, failsOpen: false } as const;
+const guardrail = create(GuardrailSchema, { id: "g" });
 
 /** What goes out of a channel that redacts is a beginning of the whole after every piece, and at the end the whole. */
 function delivered(
@@ -90,13 +92,16 @@ function delivered(
   tally: Tally,
 ): string | undefined {
   const rules = sought.map(
-    ({ finder, pattern }, index): Rule => ({
+    ({ finder, pattern }, index): OutputRule => ({
       name: pattern,
       action: "redact",
       finder,
       placeholder: `<${index}>`,
       engine: "regex",
-      owner,
+      stage: "content-filter",
+      userOnly: false,
+      guardrail,
+      scope: "api-key",
       rank: index,
     }),
   );

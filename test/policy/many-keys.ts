@@ -1,0 +1,128 @@
+/** A million keys: the question behind every request costs what it costs in a house that has one. */
+import type { Database } from "@sluice/admin-svc/store/database.js";
+import { migrate } from "@sluice/admin-svc/migrations/migrate.js";
+import { resolveKey } from "@sluice/admin-svc/store/access.js";
+import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
+import { type Kysely, sql } from "kysely";
+import pg from "pg";
+import { type Figure, quantile, spread } from "./figure.ts";
+
+const keys = 1_000_000;
+const guardrails = 10_000;
+const mostTimes = 1.2;
+
+interface Filled {
+  readonly name: string;
+  readonly database: Kysely<Database>;
+  readonly hashes: readonly string[];
+  /** The statement with which a key is resolved, as it was sent. */
+  readonly statement: () => { readonly text: string; readonly values: unknown[] };
+}
+
+async function fill(server: string, name: string, keyCount: number, guardrailCount: number): Promise<Filled> {
+  await once(server, (client) => client.query(`create database ${name}`));
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  let last = { text: "", values: [] as unknown[] };
+  const heard = ({ query }: { query: { sql: string; parameters: readonly unknown[] } }) => {
+    if (query.sql.includes("policy_generation")) last = { text: query.sql, values: [...query.parameters] };
+  };
+  const database = openDatabase(url.href, migrationLimits, () => {}, { heard });
+  await migrate(database);
+  await sql`
+    insert into guardrails (id, workspace_id, name, content_filters)
+    select lpad(to_hex(n), 32, '0')::uuid, workspaces.id, 'g' || n, '[{"pattern": "secret", "label": null, "action": "block"}]'
+    from workspaces, generate_series(1, ${guardrailCount}::int) as n`.execute(database);
+  await database.transaction().execute(async (transaction) => {
+    // What is referred to is there: to look that up two million times would take minutes.
+    await sql`set local session_replication_role = replica`.execute(transaction);
+    await sql`
+      insert into api_keys (hash, workspace_id, name, kind, label)
+      select encode(sha256(n::text::bytea), 'hex'), workspaces.id, 'k' || n, 'inference', 'sk-sl-many'
+      from workspaces, generate_series(1, ${keyCount}::int) as n`.execute(transaction);
+    await sql`
+      insert into guardrail_key_assignments (key_hash, guardrail_id)
+      select encode(sha256(n::text::bytea), 'hex'), lpad(to_hex(1 + n % ${guardrailCount}::int), 32, '0')::uuid
+      from generate_series(1, ${keyCount}::int) as n`.execute(transaction);
+  });
+  await sql`vacuum analyze`.execute(database);
+  const { rows } = await sql<{ hash: string }>`select hash from api_keys order by hash limit 1000`.execute(database);
+  return { name, database, hashes: rows.map(({ hash }) => hash), statement: () => last };
+}
+
+async function once(server: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await work(client).finally(() => client.end());
+}
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Index Name"?: string;
+  readonly "Relation Name"?: string;
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** The last question that was asked: how it is answered, and how many pages that takes. */
+async function explain(server: string, { name, statement }: Filled): Promise<{ plan: string; pages: number }> {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  const { text, values } = statement();
+  let root: PlanNode | undefined;
+  await once(url.href, async (client) => {
+    const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (analyze, buffers, format json) ${text}`,
+      values,
+    );
+    root = rows[0]?.["QUERY PLAN"][0]?.Plan;
+  });
+  if (!root) throw new Error("no plan");
+  return { plan: shapeOf(root), pages: root["Shared Hit Blocks"] + root["Shared Read Blocks"] };
+}
+
+const shapeOf = (node: PlanNode): string => {
+  const own = `${node["Node Type"]} ${node["Index Name"] ?? node["Relation Name"] ?? ""}`.trim();
+  return node.Plans ? `${own} (${node.Plans.map(shapeOf).join(", ")})` : own;
+};
+
+/** @param server on which two databases are made and dropped */
+export async function measureManyKeys(server: string, asked: number): Promise<Figure[]> {
+  const few = await fill(server, "sluice_few_keys", 1, 1);
+  const many = await fill(server, "sluice_many_keys", keys, guardrails);
+  const tookMs = new Map<Filled, number[]>([
+    [few, []],
+    [many, []],
+  ]);
+  for (let n = -100; n < asked; n++) {
+    for (const [filled, list] of tookMs) {
+      const at = performance.now();
+      const { key } = await resolveKey(filled.database, filled.hashes[(n + 100) % filled.hashes.length] as string);
+      if (!key?.guardrail) throw new Error("a key without its guardrail");
+      // The first ones warm both.
+      if (n >= 0) list.push(performance.now() - at);
+    }
+  }
+  const [fewPlan, manyPlan] = [await explain(server, few), await explain(server, many)];
+  const [fewMs, manyMs] = [tookMs.get(few) ?? [], tookMs.get(many) ?? []];
+  for (const { name, database } of [few, many]) {
+    await database.destroy();
+    await once(server, (client) => client.query(`drop database ${name} with (force)`));
+  }
+  const ratio = quantile(manyMs, 0.5) / quantile(fewMs, 0.5);
+  return [
+    {
+      measure: `a key is resolved among ${keys} keys and ${guardrails} guardrails, against one of each`,
+      found: `${ratio.toFixed(2)}x: ${spread(manyMs)} against ${spread(fewMs)}`,
+      goal: `p50 ${mostTimes}x`,
+      reached: ratio <= mostTimes,
+    },
+    {
+      measure: "the plan, and the pages that it reads",
+      found: `${manyPlan.pages} pages by ${manyPlan.plan}; against ${fewPlan.pages} pages by ${fewPlan.plan}`,
+      goal: "the same plan, as many pages",
+      reached: manyPlan.plan === fewPlan.plan && manyPlan.pages === fewPlan.pages,
+    },
+  ];
+}

@@ -67,6 +67,7 @@ export class Access {
   #reachable = true;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
+  #reconnect: NodeJS.Timeout | undefined;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
   #backoffMs = 50;
 
@@ -219,7 +220,8 @@ export class Access {
     watch.on("error", (error) => this.#log.debug({ err: error }, "policy watch failed"));
     watch.on("status", () => {
       if (this.#stopped) return;
-      setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random())).unref();
+      this.#reconnect = setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random()));
+      this.#reconnect.unref();
       this.#backoffMs = Math.min(1_000, this.#backoffMs * 2);
     });
   }
@@ -249,6 +251,8 @@ export class Access {
 
   stop(): void {
     this.#stopped = true;
+    // A client that is closed throws at whoever calls.
+    clearTimeout(this.#reconnect);
     this.#call?.end();
     this.#client.close();
   }

@@ -10,6 +10,8 @@ import { type Figure, quantile, spread } from "./figure.ts";
 const keys = 1_000_000;
 const guardrails = 10_000;
 const mostTimes = 1.2;
+/** From one page to a million entries. */
+const pagesOfHeight = 2;
 
 interface Filled {
   readonly name: string;
@@ -65,13 +67,17 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The last question that was asked: how it is answered, and how many pages that takes. */
+/**
+ * The last question that was asked: how it is answered, and how many pages that takes. A table of one row would be read as a whole, which
+ * says nothing about a larger one.
+ */
 async function explain(server: string, { name, statement }: Filled): Promise<{ plan: string; pages: number }> {
   const url = new URL(server);
   url.pathname = `/${name}`;
   const { text, values } = statement();
   let root: PlanNode | undefined;
   await once(url.href, async (client) => {
+    await client.query("set enable_seqscan = off");
     const { rows } = await client.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
       `explain (analyze, buffers, format json) ${text}`,
       values,
@@ -121,8 +127,10 @@ export async function measureManyKeys(server: string, asked: number): Promise<Fi
     {
       measure: "the plan, and the pages that it reads",
       found: `${manyPlan.pages} pages by ${manyPlan.plan}; against ${fewPlan.pages} pages by ${fewPlan.plan}`,
-      goal: "the same plan, as many pages",
-      reached: manyPlan.plan === fewPlan.plan && manyPlan.pages === fewPlan.pages,
+      goal: `the same plan, ${pagesOfHeight} pages more for each index at most: the height of its tree`,
+      reached:
+        manyPlan.plan === fewPlan.plan &&
+        manyPlan.pages <= fewPlan.pages + pagesOfHeight * manyPlan.plan.split("Index Scan").length,
     },
   ];
 }

@@ -1,6 +1,7 @@
 /** What the rules have found in an answer, as the receipt tells it: names and counts, never what was found. */
+import { type Applied, isAudit } from "../../turn/applied.ts";
 import type { Stage } from "../../turn/scope.ts";
-import { type Applied, type Rule, failsOpen, isAudit } from "../policy.ts";
+import { type Rule, failsOpen } from "../policy.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
 
 const deeds: Readonly<Record<Rule["action"], Deed>> = { block: "blocked", redact: "redacted", flag: "flagged" };

@@ -2,7 +2,8 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
-import { type Rule, appliedTo, failsOpen, isAudit, looksAt, rulesOf } from "../policy.ts";
+import { appliedTo, isAudit } from "../../turn/applied.ts";
+import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
 import type { Report } from "./report.ts";
 
 export interface OutputRule extends Rule {

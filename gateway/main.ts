@@ -25,6 +25,7 @@ import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { TracedObserver } from "./http/trace.ts";
 import { InFlight } from "./idempotency/in-flight.ts";
+import { resolverOf } from "./lane/addresses.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import type { Asked } from "./responses/asked.ts";
@@ -60,7 +61,7 @@ const access = new Access({
   registry,
 });
 const transport = (address: string) => grpcTransport(address, token, inferencePeer);
-const pool = new LanePool(settings.SLUICE_INFERENCE_ADDRESSES, transport, log);
+const pool = new LanePool(resolverOf(settings.SLUICE_INFERENCE_ADDRESSES, log), transport);
 gauge(registry, "sluice_inference_processes", "Inference processes that take turns.", () => pool.processes);
 gauge(
   registry,

@@ -1,14 +1,12 @@
 /** Lanes to every inference process, and the choice between them: one pair of sessions a process, a large and a small one. */
-import { lookup } from "node:dns/promises";
-import { isIP } from "node:net";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import type { Logger } from "@sluice/proto/runtime/log.js";
 import { largeInputBytes } from "@sluice/proto/runtime/outbox.js";
+import type { Resolve } from "./addresses.ts";
 import { Lane, type TurnControl, type TurnListener } from "./lane.ts";
 import type { Transport } from "./link.ts";
 
-/** New pods get turns within this time; a DNS failure keeps the last good addresses. */
+/** New pods get turns within this time. */
 const resolveEveryMs = 5_000;
 /** A sticky turn leaves its process when that one has a quarter more turns than the average. */
 const loadBound = 1.25;
@@ -23,17 +21,14 @@ const unavailable = (): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.GATEWAY });
 
 export class LanePool {
-  readonly #names: readonly string[];
+  readonly #where: Resolve;
   readonly #transport: (address: string) => Transport;
-  readonly #log: Logger;
   readonly #peers = new Map<string, Peer>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param names host:port, where a host may resolve to several addresses */
-  constructor(names: readonly string[], transport: (address: string) => Transport, log: Logger) {
-    this.#names = names;
+  constructor(where: Resolve, transport: (address: string) => Transport) {
+    this.#where = where;
     this.#transport = transport;
-    this.#log = log;
   }
 
   async start(): Promise<void> {
@@ -105,10 +100,7 @@ export class LanePool {
   }
 
   async #resolve(): Promise<void> {
-    const found = new Set<string>();
-    for (const name of this.#names) {
-      for (const address of await this.#addresses(name)) found.add(address);
-    }
+    const found = await this.#where();
     for (const address of found) {
       if (this.#peers.has(address)) continue;
       this.#peers.set(address, {
@@ -117,25 +109,13 @@ export class LanePool {
         large: new Lane(address, this.#transport(address)),
       });
     }
+    // Names forget a process that ends before it has given its turns away: who is still there serves until another one does.
+    if (!this.#usable().some(({ address }) => found.has(address))) return;
     for (const [address, peer] of this.#peers) {
       if (found.has(address)) continue;
       this.#peers.delete(address);
       stopPeer(peer);
     }
-  }
-
-  async #addresses(name: string): Promise<string[]> {
-    const colon = name.lastIndexOf(":");
-    const host = name.slice(0, colon);
-    const port = name.slice(colon + 1);
-    if (isIP(host) !== 0) return [name];
-    try {
-      const answers = await lookup(host, { all: true, family: 4 });
-      if (answers.length > 0) return answers.map((answer) => `${answer.address}:${port}`);
-    } catch (error) {
-      this.#log.warn({ err: error, host }, "cannot resolve inference address");
-    }
-    return [...this.#peers.keys()].filter((address) => address.endsWith(`:${port}`));
   }
 }
 

@@ -1,6 +1,7 @@
 /** The listening socket of an HTTP/1 server with its time limits, and its end. */
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server, ServerResponse } from "node:http";
+import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import { firstOwed } from "./owed.ts";
 
 /** Longer than the 60 s of common proxies: the side that closes an idle connection first must be the proxy, or requests are lost. */
 const keepAliveMs = 65_000;
@@ -11,11 +12,22 @@ const requestMs = 40_000;
 /** For `createServer`: how often Node looks for requests whose headers or bodies take too long. */
 export const connectionsCheckingInterval = 5_000;
 
+/** How long a client may take to send its next request on a connection that is about to end. */
+const lingerMs = 500;
+
+const connections = new WeakMap<Server, Set<Socket>>();
+
 /** @returns the port that was bound */
 export function listen(server: Server, port: number): Promise<number> {
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = headersMs;
   server.requestTimeout = requestMs;
+  const open = new Set<Socket>();
+  connections.set(server, open);
+  server.on("connection", (socket: Socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+  });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, () => {
@@ -25,14 +37,28 @@ export function listen(server: Server, port: number): Promise<number> {
   });
 }
 
-/** Settles when the last answer is out. A connection whose answer had begun before is idle afterwards, and closed then. */
+/**
+ * Settles when the last answer is out. A connection stays for a moment after an answer, because its client may be sending the next request
+ * already: that one is answered, too, and says that the connection ends.
+ */
 export function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const idle = setInterval(() => server.closeIdleConnections(), 50);
-    server.close(() => {
-      clearInterval(idle);
-      resolve();
-    });
-    server.closeIdleConnections();
+  server.keepAliveTimeout = lingerMs;
+  server.prependListener("request", (_request, response: ServerResponse) => {
+    response.setHeader("connection", "close");
   });
+  setTimeout(endSilent, lingerMs, silentOf(server));
+  // That of an HTTP server destroys what is idle at once.
+  return new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
+}
+
+/** Connections on which no answer is owed, and how much has come on them. */
+const silentOf = (server: Server): ReadonlyMap<Socket, number> =>
+  new Map(
+    [...(connections.get(server) ?? [])]
+      .filter((socket) => firstOwed(socket) === undefined)
+      .map((socket) => [socket, socket.bytesRead]),
+  );
+
+function endSilent(silent: ReadonlyMap<Socket, number>): void {
+  for (const [socket, bytesRead] of silent) if (socket.bytesRead === bytesRead) socket.destroy();
 }

@@ -1,0 +1,32 @@
+/** Where the processes are that names stand for: a headless service has an address for each. */
+import { lookup } from "node:dns/promises";
+import { isIP } from "node:net";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+
+/** host:port of every process there is now. */
+export type Resolve = () => Promise<ReadonlySet<string>>;
+
+/**
+ * A failing or empty answer keeps the last good one of that name.
+ * @param names host:port
+ */
+export function resolverOf(names: readonly string[], log: Logger): Resolve {
+  const known = new Map<string, readonly string[]>();
+  return async () => {
+    for (const name of names) known.set(name, (await addressesOf(name, log)) ?? known.get(name) ?? []);
+    return new Set([...known.values()].flat());
+  };
+}
+
+async function addressesOf(name: string, log: Logger): Promise<readonly string[] | undefined> {
+  const colon = name.lastIndexOf(":");
+  const host = name.slice(0, colon);
+  if (isIP(host) !== 0) return [name];
+  try {
+    const answers = await lookup(host, { all: true, family: 4 });
+    return answers.length === 0 ? undefined : answers.map(({ address }) => `${address}${name.slice(colon)}`);
+  } catch (error) {
+    log.warn({ err: error, host }, "cannot resolve inference address");
+    return undefined;
+  }
+}

@@ -1,0 +1,79 @@
+/** The pool while processes come and go, as names know of them. */
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import type { LinkListener, Transport } from "@sluice/gateway/lane/link.js";
+import { LanePool } from "@sluice/gateway/lane/pool.js";
+import { ServerLane } from "@sluice/inference-svc/lane.js";
+import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+
+const open: Open = {
+  $typeName: "sluice.inference.v1.Open",
+  keyHash: "k",
+  requestId: "r",
+  generationId: "gen-1",
+  policyGeneration: 0n,
+  deadlineMs: 0,
+  credit: 0,
+  traceparent: "",
+  tracestate: "",
+};
+const listener = { events: () => {}, ended: () => {}, failed: () => {} };
+const tick = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Inference processes by address; one that has not started yet greets nobody. */
+class Processes {
+  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #started = new Set<string>();
+  readonly opened: string[] = [];
+
+  start(address: string): void {
+    this.#started.add(address);
+    for (const greet of this.#waiting.get(address) ?? []) greet();
+  }
+
+  readonly transport = (address: string): Transport => ({
+    connect: (client: LinkListener) => {
+      let server: ServerLane | undefined;
+      const greet = () => {
+        const down = (message: SessionResponse) => {
+          setImmediate(() => client.message(message));
+          return true;
+        };
+        server = new ServerLane(address, false, down, async () => void this.opened.push(address));
+      };
+      if (this.#started.has(address)) greet();
+      else this.#waiting.set(address, [...(this.#waiting.get(address) ?? []), greet]);
+      return {
+        write: (message: SessionRequest) => (server?.receive(message), true),
+        close: () => client.closed(undefined),
+      };
+    },
+    close: () => {},
+  });
+}
+
+beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick", "queueMicrotask"] }));
+afterEach(() => void jest.useRealTimers());
+
+test("a process that names have forgotten serves until another one does", async () => {
+  const processes = new Processes();
+  let known = ["old:1"];
+  const pool = new LanePool(async () => new Set(known), processes.transport);
+  processes.start("old:1");
+  await pool.start();
+  await tick();
+  expect(pool.ready).toBe(true);
+
+  known = ["new:1"];
+  await jest.advanceTimersByTimeAsync(5_000);
+  pool.open(open, listener);
+  await tick();
+  expect(processes.opened).toEqual(["old:1"]);
+
+  processes.start("new:1");
+  await tick();
+  await jest.advanceTimersByTimeAsync(5_000);
+  for (let n = 0; n < 4; n++) pool.open(open, listener);
+  await tick();
+  expect(processes.opened).toEqual(["old:1", "new:1", "new:1", "new:1", "new:1"]);
+  pool.stop();
+});

@@ -1,0 +1,67 @@
+/** The end of an HTTP/1 server: nobody loses a request for it. */
+import { once } from "node:events";
+import { Agent, type IncomingMessage, type Server, type ServerResponse, createServer, get } from "node:http";
+import { connect } from "node:net";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { owe } from "@sluice/proto/runtime/http1/owed.js";
+import { close, listen } from "@sluice/proto/runtime/http1/server.js";
+
+let server: Server;
+let port: number;
+let agent: Agent;
+let held: ServerResponse | undefined;
+
+beforeEach(async () => {
+  held = undefined;
+  server = createServer((request, response) => {
+    owe(request.socket, response);
+    if (request.url !== "/held") return void response.end("answer");
+    held = response;
+    response.write("begun ");
+  });
+  port = await listen(server, 0);
+  agent = new Agent({ keepAlive: true, maxSockets: 1 });
+});
+afterEach(() => {
+  agent.destroy();
+  server.closeAllConnections();
+});
+
+async function ask(path: string): Promise<IncomingMessage> {
+  const [response] = (await once(get({ port, path, agent }), "response")) as [IncomingMessage];
+  return response;
+}
+
+test("a connection whose answer ends while the server closes takes one more request, and ends with it", async () => {
+  const first = await ask("/held");
+  const closed = close(server);
+  held?.end("done");
+  first.resume();
+  await once(first, "end");
+  const second = await ask("/");
+  expect([second.statusCode, second.headers.connection]).toEqual([200, "close"]);
+  second.resume();
+  await closed;
+});
+
+test("a connection that answers a moment before the server closes takes one more request, and ends with it", async () => {
+  const first = await ask("/");
+  first.resume();
+  await once(first, "end");
+  const closed = close(server);
+  const second = await ask("/");
+  expect([second.statusCode, second.headers.connection]).toEqual([200, "close"]);
+  second.resume();
+  await closed;
+});
+
+test("connections that say nothing do not hold it up, and new ones are refused", async () => {
+  const silent = connect(port, "127.0.0.1");
+  await once(silent, "connect");
+  (await ask("/")).resume();
+  const closed = close(server);
+  const late = connect(port, "127.0.0.1");
+  await expect(once(late, "connect")).rejects.toThrow("ECONNREFUSED");
+  await closed;
+  if (!silent.closed) await once(silent.resume(), "close");
+});

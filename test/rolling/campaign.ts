@@ -1,0 +1,161 @@
+/**
+ * Restarts the services of a house one process after the other, as a rollout in a cluster does, under load. Gateways are replaced: a new one
+ * takes connections before the old one is told to end. Inference processes and admin-svc are ended and started again by the supervisor.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { spawnChild } from "@sluice/local/child.js";
+import { freePorts } from "../support/free-ports.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { bareEnvironment, eventually, root } from "../support/processes.ts";
+import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/upstream.ts";
+import { type Backend, Balancer, isReady } from "./balancer.ts";
+import { type Counts, Load } from "./load.ts";
+
+export interface CampaignOptions {
+  /** Of each service. */
+  readonly restarts: number;
+  readonly requestsPerSecond: number;
+  readonly streams: number;
+  /** Called after every restart. */
+  readonly progress?: (line: string) => void;
+}
+
+/** Longer than a balancer needs to see that a process is not ready any more. */
+const drainDelayMs = 500;
+const replicas = ["inference-svc", "inference-svc-1"];
+
+/** Three seconds and a little. */
+const reply: Reply = {
+  chunks: [
+    { sse: [chatChunk({ content: "a" })] },
+    ...Array.from({ length: 30 }, () => ({ sse: [chatChunk({ content: "b" })], afterMs: 100 })),
+    { sse: [chatChunk({}, "stop"), "[DONE]"] },
+  ],
+};
+
+const configOf = ({ url }: Upstream): string => `
+providers:
+  - {id: built-in, dialect: echo}
+  - {id: acme, dialect: chat, base_url: "${url}/v1"}
+models:
+  - {id: sluice/echo, endpoints: [{provider: built-in}]}
+  - {id: acme/large, endpoints: [{provider: acme}]}
+limits: {streams_per_key: 10000}
+`;
+
+export async function campaign(options: CampaignOptions): Promise<Counts> {
+  const acme = await startUpstream([reply]);
+  const environment = { SLUICE_DRAIN_DELAY_MS: String(drainDelayMs), SLUICE_DRAIN_LIMIT_MS: "60000" };
+  const config = configOf(acme);
+  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: replicas.length, config, environment });
+  const balancer = await Balancer.start();
+  const gateways = new Gateways(house, balancer);
+  try {
+    for (let n = 0; n < 2; n++) await gateways.start();
+    return await restartAll(house, gateways, balancer.port, options);
+  } finally {
+    balancer.stop();
+    await gateways.kill();
+    await house.stop();
+    await acme.stop();
+  }
+}
+
+async function restartAll(
+  house: House,
+  gateways: Gateways,
+  port: number,
+  { restarts, progress = () => {}, ...load }: CampaignOptions,
+): Promise<Counts> {
+  const clients = new Load({ ...load, port, key: house.apiKey });
+  const roll: readonly (readonly [string, () => Promise<void>])[] = [
+    ["admin-svc", () => restart(house, "admin-svc")],
+    ...replicas.map((name) => [name, () => restart(house, name).then(() => gateways.knowAll())] as const),
+    ["gateway", () => gateways.replace()],
+  ];
+  for (let n = 1; n <= restarts; n++) {
+    for (const [name, once] of roll) {
+      await once();
+      progress(`${name} ${n}: ${clients.counts.requests} requests, ${clients.counts.failures.length} failures`);
+    }
+  }
+  return clients.stop();
+}
+
+async function restart(house: House, name: string): Promise<void> {
+  const before = house.pids()[name] as number;
+  process.kill(before, "SIGTERM");
+  await eventually(() => ![before, undefined].includes(house.pids()[name]), 90_000);
+  await eventually(() => isReady(healthPortOf(house, name)));
+}
+
+const healthPortOf = ({ ports }: House, name: string): number =>
+  name === "admin-svc" ? ports.admin_health : ports.inference_health + replicas.indexOf(name) * 100;
+
+interface Gateway extends Backend {
+  readonly process: Awaited<ReturnType<typeof spawnChild>>;
+}
+
+/** Beside the one of the supervisor, which nobody asks. */
+class Gateways {
+  readonly #house: House;
+  readonly #balancer: Balancer;
+  readonly #running: Gateway[] = [];
+
+  constructor(house: House, balancer: Balancer) {
+    this.#house = house;
+    this.#balancer = balancer;
+  }
+
+  async start(): Promise<void> {
+    const { dataDir, ports } = this.#house;
+    const [port, healthPort] = (await freePorts(2)) as [number, number];
+    const secrets = JSON.parse(readFileSync(join(dataDir, "secrets.json"), "utf8")) as { service_token: string };
+    const child = await spawnChild(process.execPath, [join(root, "gateway/dist/main.js")], {
+      log: join(dataDir, "logs/gateways.log"),
+      environment: {
+        ...bareEnvironment(),
+        SLUICE_PORT: String(port),
+        SLUICE_GATEWAY_HEALTH_PORT: String(healthPort),
+        SLUICE_INFERENCE_ADDRESSES: replicas.map((_, n) => `127.0.0.1:${ports.inference + n * 100}`).join(),
+        SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+        SLUICE_CONFIG: join(dataDir, "sluice.yaml"),
+        SLUICE_SERVICE_TOKEN: secrets.service_token,
+        SLUICE_DRAIN_DELAY_MS: String(drainDelayMs),
+      },
+      whenOrphaned: "KILL",
+    });
+    const gateway = { port, healthPort, process: child };
+    this.#running.push(gateway);
+    this.#balancer.add(gateway);
+    await eventually(() => this.#balancer.isReady(gateway));
+  }
+
+  /** One more, then one less: the oldest drains while the others serve. @throws when it does not end well */
+  async replace(): Promise<void> {
+    await this.start();
+    const oldest = this.#running.shift() as Gateway;
+    oldest.process.child.kill("SIGTERM");
+    const how = await oldest.process.exited;
+    this.#balancer.remove(oldest);
+    if (how !== "exit code 0") throw new Error(`a gateway ended with ${how}`);
+  }
+
+  /** Until all of them give turns to every inference process, for which minReadySeconds leaves them time in a cluster. */
+  async knowAll(): Promise<void> {
+    for (const { healthPort } of this.#running) {
+      await eventually(async () => {
+        const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
+        return new RegExp(`^sluice_inference_processes\\S* ${replicas.length}$`, "m").test(metrics);
+      });
+    }
+  }
+
+  async kill(): Promise<void> {
+    for (const { process: ending } of this.#running) {
+      ending.child.kill("SIGKILL");
+      await ending.exited;
+    }
+  }
+}

@@ -1,0 +1,98 @@
+/** Clients who must notice nothing: so many requests a second, and so many streams that are always open. */
+import { Agent, request } from "node:http";
+import { setTimeout as wait } from "node:timers/promises";
+import { parseSse } from "../support/sse.ts";
+
+export interface LoadOptions {
+  /** Where the gateways are reached. */
+  readonly port: number;
+  readonly key: string;
+  readonly requestsPerSecond: number;
+  readonly streams: number;
+}
+
+export interface Counts {
+  requests: number;
+  streams: number;
+  /** What was wrong with an answer, each in words. */
+  readonly failures: string[];
+}
+
+export class Load {
+  readonly counts: Counts = { requests: 0, streams: 0, failures: [] };
+  readonly #options: LoadOptions;
+  readonly #over = new AbortController();
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+  readonly #running = new Set<Promise<void>>();
+  readonly #ended: Promise<unknown>;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    const streams = Array.from({ length: options.streams }, () => this.#streaming());
+    this.#ended = Promise.all([this.#asking(), ...streams]);
+  }
+
+  /** Settles when the last answer is in. */
+  async stop(): Promise<Counts> {
+    this.#over.abort();
+    await this.#ended;
+    await Promise.all(this.#running);
+    this.#agent.destroy();
+    return this.counts;
+  }
+
+  /** At a steady pace, however long answers take. */
+  async #asking(): Promise<void> {
+    const began = performance.now();
+    for (let n = 1; !this.#over.signal.aborted; n++) {
+      const one = this.#whole().finally(() => this.#running.delete(one));
+      this.#running.add(one);
+      await wait(Math.max(0, began + (n * 1_000) / this.#options.requestsPerSecond - performance.now()));
+    }
+  }
+
+  async #whole(): Promise<void> {
+    const failure = await this.#send({ model: "sluice/echo", input: "Hello" }, (text) =>
+      text.includes('"status":"completed"') ? undefined : text.slice(0, 200),
+    );
+    this.counts.requests++;
+    if (failure !== undefined) this.counts.failures.push(`request: ${failure}`);
+  }
+
+  async #streaming(): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      const failure = await this.#send({ model: "acme/large", input: "Hello", stream: true }, (text) => {
+        const { done, events } = parseSse(text);
+        const last = events.at(-1);
+        const { error } = (last?.["response"] ?? {}) as { error?: { message: string } };
+        return done && last?.type === "response.completed" ? undefined : `ended with ${last?.type}: ${error?.message}`;
+      });
+      this.counts.streams++;
+      if (failure !== undefined) this.counts.failures.push(`stream: ${failure}`);
+    }
+  }
+
+  /** @returns what was wrong */
+  #send(body: unknown, wrong: (text: string) => string | undefined): Promise<string | undefined> {
+    const { port, key } = this.#options;
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    return new Promise((resolve) => {
+      const asked = request({
+        port,
+        host: "127.0.0.1",
+        path: "/api/v1/responses",
+        method: "POST",
+        headers,
+        agent: this.#agent,
+      });
+      asked.on("error", (error) => resolve(error.message));
+      asked.on("response", (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (part: string) => (text += part));
+        response.on("error", (error) => resolve(`${error.message} after ${text.length} characters`));
+        response.on("end", () => resolve(response.statusCode === 200 ? wrong(text) : `${response.statusCode} ${text}`));
+      });
+      asked.end(JSON.stringify(body));
+    });
+  }
+}

@@ -1,0 +1,11 @@
+/** Some rolling restarts of a house under load. More of them, under more: npm run rolling. */
+import { expect, test } from "@jest/globals";
+import { campaign } from "./campaign.ts";
+
+test("two restarts of every service fail no request and cut no stream", async () => {
+  const { requests, streams, failures } = await campaign({ restarts: 2, requestsPerSecond: 40, streams: 20 });
+  process.stdout.write(`rolling: ${requests} requests, ${streams} streams, ${failures.length} failures\n`);
+  expect(failures).toEqual([]);
+  expect(requests).toBeGreaterThan(100);
+  expect(streams).toBeGreaterThan(20);
+}, 300_000);

@@ -16,7 +16,7 @@ import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { dial, pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
@@ -135,6 +135,7 @@ const server = await serveRpc({
   log,
   serviceNames: [InferenceService.typeName],
   routes: doors.routes,
+  endedByClients: [pathOf(InferenceService.method.session)],
   tls: certificates && { certificates, clients: ["gateway"], token },
   registry,
   tracing,

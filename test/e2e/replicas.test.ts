@@ -27,6 +27,7 @@ describe("two inference processes behind one gateway", () => {
     ]);
     house = await startHouse({
       inferenceReplicas: 2,
+      environment: { SLUICE_DRAIN_LIMIT_MS: "60000" },
       config: `
 providers:
   - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
@@ -130,6 +131,17 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
         await response.text();
       }
     }
+    finish();
+    expect((await Promise.all(streams)).map(lastType)).toEqual(
+      Array.from({ length: streamCount }, () => "response.completed"),
+    );
+  });
+
+  test("a stream goes on in an inference process that ends for longer than connections are asked whether they live", async () => {
+    const streams = await openStreams();
+    process.kill(house.pids()["inference-svc"] ?? Number.NaN, "SIGTERM");
+    // Each lane sends a keep-alive every ten seconds.
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
     finish();
     expect((await Promise.all(streams)).map(lastType)).toEqual(
       Array.from({ length: streamCount }, () => "response.completed"),

@@ -15,6 +15,7 @@ import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import type { Registry } from "../metrics.ts";
+import { Connections, type RequestHandler } from "./connections.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
@@ -49,6 +50,11 @@ export interface RpcServerOptions {
   /** Calls are counted here. */
   readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
+  /**
+   * Paths of calls that their clients end when they are asked to drain. A connection is told to go away only when it carries none of
+   * them any more: grpc-js drops a connection that was told so at its next keep-alive, with all calls that are still open on it.
+   */
+  readonly endedByClients?: readonly string[];
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
   /** The same calls on a second port, always in clear text. A stream in both directions is refused there, with 505. */
@@ -63,15 +69,14 @@ export interface RpcServer {
 }
 
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
-  const sessions = new Set<ServerHttp2Session>();
-  const handle = handlerOf(options);
+  const connections = new Connections(options.endedByClients ?? []);
+  const handle = connections.noting(handlerOf(options));
   const { tls, log } = options;
   const server = tls ? createTlsServer(tls, serverOptions, log, handle) : createServer(serverOptions, handle);
   server.on("session", (session: ServerHttp2Session) => {
     if (session.destroyed) return; // refused for its certificate
-    sessions.add(session);
+    connections.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
-    session.on("close", () => sessions.delete(session));
     session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
   server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
@@ -82,15 +87,13 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
     http1Port: http1?.port,
     drain: async () => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const session of sessions) session.close();
+      connections.drain();
       await Promise.all([closed, http1?.drain()]);
     },
   };
 }
 
-type Handler = ReturnType<typeof connectNodeAdapter>;
-
-function handlerOf({ routes, log, tracing, registry, ...options }: RpcServerOptions): Handler {
+function handlerOf({ routes, log, tracing, registry, ...options }: RpcServerOptions): RequestHandler {
   const handle = connectNodeAdapter({
     routes: (router) => {
       router.service(Health, health(options));

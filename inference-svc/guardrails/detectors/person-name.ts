@@ -2,9 +2,12 @@
 import { type Window, finderOf } from "./candidates.ts";
 import type { Detector } from "./detector.ts";
 import { givenNames } from "./given-names.ts";
+import { introduction, mention, title } from "./introductions.ts";
 import { capitals, including, letters, wordUnits } from "./units.ts";
 
 const inName = including(letters, "'’-");
+/** Units in front of a name in which it may be introduced. */
+const reach = 40;
 const space = 0x20;
 const dot = 0x2e;
 const longestWord = 24;
@@ -14,16 +17,6 @@ const mostWords = 4;
 const particles: ReadonlySet<string> = new Set(
   "van von de der den del della di da dos du la le el al bin ibn ben ter ten zu zur af av y e of".split(" "),
 );
-
-/** Titles. A name of one word is enough after them. */
-const title =
-  /(?:^|[^\p{L}])(?:Mr|Mrs|Ms|Miss|Mister|Mx|Dr|Prof|Professor|Doctor|Sir|Dame|Lady|Lord|Madam|Herrn?|Frau|Fräulein|Monsieur|Madame|Mademoiselle|Mme|Mlle|Señora?|Sra?|Signora?|Sig|Dott|Senhora?|Don|Doña|Rev|Reverend|Father|Sister|Capt|Captain|Sgt|Lt|Judge|Justice|Nurse|Senator|Officer|Agent|Dhr|Mevr|Pan|Pani)\.? (?:(?:Dr|Prof)\.? )?$/u;
-/** Words by which somebody is introduced or named in a form. */
-const introduction =
-  /(?:^|[^\p{L}])(?:[Mm]y (?:full |first |last |sur|legal )?name(?: is|'s|:)|[Nn]ame (?:is|was)|I am called|[Cc]all me|[Hh]er name is|[Hh]is name is|(?:[Ff]ull|[Ff]irst|[Ll]ast|[Pp]atient|[Cc]ustomer|[Cc]ontact|[Ee]mployee|[Aa]pplicant|[Aa]ccount [Hh]older|[Cc]ardholder|[Pp]assenger|[Gg]uest|[Tt]enant|[Ss]tudent|[Bb]eneficiary|[Rr]ecipient|[Aa]uthor|[Ww]itness)(?: [Nn]ame)?:|(?:^|\n)(?:[Nn]ame|NAME|[Ff]rom|[Tt]o|[Cc]c|[Aa]ttn|[Ss]igned|[Vv]orname|[Nn]achname|[Nn]om|[Nn]ombre|[Nn]ome):|[Ss]igned(?: by)?,?|(?:[Ii]ch hei(?:ß|ss)e|[Mm]ein [Nn]ame ist|[Jj]e m'appelle|[Mm]e llamo|[Mm]i nombre es|[Mm]i chiamo|[Mm]eu nome é|[Ii]k heet))[ \n]+$/u;
-/** Where a letter names whom it is for or from. */
-const letter =
-  /(?:^|[^\p{L}])(?:[Tt]his is|Dear|Hi|Hello|Hey|Hallo|Liebe[r]?|Cher|Chère|Estimad[oa]|Querid[oa]|Cara|Caro|(?:[Ss]incerely|[Rr]egards|[Ww]ishes|[Tt]hanks|[Cc]heers|[Yy]ours(?: truly| faithfully)?|[Gg]rüßen?|[Gg]rüße|Cordialement|Saludos|[Bb]est),?\s*\n)\s*$/u;
 
 /** Capitals that begin no name. */
 const notNames: ReadonlySet<string> = new Set(
@@ -102,12 +95,10 @@ function match(text: Window, start: number): number | undefined {
   if (title.test(before) || introduction.test(before))
     return isShouted(first) && name.words.length === 1 ? undefined : name.end;
   const given = givenNames.has(first.split("-", 1)[0] as string);
-  if (letter.test(before)) return given || (second !== undefined && !isShouted(first)) ? name.end : undefined;
+  if (mention.test(before)) return given || (second !== undefined && !isShouted(first)) ? name.end : undefined;
   if (!given || second === undefined || afterPlaces.has(second)) return undefined;
   return name.words.slice(1).some((word) => !isInitial(word) && !isShouted(word)) ? name.end : undefined;
 }
-
-const reach = 40;
 
 export const personName: Detector = {
   slug: "person-name",

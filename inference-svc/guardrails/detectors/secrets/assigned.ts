@@ -25,6 +25,7 @@ const beforePassword = new RegExp(
 const beforeLogin = /[a-z][a-z\d+.-]*:\/\/[^\s:/@]*:$/;
 
 /** Not a secret but where one goes. */
+const named = /^(?:user)?(?:name|password|passwd|pass|secret|token)$/i;
 const stand =
   /your|example|placeholder|change-?me|xxxx|\*\*\*|insert|redacted|dummy|sample|<|>|\$\{|\{\{|^(?:none|null|true|false|undefined)$/i;
 const uuid = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i;
@@ -79,6 +80,7 @@ function tokenAt(text: Window, start: number): number | undefined {
 
 /** Eight units or more of three kinds out of four: no word of a sentence. */
 function passwordAt(text: Window, start: number): number | undefined {
+  if (filling[text.at(start)] === 1) return undefined;
   let end = text.run(start, printable, 64);
   while (end > start && /["'`,;.)\]}]/.test(text.slice(end - 1, end))) end--;
   const value = text.slice(start, end);
@@ -90,7 +92,6 @@ function passwordAt(text: Window, start: number): number | undefined {
 function loginAt(text: Window, start: number): number | undefined {
   const end = text.run(start, printable, longestToken);
   const at = text.slice(start, end).indexOf("@");
-  return at < 4 || text.slice(start, start + at).includes("/") || stand.test(text.slice(start, start + at))
-    ? undefined
-    : start + at;
+  const value = text.slice(start, start + at);
+  return at < 4 || stand.test(value) || named.test(value) || value.includes("/") ? undefined : start + at;
 }

@@ -1,9 +1,11 @@
 /** One request's trace, whole: from the gateway over the turn and its calls to the administration and its statements, as a collector sees it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { randomBytes } from "node:crypto";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type CollectedSpan, type Collector, startCollector } from "../support/collector.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
+import { runTurn, turnRequest } from "../support/run-turn.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
 
 let first: Upstream;
@@ -228,6 +230,23 @@ describe("a request", () => {
     expect(turn.events).toEqual([
       { name: "guardrail", attributes: expect.objectContaining({ "sluice.guardrail.id": id }) },
     ]);
+  });
+
+  test("over gRPC begins with its turn", async () => {
+    const trace = newTrace();
+    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const { traceparent } = trace;
+    try {
+      await runTurn(client, key, turnRequest("acme/large", "Hi", { stream: false }), 60_000, { traceparent }).over;
+    } finally {
+      client.close();
+    }
+    // Load goes to the endpoint that has a price, which answers.
+    const spans = await traced(trace, ["inference-svc: turn", reservation, call("large-2")]);
+    expect(named(spans, "turn")).toMatchObject({
+      parentSpanId: trace.spanId,
+      attributes: { "sluice.outcome": "completed" },
+    });
   });
 
   test("is found again in the log", async () => {

@@ -6,6 +6,7 @@ import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import { type Collector, startCollector } from "../support/collector.ts";
+import { bareEnvironment, run } from "../support/processes.ts";
 
 let variables: NodeJS.ProcessEnv;
 let lines: string[];
@@ -56,6 +57,25 @@ describe("is off", () => {
   ])("%s", async (_, environment) => {
     expect(await open(environment)).toBeUndefined();
     expect(await registry.metrics()).toBe("\n");
+  });
+
+  test("and then loads nothing that it would need", async () => {
+    const loaded = async (endpoint: string) => {
+      const script = `
+        import { createRequire } from "node:module";
+        const { openTracing } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/runtime/tracing/open.js"))});
+        const { Registry } = await import(${JSON.stringify(import.meta.resolve("@sluice/proto/runtime/metrics.js"))});
+        await openTracing({ room: "r", instance: "i", log: console, registry: new Registry(), environment: process.env });
+        const files = Object.keys(createRequire(import.meta.url).cache);
+        console.log(files.filter((file) => /@opentelemetry.(sdk|exporter|resources)/.test(file)).length);
+        process.exit();
+      `;
+      const environment = { ...bareEnvironment(), ...(endpoint !== "" && { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }) };
+      const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script], { environment });
+      return Number(stdout);
+    };
+    expect(await loaded("http://127.0.0.1:4318")).toBeGreaterThan(10);
+    expect(await loaded("")).toBe(0);
   });
 });
 

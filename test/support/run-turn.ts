@@ -38,9 +38,11 @@ export function runTurn(
   key: string | undefined,
   turn: RunTurnRequest,
   timeoutMs = 60_000,
+  headers: Readonly<Record<string, string>> = {},
 ): RunningTurn {
   const metadata = new Metadata();
   if (key !== undefined) metadata.set("authorization", `Bearer ${key}`);
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   const call = client.makeServerStreamRequest(
     pathOf(InferenceService.method.runTurn),
     request.encode,

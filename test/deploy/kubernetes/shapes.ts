@@ -135,6 +135,7 @@ const specs: Readonly<Record<string, z.ZodType>> = {
   "apps/v1 StatefulSet": strict({
     replicas: z.number().int().optional(),
     serviceName: name,
+    minReadySeconds: z.number().int().min(0).optional(),
     podManagementPolicy: z.enum(["Parallel", "OrderedReady"]).optional(),
     persistentVolumeClaimRetentionPolicy: strict({ whenDeleted: retention, whenScaled: retention }).optional(),
     selector,

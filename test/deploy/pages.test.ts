@@ -1,0 +1,72 @@
+/** What the pages for operators say, held against what is there: links, commands, variables, messages. */
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { operatorHelp } from "@sluice/inference-svc/operator.js";
+import { root } from "../support/processes.ts";
+
+const pages = ["README.md", "SECURITY.md", "deploy/README.md"];
+const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
+
+/** As GitHub makes them of headings. */
+const anchorsOf = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+
+function sourcesOf(room: string): string {
+  const files = readdirSync(join(root, room), { recursive: true, encoding: "utf8" });
+  const sources = files.filter((file) => /\.(ts|mjs)$/.test(file) && !/(^|\/)(dist|node_modules)\//.test(file));
+  return sources.map((file) => readFileSync(join(root, room, file), "utf8")).join("\n");
+}
+
+const sources = ["proto/runtime", "gateway", "inference-svc", "admin-svc", "deploy/local"].map(sourcesOf).join("\n");
+
+describe.each(pages)("%s", (page) => {
+  test("links to what is there", () => {
+    const links = [...textOf(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)];
+    expect(links.length).toBeGreaterThan(0);
+    const broken = links.filter(([, path = "", anchor]) => {
+      const file = path === "" ? join(root, page) : join(root, dirname(page), path);
+      if (!existsSync(file)) return true;
+      return anchor !== undefined && !anchorsOf(readFileSync(file, "utf8")).includes(anchor);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test("names variables that something reads", () => {
+    const named = new Set([...textOf(page).matchAll(/\bSLUICE_[A-Z_]+[A-Z]\b/g)].map(([name]) => name));
+    // Of the examples themselves: keys that the reader has in hand.
+    const examples = ["SLUICE_KEY", "SLUICE_MANAGEMENT_KEY"];
+    expect([...named].filter((name) => !examples.includes(name) && !sources.includes(name))).toEqual([]);
+  });
+
+  test("names commands that there are", async () => {
+    const said = [...textOf(page).matchAll(/(?:npm run --silent admin|`admin) -- ([a-z-]+)(?: ([a-z]+)\b)?/g)];
+    const called = [...textOf(page).matchAll(/cli\.js ([a-z-]+) ([a-z]+)\b/g)];
+    for (const [command, noun = "", verb = ""] of [...said, ...called]) {
+      if (operatorHelp().some((line) => line.includes(noun))) continue;
+      const argv = [noun, ...(verb === "" ? [] : [verb]), "--help"];
+      const silent = { write: () => true };
+      expect([command, await runCli(argv, { stdout: silent, stderr: silent })]).toEqual([command, 0]);
+    }
+  });
+
+  test("names npm scripts that there are", () => {
+    const { scripts } = JSON.parse(textOf("package.json")) as { scripts: Record<string, string> };
+    const named = [...textOf(page).matchAll(/\bnpm run (?:--silent )?([a-z-]+)/g)].map(([, name = ""]) => name);
+    expect(named.filter((name) => !Object.hasOwn(scripts, name))).toEqual([]);
+  });
+});
+
+test("every message of the table on trouble is one that can come", () => {
+  const page = textOf("deploy/README.md");
+  const table = page.slice(page.indexOf("## Troubleshooting"), page.indexOf("## Limits of the platform"));
+  const messages = [...table.matchAll(/^\| (?:\d{3} )?`([^`]+)`/gm)].map(([, message = ""]) => message);
+  expect(messages.length).toBeGreaterThan(10);
+  expect(messages.filter((message) => !sources.includes(message))).toEqual([]);
+});

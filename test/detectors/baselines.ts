@@ -1,6 +1,14 @@
+import type { Find } from "./quality.ts";
+
 /** What is usually taken when nothing better is at hand: the form, with no check of the number and no look around it. */
 export const baselines: Readonly<Record<string, RegExp>> = {
   "credit-card": /\b(?:\d[ -]?){12,18}\d\b/g,
   ssn: /\b\d{3}[- ]?\d{2}[- ]?\d{4}\b/g,
   "ip-address": /\b(?:\d{1,3}\.){3}\d{1,3}\b|(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}/gi,
 };
+
+/** Finds what a bare pattern matches. */
+export const bareFind =
+  (pattern: RegExp): Find =>
+  (text) =>
+    [...text.matchAll(pattern)].map((found) => ({ start: found.index, end: found.index + found[0].length }));

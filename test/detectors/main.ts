@@ -2,6 +2,7 @@
 import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
 import { injectionScorer } from "@sluice/inference-svc/guardrails/detectors/scorer/index.js";
 import { injectionSlug } from "@sluice/proto/contract/content-filters.js";
+import { bareFind, baselines } from "./baselines.ts";
 import { measured } from "./figures.ts";
 import { findIn } from "./finding.ts";
 import type { Quality } from "./quality.ts";
@@ -29,6 +30,11 @@ for (const { slug, engine, finder } of detectors) {
   console.log(
     `| ${slug} | ${engine} | ${figures(byHand)} | ${figures(generated)} | ${speed.toFixed(0)} | ${slowest.time.toFixed(0)} ms (${slowest.name}) | ${held.mean.toFixed(2)} | ${held.most} |`,
   );
+  const baseline = baselines[slug];
+  if (baseline !== undefined) {
+    const bare = measured(slug, bareFind(baseline));
+    console.log(`| (a bare pattern) | | ${figures(bare.byHand)} | ${figures(bare.generated)} | | | | |`);
+  }
   if (only === undefined) continue;
   for (const wrong of [...byHand.wrong, ...generated.wrong]) console.log(JSON.stringify(wrong));
 }

@@ -39,8 +39,16 @@ const createGuardrail: Operation = {
   id: "createGuardrail",
   tag,
   summary: "Make a guardrail",
-  description: "Makes a guardrail. It does nothing until keys are given it.",
-  body: json(newGuardrail, example({ name: "no-secrets", content_filters: filters })),
+  description: "Makes a guardrail. It does nothing until keys are given it, unless it is the workspace's.",
+  body: json(
+    newGuardrail,
+    example({
+      name: "no-secrets",
+      content_filters: filters,
+      content_filter_builtins: [{ slug: "email", action: "redact" }],
+      enforce_zdr_anthropic: true,
+    }),
+  ),
   answer: { ...answer, status: 201 },
   statuses,
 };

@@ -102,7 +102,10 @@ const fields = {
 
 const guardrail = named(
   "Guardrail",
-  object(fields, { required: Object.keys(fields), description: "What keys that hold it may not send." }),
+  object(fields, {
+    required: Object.keys(fields),
+    description: "What keys that hold it may send and be told, and whom they may ask.",
+  }),
 );
 
 export const guardrailList = named("GuardrailList", listOf(guardrail));

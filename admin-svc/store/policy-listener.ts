@@ -2,7 +2,7 @@
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
 import { policyChannel } from "./policy.ts";
-import { type Role, connection, takeOn } from "./postgres.ts";
+import { type Role, beginSession, connection } from "./postgres.ts";
 
 const pollMs = 1_000;
 /** More than this and every cache starts anew: cheaper than naming the keys. */
@@ -78,7 +78,7 @@ export class PolicyListener {
     });
     try {
       await client.connect();
-      await takeOn(client, this.#options.role);
+      await beginSession(client, this.#options.role);
       await client.query(`listen ${policyChannel}`);
       while (!this.#stopped) {
         this.#poked = false;

@@ -17,8 +17,8 @@ test("is as good as the README says, less a little", () => {
   const { falseAlarms, falseAlarmsOfHard, direct, indirect } = evaluateFinder(injectionScorer);
   expect(falseAlarms).toBeLessThanOrEqual(0.01);
   expect(falseAlarmsOfHard).toBeLessThanOrEqual(0.02);
-  expect(direct).toBeGreaterThanOrEqual(0.44);
-  expect(indirect).toBeGreaterThanOrEqual(0.42);
+  expect(direct).toBeGreaterThanOrEqual(0.22);
+  expect(indirect).toBeGreaterThanOrEqual(0.34);
 });
 
 test("finds the same however the text is cut", () => {

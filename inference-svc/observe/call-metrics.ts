@@ -16,10 +16,12 @@ const kinds: Readonly<Record<keyof Tokens, string>> = {
   reasoning: "reasoning",
 };
 
-/** The figures of one model at one provider. */
+type Labels = Pick<Opened, "model" | "provider">;
+
+/** The figures of one model at one provider, bound once: to find a child by its labels costs more than to count. */
 interface Series {
-  readonly calls: (status: string) => void;
-  readonly seconds: (value: number) => void;
+  readonly calls: (status: string) => Counter.Internal;
+  readonly seconds: Histogram.Internal<"model" | "provider">;
   readonly tokens: readonly (readonly [keyof Tokens, Counter.Internal])[];
   readonly cost: Counter.Internal;
 }
@@ -30,7 +32,6 @@ export function callMetrics(registry: Registry): CallObserver {
   return ({ model, provider }) => {
     const name = `${provider}\n${model}`;
     let series = known.get(name);
-    // Bound once: to find a child by its labels costs more than to count.
     if (!series) known.set(name, (series = open({ model, provider })));
     return noting(series);
   };
@@ -39,13 +40,13 @@ export function callMetrics(registry: Registry): CallObserver {
 const noting =
   ({ calls, seconds, tokens, cost }: Series) =>
   (closed: Closed): void => {
-    calls(statuses.has(closed.httpStatus) ? String(closed.httpStatus) : "other");
-    seconds(closed.durationMs / 1_000);
+    calls(statuses.has(closed.httpStatus) ? String(closed.httpStatus) : "other").inc();
+    seconds.observe(closed.durationMs / 1_000);
     if (closed.tokens) for (const [kind, counter] of tokens) counter.inc(closed.tokens[kind]);
     if (closed.costUsd !== undefined) cost.inc(Number(closed.costUsd));
   };
 
-function seriesOf(registry: Registry): (labels: Pick<Opened, "model" | "provider">) => Series {
+function seriesOf(registry: Registry): (labels: Labels) => Series {
   const registers = [registry];
   const labelNames = ["model", "provider"] as const;
   const calls = new Counter({
@@ -73,10 +74,17 @@ function seriesOf(registry: Registry): (labels: Pick<Opened, "model" | "provider
     labelNames,
     registers,
   });
-  return (labels) => ({
-    calls: (status) => calls.inc({ ...labels, status }),
-    seconds: (value) => seconds.observe(labels, value),
-    tokens: Object.entries(kinds).map(([kind, type]) => [kind as keyof Tokens, tokens.labels({ ...labels, type })]),
-    cost: cost.labels(labels),
-  });
+  return (labels) => {
+    const byStatus = new Map<string, Counter.Internal>();
+    return {
+      calls(status) {
+        let child = byStatus.get(status);
+        if (!child) byStatus.set(status, (child = calls.labels({ ...labels, status })));
+        return child;
+      },
+      seconds: seconds.labels(labels),
+      tokens: Object.entries(kinds).map(([kind, type]) => [kind as keyof Tokens, tokens.labels({ ...labels, type })]),
+      cost: cost.labels(labels),
+    };
+  };
 }

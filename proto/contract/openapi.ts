@@ -1,7 +1,8 @@
 /** The published document: OpenAPI 3.1, printed from the same shapes that check requests and that tests hold answers against. */
+import { rateLimitHeaderNames } from "../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
 import { errorOf, errorStatuses, errorTypeOf, messageOf } from "./errors.ts";
-import { type PublishedAnswer, type PublishedPaths, type Reference, pathsOf } from "./operations.ts";
+import { type PublishedAnswer, type PublishedPaths, type Reference, pathsOf, rateLimitHeaders } from "./operations.ts";
 
 /** Of the interface, not of the program. */
 const version = "1.0.0";
@@ -27,7 +28,21 @@ const headers = {
     description: "Whether another try may help: the same request, unchanged.",
     schema: { type: "string", enum: ["true", "false"] },
   },
+  ...Object.fromEntries(rateLimitHeaderNames.map((name) => [name, rateLimit(name)])),
 };
+
+function rateLimit(name: string): { readonly description: string; readonly schema: JsonSchema } {
+  const [, , what = "", kind] = name.split("-");
+  const described: Readonly<Record<string, string>> = {
+    limit: `${kind} a minute that the key may have`,
+    remaining: `${kind} that are left now`,
+    reset: `How long it takes until all ${kind} are there again, such as 1.25s or 6m0s`,
+  };
+  return {
+    description: `${described[what]}. Only with keys that have such a limit.`,
+    schema: what === "reset" ? { type: "string" } : { type: "integer", minimum: 0 },
+  };
+}
 
 const meaning: Readonly<Record<number, string>> = {
   400: "A parameter is missing, malformed or out of its limits; `previous_response_id` is not null; or the input does not fit the model.",
@@ -67,6 +82,7 @@ function failure(status: number, components: Components): PublishedAnswer {
       "x-should-retry": reference("ShouldRetry"),
       "Retry-After": reference("RetryAfter"),
       "retry-after-ms": reference("RetryAfterMs"),
+      ...(status === 429 && rateLimitHeaders),
     },
     content: {
       "application/json": {

@@ -1,5 +1,6 @@
 /** The operations of the HTTP interface: where they are, what they take, and every status that they answer with. */
 import type { Components, JsonSchema, ObjectShape } from "../runtime/validation/shape.ts";
+import { rateLimitHeaderNames } from "../runtime/limits/decision.ts";
 import { catalogueOperations } from "./catalogue-operations.ts";
 import { errorStatuses } from "./errors.ts";
 import { dryRun } from "./dry-run.ts";
@@ -38,6 +39,15 @@ const sessionHeader: PublishedParameter = {
   schema: { type: "string", maxLength: 256 },
 };
 
+const idempotencyHeader: PublishedParameter = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Requests of one key with the same value and the same body that run at the same time are one turn, and all get its answer. Another body is " +
+    "422 while it runs. Nothing is kept after the end.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+};
+
 const framing =
   "Events as they happen. Each is an `event:` line with its type and a `data:` line with one JSON object of this schema; " +
   "`data: [DONE]` comes last. Lines that begin with a colon only keep the connection open. Exactly one of `response.completed`, " +
@@ -67,7 +77,7 @@ const createResponse: Operation = {
     "was given out, a failing endpoint is replaced by the next one; a failure that is left has the status that is listed here, also when a " +
     "stream was asked for. After that a stream ends in `response.failed`.\n\nBeyond what the schema says:\n\n" +
     beyondTheSchema.map((rule) => `- ${rule}`).join("\n"),
-  parameters: [metadataHeader, legacyMetadataHeader, sessionHeader],
+  parameters: [metadataHeader, legacyMetadataHeader, sessionHeader, idempotencyHeader],
   body: json(requestShape, requestExamples),
   answer: {
     says: "The response, or its events.",
@@ -187,9 +197,18 @@ const contentOf = (contents: readonly Content[], components: Components): Publis
     ]),
   );
 
+/** Wherever they are given. */
+export const rateLimitHeaders: PublishedAnswer["headers"] = Object.fromEntries(
+  rateLimitHeaderNames.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+);
+
 const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
+
+/** Of operations that count against the limits of a key. */
+const limited = [createResponse, rehearseResponse];
 
 const headersOf = (operation: Operation): PublishedAnswer["headers"] => ({
   "x-request-id": header("RequestId"),
   ...(operation === createResponse && { "X-Generation-Id": header("GenerationId") }),
+  ...(limited.includes(operation) && rateLimitHeaders),
 });

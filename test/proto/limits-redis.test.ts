@@ -166,7 +166,7 @@ describeWithRedis("with Redis", () => {
           return performance.now() - at;
         }),
       );
-      expect(Math.min(...waited)).toBeGreaterThanOrEqual(45);
+      expect(Math.min(...waited)).toBeGreaterThanOrEqual(95);
       expect(process.limiter.enter(caller)).not.toBeInstanceOf(Promise);
     } finally {
       link.thaw();

@@ -4,8 +4,10 @@ import { Redis } from "ioredis";
 import type { Logger } from "../log.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
 
-/** A step takes a fraction of a millisecond. */
-const stepLimitMs = 50;
+/** A step takes a fraction of a millisecond: so long nothing at all comes when Redis is gone. */
+const silenceMs = 100;
+/** Of one answer, while others come. */
+const stepLimitMs = 250;
 const probeEveryMs = 250;
 const mostBackoffMs = 1_000;
 
@@ -31,6 +33,8 @@ export class RedisLink {
   readonly #losses: Counter;
   readonly #probe: NodeJS.Timeout;
   #up = false;
+  /** performance.now() of the last answer. */
+  #heardAt = 0;
   #probing = false;
   #told = false;
 
@@ -60,7 +64,9 @@ export class RedisLink {
   /** @throws when there is no answer in time; then the link is down */
   async run(script: string, key: string, args: readonly (string | number)[]): Promise<unknown> {
     try {
-      return await inTime(this.#evaluate(script, key, args), stepLimitMs);
+      const answer = await this.#inTime(this.#evaluate(script, key, args));
+      this.#heardAt = performance.now();
+      return answer;
     } catch (error) {
       this.#lost(error);
       throw error;
@@ -85,7 +91,7 @@ export class RedisLink {
     if (this.#up || this.#probing || this.#client.status !== "ready") return;
     this.#probing = true;
     try {
-      await inTime(this.#client.ping(), probeEveryMs);
+      await this.#inTime(this.#client.ping());
       this.#up = true;
       this.#told = false;
       this.#options.log.info("limits are counted in Redis");
@@ -95,6 +101,21 @@ export class RedisLink {
     } finally {
       this.#probing = false;
     }
+  }
+
+  /** A stalled event loop is not mistaken for a silent Redis: what has come by the time the timer is late is looked at first. */
+  #inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const askedAt = performance.now();
+      const look = () => {
+        const now = performance.now();
+        const isSilent = now - Math.max(askedAt, this.#heardAt) >= silenceMs - 1;
+        if (isSilent || now - askedAt >= stepLimitMs) reject(new Error(`no answer in ${Math.round(now - askedAt)} ms`));
+        else timer = setTimeout(() => setImmediate(look), silenceMs);
+      };
+      let timer = setTimeout(() => setImmediate(look), silenceMs);
+      answer.then(resolve, reject).finally(() => clearTimeout(timer));
+    });
   }
 
   /** Said once, however often it is tried. */
@@ -113,13 +134,4 @@ function digestOf(script: string): string {
   let digest = digests.get(script);
   if (digest === undefined) digests.set(script, (digest = createHash("sha1").update(script).digest("hex")));
   return digest;
-}
-
-/** A stalled event loop is not mistaken for a silent Redis: what has come by the time the timer is late is looked at first. */
-function inTime<Answer>(answer: Promise<Answer>, limitMs: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const late = () => reject(new Error(`no answer in ${limitMs} ms`));
-    const timer = setTimeout(() => setImmediate(late), limitMs);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

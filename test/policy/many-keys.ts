@@ -57,7 +57,11 @@ async function fill(server: string, name: string, keyCount: number, guardrailCou
 async function once(server: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const client = new pg.Client({ connectionString: server });
   await client.connect();
-  await work(client).finally(() => client.end());
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 interface PlanNode {

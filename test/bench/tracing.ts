@@ -1,0 +1,95 @@
+/**
+ * What traces cost: `node test/dist/bench/tracing.js`. Three houses side by side in one run, asked in turn, so that a busy machine is busy for all of
+ * them: processor time of gateway and inference-svc for one request, and its ratio to the house that does not trace.
+ */
+import { Agent, request as ask } from "node:http";
+import { cpuNs } from "./measure/machine.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { startCollector } from "../support/collector.ts";
+import { chatAnswer, chatStream, startUpstream } from "../support/upstream.ts";
+
+const rounds = 7;
+const requestsEach = 400;
+const warmUp = 800;
+const atOnce = 8;
+
+interface Subject {
+  readonly name: string;
+  readonly house: House;
+  readonly agent: Agent;
+}
+
+/** Microseconds that the processes of the hot path have used so far. */
+function usedUs({ house }: Subject): number {
+  const { gateway = 0, "inference-svc": inference = 0 } = house.pids();
+  return (cpuNs(gateway) + cpuNs(inference)) / 1_000;
+}
+
+function once({ house, agent }: Subject, stream: boolean): Promise<void> {
+  const headers = { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" };
+  return new Promise((resolve, reject) => {
+    const request = ask(`${house.baseUrl}/responses`, { method: "POST", agent, headers }, (response) => {
+      if (response.statusCode !== 200) reject(new Error(`status ${response.statusCode}`));
+      response.resume().on("end", resolve);
+    });
+    request.on("error", reject).end(JSON.stringify({ model: "acme/large", input: "Hi", stream }));
+  });
+}
+
+async function many(subject: Subject, stream: boolean, count: number): Promise<void> {
+  let left = count;
+  const work = async () => {
+    while (left-- > 0) await once(subject, stream);
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+
+const upstream = await startUpstream();
+const collector = await startCollector();
+const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+const sampled = { ...endpoint, OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.01" };
+const config = `
+providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
+models: [{id: acme/large, endpoints: [{provider: acme}]}]
+`;
+const subjects: Subject[] = [];
+for (const [name, environment] of [
+  ["off", {}],
+  ["all", endpoint],
+  ["1 in 100", sampled],
+] as const) {
+  const house = await startHouse({ config, environment, embeddedPostgres: true });
+  subjects.push({ name, house, agent: new Agent({ keepAlive: true, maxSockets: atOnce }) });
+}
+try {
+  for (const stream of [false, true]) {
+    upstream.script([
+      stream ? chatStream(..."twenty words of an answer".repeat(4).split(" ")) : chatAnswer({ content: "Hello" }),
+    ]);
+    const used = new Map(subjects.map((subject) => [subject, [] as number[]]));
+    for (const subject of subjects) await many(subject, stream, warmUp);
+    for (let round = 0; round < rounds; round++) {
+      // Whoever comes after somebody else has warm caches.
+      for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
+        const before = usedUs(subject);
+        await many(subject, stream, requestsEach);
+        used.get(subject)?.push((usedUs(subject) - before) / requestsEach);
+      }
+    }
+    const off = median(used.get(subjects[0] as Subject) ?? []);
+    for (const [{ name }, values] of used) {
+      const us = median(values);
+      console.log(`${stream ? "stream" : "whole "}  ${name.padEnd(8)}  ${us.toFixed(0)} us  ${(us / off).toFixed(2)}`);
+    }
+  }
+} finally {
+  for (const { house, agent } of subjects) {
+    agent.destroy();
+    await house.stop();
+  }
+  await collector.stop();
+  await upstream.stop();
+}

@@ -127,6 +127,7 @@ house.watch((edge) => {
 });
 
 lifecycle.onDrain(() => close(server));
+lifecycle.onLastMoment(() => pool.endTurns());
 lifecycle.onDrain(() => {
   keepAlive.stop();
   pool.stop();

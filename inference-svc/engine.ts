@@ -1,7 +1,7 @@
 /** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { type Requester, admit, overloaded } from "./admission.ts";
 import type { TurnObserver } from "./observe/turns.ts";
@@ -35,6 +35,13 @@ export class Engine {
     this.#parts = parts;
     this.#openKeys = new OpenKeys(parts.access);
     gauge(parts.registry, "sluice_open_turns", "Turns that are open in this process.", () => this.#open);
+  }
+
+  /** This process has no time left for those that are open. */
+  endTurns(): void {
+    this.#openKeys.endAll(
+      new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.INFERENCE }),
+    );
   }
 
   /**

@@ -118,8 +118,9 @@ const limiter = new Limiter({
 });
 const turns = new TurnRecorder(log, registry);
 const observer = tracing ? new TracedTurns(turns, tracing) : turns;
+const engine = new Engine({ ...shared, turn: serving.turn, observer, registry });
 const doors = new InferenceDoors({
-  engine: new Engine({ ...shared, turn: serving.turn, observer, registry }),
+  engine,
   rehearsals: new Rehearsals({ ...shared, rehearse: serving.rehearse, log }),
   access,
   limiter,
@@ -157,6 +158,7 @@ house.watch(({ file, leftOut: left }) => {
 });
 
 lifecycle.onDrain(() => doors.drain());
+lifecycle.onLastMoment(() => engine.endTurns());
 lifecycle.onDrain(() => server.drain());
 lifecycle.onDrain(() => serving.close());
 lifecycle.onDrain(() => ledger.close(lastDeliveryMs));

@@ -5,6 +5,7 @@
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Cancellable } from "./turn/signal.ts";
 
@@ -48,6 +49,11 @@ export class OpenKeys {
       turns.delete(turn);
       if (turns.size === 0) this.#forget(keyHash);
     };
+  }
+
+  /** Ends the turns of every key. */
+  endAll(reason: Fault): void {
+    for (const { turns } of this.#open.values()) for (const turn of turns) turn.cancel(reason);
   }
 
   #forget(keyHash: string): void {

@@ -130,6 +130,13 @@ export class Lane {
     this.#settle();
   }
 
+  /** Fails every open turn, and stops it over there. */
+  endTurns(fault: Fault): void {
+    const ending = this.#turns.values();
+    for (const turn of ending) turn.cancel();
+    for (const turn of ending) turn.listener.failed(fault, true);
+  }
+
   /** No reconnect; turns that are open run to their end. */
   stop(): void {
     this.#stopped = true;

@@ -81,6 +81,12 @@ export class LanePool {
     return { pause: () => control.pause(), resume: () => control.resume(), cancel: () => control.cancel() };
   }
 
+  /** This process has no time left for those that are open. */
+  endTurns(): void {
+    for (const { small, large } of this.#peers.values())
+      for (const lane of [small, large]) lane.endTurns(unavailable());
+  }
+
   stop(): void {
     clearInterval(this.#timer);
     for (const peer of this.#peers.values()) stopPeer(peer);

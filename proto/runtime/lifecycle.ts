@@ -4,9 +4,13 @@ import type { Logger } from "./log.ts";
 /** A step of the drain; later steps begin when earlier ones are done. */
 export type DrainStep = () => void | Promise<void>;
 
+/** Before the limit of the drain, or half of it where it is short: what is open then is told, and has time to end. */
+const lastWordsMs = 5_000;
+
 export class Lifecycle {
   readonly #log: Logger;
   readonly #steps: DrainStep[] = [];
+  readonly #lastSteps: (() => void)[] = [];
   readonly #watchers = new Set<(ready: boolean) => void>();
   #started = false;
   #draining = false;
@@ -27,6 +31,11 @@ export class Lifecycle {
   /** Steps run in the order in which they were added. */
   onDrain(step: DrainStep): void {
     this.#steps.push(step);
+  }
+
+  /** Shortly before the limit, when the drain has not ended by itself: ends what is still open. */
+  onLastMoment(step: () => void): void {
+    this.#lastSteps.push(step);
   }
 
   /** Called at once and at every change; returns the way to stop it. */
@@ -50,6 +59,13 @@ export class Lifecycle {
     const stop = (signal: NodeJS.Signals) => {
       if (this.#draining) return;
       this.#log.info({ signal }, "draining");
+      setTimeout(
+        () => {
+          this.#log.warn({ limit_ms: limitMs }, "drain limit near: what is open ends now");
+          for (const step of this.#lastSteps) step();
+        },
+        limitMs - Math.min(lastWordsMs, limitMs / 2),
+      ).unref();
       setTimeout(() => {
         this.#log.error({ limit_ms: limitMs }, "drain limit reached");
         process.exit(1);

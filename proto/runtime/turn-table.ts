@@ -36,9 +36,14 @@ export class TurnTable<Turn> {
     return true;
   }
 
+  /** In the order in which they came. */
+  values(): Turn[] {
+    return [...this.#placeOf.values()].map((place) => this.#turns[place] as Turn);
+  }
+
   /** Empties the table. @returns what was in it, in the order in which it came */
   clear(): Turn[] {
-    const turns = [...this.#placeOf.values()].map((place) => this.#turns[place] as Turn);
+    const turns = this.values();
     this.#placeOf.clear();
     this.#turns.length = 0;
     this.#free.length = 0;

@@ -21,6 +21,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   "inference-svc": [
     ["config", "turn"],
+    ["internal"],
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
     ["open-keys"],
     ["observe"],

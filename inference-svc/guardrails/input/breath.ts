@@ -6,6 +6,9 @@ import type { TurnSignal } from "../../turn/signal.ts";
 /** Milliseconds after which others are let through. */
 const longestMs = 10;
 
+/** Work that can be left for a while at every step: nearly all of it is done without, and a promise costs more than a small text. */
+export type Pauses<Result = void> = Generator<undefined, Result>;
+
 export class Breath {
   readonly #signal: TurnSignal;
   #since = performance.now();
@@ -14,12 +17,16 @@ export class Breath {
     this.#signal = signal;
   }
 
-  get isDue(): boolean {
+  /** @throws Fault when nobody waits any more */
+  async through(work: Pauses): Promise<void> {
+    while (work.next().done !== true) if (this.#isDue) await this.#take();
+  }
+
+  get #isDue(): boolean {
     return performance.now() - this.#since > longestMs;
   }
 
-  /** @throws Fault when nobody waits any more */
-  async take(): Promise<void> {
+  async #take(): Promise<void> {
     await nextTurn();
     throwIfAborted(this.#signal);
     this.#since = performance.now();

@@ -16,6 +16,7 @@ const hexadecimal = /^(?:[0-9A-Fa-f]{2})+$/;
 
 /** The texts in it, each of which stands for the whole word in which it was encoded. */
 export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
+  if (text.length < shortest) return;
   for (const { 0: word, index } of text.matchAll(words)) {
     const said = decoded(word.slice(0, longest));
     if (said === undefined) continue;

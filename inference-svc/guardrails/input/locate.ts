@@ -1,6 +1,6 @@
 /** From places in a form of a text back to places in the text. */
 import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
-import type { Breath } from "./breath.ts";
+import type { Pauses } from "./breath.ts";
 import type { Mapped } from "./mapped.ts";
 import type { View } from "./views.ts";
 
@@ -9,17 +9,16 @@ import type { View } from "./views.ts";
  * times the text.
  * @param found from left to right, without overlaps, by whoever found them
  */
-export async function located<Finder>(
+export function* located<Finder>(
   view: View,
   found: ReadonlyMap<Finder, readonly Span[]>,
-  breath: Breath,
-): Promise<Map<Finder, Span[]>> {
+): Pauses<ReadonlyMap<Finder, readonly Span[]>> {
   const ways = new Map([...found].map(([finder, spans]) => [finder, new WayBack(spans)]));
   let at = 0;
   for (const piece of view()) {
     for (const way of ways.values()) way.walk(piece, at);
     at += piece.text.length;
-    if (breath.isDue) await breath.take();
+    yield;
   }
   return new Map([...ways].map(([finder, way]) => [finder, way.reached]));
 }

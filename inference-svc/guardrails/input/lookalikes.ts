@@ -51,7 +51,10 @@ const pairs: readonly (readonly [latin: string, others: string])[] = [
 
 const table = new Map(pairs.flatMap(([latin, others]) => others.split("").map((other) => [other, latin] as const)));
 
+const plain = /^[\0-\x7f]*$/;
+const all = new RegExp(`[${[...table.keys()].join("")}]`, "g");
+
 export const lookalikes = {
-  all: new RegExp(`[${[...table.keys()].join("")}]`, "g"),
-  latin: (letter: string): string => table.get(letter) ?? letter,
+  /** The text with Latin letters in their places. */
+  in: (text: string): string => (plain.test(text) ? text : text.replace(all, (letter) => table.get(letter) ?? letter)),
 };

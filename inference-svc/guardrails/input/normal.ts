@@ -54,13 +54,15 @@ function unescapedUrl(text: string): string | undefined {
   }
 }
 
+/** Of four letters. */
+const shortestRun = 7;
 /** Four letters or more, each followed by one sign that is none. */
 const spaced = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*|\-+/~]\p{L}(?![\p{L}\p{N}\p{M}])){3,}/gu;
 
 /** With letters that look like Latin ones as these, and letters that stand apart drawn together; undefined when there are none. */
 export function squeezed(before: Mapped): Mapped | undefined {
-  const text = before.text.replace(lookalikes.all, (letter) => lookalikes.latin(letter));
-  const runs = [...text.matchAll(spaced)];
+  const text = lookalikes.in(before.text);
+  const runs = text.length < shortestRun ? [] : [...text.matchAll(spaced)];
   if (runs.length === 0 && text === before.text) return undefined;
   const made = new MappedText();
   let at = 0;

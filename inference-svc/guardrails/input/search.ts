@@ -2,7 +2,7 @@
 import { type Found, type Scan, type Span, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { isAudit } from "../../turn/applied.ts";
 import type { Rule } from "../policy.ts";
-import type { Breath } from "./breath.ts";
+import type { Breath, Pauses } from "./breath.ts";
 import { located } from "./locate.ts";
 import { type Passage, partsOf } from "./passages.ts";
 import { type View, viewsOf } from "./views.ts";
@@ -28,35 +28,44 @@ export class Tally {
 /** What is to be redacted is noted with its source. @throws Fault when the turn ends */
 export async function search(passages: Iterable<Passage>, rules: readonly Rule[], breath: Breath): Promise<Tally> {
   const tally = new Tally();
-  for (const passage of passages) {
-    const looking = rules.filter((rule) => !(rule.userOnly && !passage.byUser) && !tally.isSettled(rule));
-    if (looking.length === 0) continue;
-    await searchPassage(passage, looking, tally, breath);
-  }
+  await breath.through(searchAll(passages, rules, tally));
   return tally;
 }
 
-async function searchPassage(passage: Passage, rules: readonly Rule[], tally: Tally, breath: Breath): Promise<void> {
+function* searchAll(passages: Iterable<Passage>, rules: readonly Rule[], tally: Tally): Pauses {
+  for (const passage of passages) {
+    const looking = rules.filter((rule) => !(rule.userOnly && !passage.byUser) && !tally.isSettled(rule));
+    if (looking.length > 0) yield* searchPassage(passage, looking, tally);
+    yield;
+  }
+}
+
+function* searchPassage(passage: Passage, rules: readonly Rule[], tally: Tally): Pauses {
   const [first, ...more] = passage.sources;
   if (first === undefined || first.text === "") return;
   const text = more.length === 0 ? first.text : passage.sources.map((source) => source.text).join("");
   const counted = new Set(passage.repeats === true ? passage.before : []);
-  for await (const view of viewsOf(text, breath)) {
+  for (const view of viewsOf(text)) {
+    if (view === undefined) {
+      yield;
+      continue;
+    }
     const looking = rules.filter((rule) => !tally.isSettled(rule));
-    for (const [rule, spans] of await placesIn(view, looking, tally, breath)) {
+    for (const [rule, spans] of yield* placesIn(view, looking, tally)) {
       const own = more.length === 0 ? spans : spans.filter((span) => isOverSeam(passage, span));
       if (own.length === 0) continue;
       if (!counted.has(rule)) tally.count(rule, own.length);
       counted.add(rule);
       passage.before?.add(rule);
-      if (rule.action === "redact" && !isAudit(rule)) redact(passage, rule, own, tally);
+      if (rule.action === "redact" && !isAudit(rule)) yield* redact(passage, rule, own, tally);
     }
   }
 }
 
-function redact(passage: Passage, rule: Rule, spans: readonly Span[], tally: Tally): void {
+function* redact(passage: Passage, rule: Rule, spans: readonly Span[], tally: Tally): Pauses {
   for (const span of spans) {
     for (const [source, part] of partsOf(passage, span)) if (!source.redact(part, rule)) tally.stuck.add(rule);
+    yield;
   }
 }
 
@@ -64,24 +73,19 @@ function redact(passage: Passage, rule: Rule, spans: readonly Span[], tally: Tal
 const isOverSeam = (passage: Passage, span: Span): boolean => [...partsOf(passage, span)].length > 1;
 
 /** In the text that the view is of. */
-async function placesIn(
-  view: View,
-  rules: readonly Rule[],
-  tally: Tally,
-  breath: Breath,
-): Promise<ReadonlyMap<Rule, readonly Span[]>> {
+function* placesIn(view: View, rules: readonly Rule[], tally: Tally): Pauses<ReadonlyMap<Rule, readonly Span[]>> {
   const found = new Map<Rule, Span[]>();
   const scans = new Scans(rules, found, tally);
   for (const { text } of view()) {
     for (const scan of scans.open) {
       for (let at = 0; at < text.length; at += scan.pieceLength) {
         scans.push(scan, text.slice(at, at + scan.pieceLength));
-        if (breath.isDue) await breath.take();
+        yield;
       }
     }
   }
   scans.end();
-  return found.size === 0 ? found : located(view, found, breath);
+  return found.size === 0 ? found : yield* located(view, found);
 }
 
 interface Looking {

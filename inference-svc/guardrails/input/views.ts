@@ -1,5 +1,5 @@
 /** A text in the forms in which it is looked at: as it is, and with its disguises taken off. */
-import type { Breath } from "./breath.ts";
+import type { Pauses } from "./breath.ts";
 import { encodedIn } from "./encoded.ts";
 import { type Mapped, asItIs } from "./mapped.ts";
 import { plain, squeezed } from "./normal.ts";
@@ -27,8 +27,8 @@ const longestPiece = 131_072;
 /** Behind it no word is torn, nor letters that stand apart, nor a character from its marks. */
 const seam = /\n|[\p{L}\p{N}]{2}[ \t](?!\p{M})|\p{Ideographic}(?=\p{Ideographic})/gu;
 
-/** The text itself first, then the forms in which there is something else. */
-export async function* viewsOf(text: string, breath: Breath): AsyncIterable<View> {
+/** The text itself first, then the forms in which there is something else; undefined where others may have their turn. */
+export function* viewsOf(text: string): Iterable<View | undefined> {
   const cuts = cutsOf(text);
   const stretches = (): Iterable<readonly [stretch: string, at: number]> =>
     cuts.map((end, index) => {
@@ -38,20 +38,16 @@ export async function* viewsOf(text: string, breath: Breath): AsyncIterable<View
   yield () => lazily(stretches(), (stretch, at) => [asItIs(stretch, at)]);
   for (const { of, keepsRest } of forms) {
     const rest: Form = (stretch, at) => (keepsRest ? [asItIs(stretch, at)] : []);
-    if (await isAny(stretches(), of, breath)) {
+    if (yield* isAny(stretches(), of)) {
       yield () => lazily(stretches(), (stretch, at) => of(stretch, at) ?? rest(stretch, at) ?? []);
     }
   }
 }
 
-async function isAny(
-  stretches: Iterable<readonly [stretch: string, at: number]>,
-  of: Form,
-  breath: Breath,
-): Promise<boolean> {
+function* isAny(stretches: Iterable<readonly [stretch: string, at: number]>, of: Form): Pauses<boolean> {
   for (const [stretch, at] of stretches) {
     if (of(stretch, at)) return true;
-    if (breath.isDue) await breath.take();
+    yield;
   }
   return false;
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Batch, OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { shortest } from "../support/clock.js";
 import { itemsOf } from "./asking.js";
 import { block, end, flag, gated, itemAt, message, over, redact, said, spoken, start, text } from "./gating.js";
 
@@ -58,6 +59,18 @@ describe("redaction", () => {
     expect([said(events), textOf(itemAt(events))]).toEqual(["a <s>\nb", ["a <s>\nb"]]);
     // Given up long before its end was known.
     expect(events.findIndex((event) => "delta" in event && event.delta.includes("<s>"))).toBeLessThan(5);
+  });
+
+  test("of a stretch that goes on for longer than anything is held, before its end is known", async () => {
+    const deltas = Array.from({ length: 300 }, () => "ab".repeat(50));
+    const { events } = await gated(spoken("x", ...deltas, "x"), [
+      redact("a"),
+      redact("(?:a|b)+c"),
+      redact("[ab]{0,200}c"),
+    ]);
+    expect(said(events)).toMatch(/^x[^ab]+x$/);
+    expect(events.findIndex((event) => "delta" in event && event.delta.includes("[REDACTED]"))).toBeLessThan(60);
+    itemsOf(events);
   });
 
   test.each<[string, TurnEvent["type"], OutputItem, TurnEvent[]]>([
@@ -326,4 +339,44 @@ describe("what changes nothing", () => {
     const { events, stages } = await gated(spoken("all ", "is ", "well"), [block("hunter2"), flag("x")]);
     expect([events, stages]).toEqual([spoken("all ", "is ", "well").flat(), []]);
   });
+});
+
+describe("does not keep others waiting", () => {
+  /** The most processor time, in ms, between two turns of the event loop while something is done. */
+  async function longestTurn(work: () => Promise<unknown>): Promise<number> {
+    const spent = () => {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / 1_000;
+    };
+    let longest = 0;
+    let last = spent();
+    let timer: NodeJS.Immediate;
+    const tick = () => {
+      longest = Math.max(longest, spent() - last);
+      last = spent();
+      timer = setImmediate(tick);
+    };
+    timer = setImmediate(tick);
+    await work();
+    clearImmediate(timer);
+    return longest;
+  }
+  const rules = [redact("a"), redact("(?:a|b)+c"), redact("[ab]{0,200}c"), flag("b")];
+
+  test.each([
+    ["a long text full of matches", message("ab".repeat(30_000))],
+    [
+      "arguments with many strings",
+      { type: "function_call", id: "f", call_id: "c", name: "f", arguments: JSON.stringify(Array(5_000).fill("ab")) },
+    ],
+    ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
+  ])(
+    "%s",
+    async (_, item) => {
+      const attempt = () => longestTurn(() => gated([[end(0, item), over]], rules));
+      // Collecting garbage and compiling count too, in some of the tries.
+      expect(await shortest(50, attempt, 5)).toBeLessThan(50);
+    },
+    60_000,
+  );
 });

@@ -4,6 +4,7 @@
  * Parts of an item are read as one text, since readers join them, and the later ones by themselves too: what begins with a part may be no match in
  * the middle of a text.
  */
+import { maxHeld } from "./bounded.ts";
 import { type Hit, type Region, regionsOf } from "./regions.ts";
 import type { Report } from "./report.ts";
 import { RuleScan } from "./rule-scan.ts";
@@ -48,6 +49,8 @@ export class Channel<Key> {
   #held = "";
   #from = 0;
   #hits: Hit[] = [];
+  /** Hits in later parts, which are found twice. */
+  readonly #known = new Set<string>();
   readonly #notes: Note[] = [];
   /** Nothing more is delivered. */
   blocked = false;
@@ -106,8 +109,9 @@ export class Channel<Key> {
     const decided = this.#decided(over);
     if (this.#hits.length === 0) return this.#release(this.#whole(decided, over), []);
     const regions = regionsOf(this.#hits.filter(({ rule }) => rule.action === "redact"));
-    const blocks = this.#hits.filter(({ rule }) => rule.action === "block").map(({ start }) => start);
-    this.#release(this.#whole(Math.min(decided, ...blocks), over), regions);
+    const blocks = this.#hits.filter(({ rule }) => rule.action === "block");
+    const until = blocks.reduce((least, { start }) => Math.min(least, start), decided);
+    this.#release(this.#whole(until, over), regions);
     this.blocked = blocks.length > 0;
   }
 
@@ -122,12 +126,17 @@ export class Channel<Key> {
 
   #add(hits: readonly Hit[]): void {
     for (const hit of hits) {
-      const { start, end, rule } = hit;
-      // Of a later part the same is found twice.
-      if (this.#hits.some((known) => known.rule === rule && known.start === start && known.end === end)) continue;
+      if (this.#own.length > 0 && this.#isKnown(hit)) continue;
       this.#hits.push(hit);
-      if (!hit.continues) this.#report.found(rule);
+      if (!hit.continues) this.#report.found(hit.rule);
     }
+  }
+
+  #isKnown({ rule, start, end }: Hit): boolean {
+    const name = `${rule.rank} ${start} ${end}`;
+    if (this.#known.has(name)) return true;
+    this.#known.add(name);
+    return false;
   }
 
   /** Not between the halves of a character: the second may not have come. */
@@ -142,7 +151,8 @@ export class Channel<Key> {
     for (const region of regions) {
       if (region.end > until) {
         // Another rule may still find something that reaches into it.
-        until = Math.min(until, region.start);
+        if (until - region.start < maxHeld) until = Math.min(until, region.start);
+        else at = this.#replaceDecided(region, at, until);
         break;
       }
       this.#pass(at, region.start);
@@ -151,6 +161,14 @@ export class Channel<Key> {
     }
     this.#pass(at, until);
     this.#drop(until);
+  }
+
+  /** Replaces what is decided of a long region: whatever will be found, nothing of it stays, and it is not held only to know what to say there. */
+  #replaceDecided(region: Region, at: number, until: number): number {
+    this.#pass(at, region.start);
+    this.#replace({ ...region, end: until });
+    this.#hits = this.#hits.map((hit) => (hit.start < until ? { ...hit, start: until, continues: true } : hit));
+    return until;
   }
 
   #drop(until: number): void {

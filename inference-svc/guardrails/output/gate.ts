@@ -27,14 +27,18 @@ export class OutputGate {
     this.#scope = scope;
     this.#report = report;
     this.#enforces = divided(rules).enforced.length > 0;
-    this.#looker = new Looker(divided(rules), report);
+    this.#looker = new Looker(divided(rules), report, scope.signal);
   }
 
   /** @throws Fault GUARDRAIL_BLOCKED, or UNAVAILABLE when a rule fails; a block ends what has begun to go out as incomplete instead */
   async *guard(batches: AsyncIterable<Batch>): AsyncGenerator<Batch> {
     try {
       for await (const batch of batches) {
-        for (const event of batch) await this.#look(event);
+        this.#looker.begin();
+        for (const event of batch) {
+          await this.#look(event);
+          await this.#looker.breathe();
+        }
         if (this.#ready.length > 0) yield this.#given();
       }
     } catch (error) {

@@ -15,14 +15,29 @@ export async function cleanedJson(text: string, looker: Looker): Promise<string>
   if (!isJson(text)) return looker.cleaned(text);
   const read: CleanedToken[] = [];
   for (const token of tokensOf(text)) read.push(await cleanedToken(text, token, looker));
-  // What goes over several strings, or is found in the signs between them.
-  const across = looker.settled(
-    (await looker.hits(text)).filter(({ rule, start, end }) => {
-      const within = read.find((token) => token.start <= start && end <= token.end);
-      return !within?.hits.some((hit) => hit.rule === rule);
-    }),
-  );
+  const hits = await looker.hits(text);
+  // What was found in a string is replaced there; what remains goes over several, or is found in the signs between them.
+  await looker.breathe();
+  const across = looker.settled(hits.filter((hit) => !isWithin(hit, read[indexAt(read, hit.start)])));
+  await looker.breathe();
   return written(text, read, across);
+}
+
+const isWithin = (hit: Hit, token: CleanedToken | undefined): boolean =>
+  token !== undefined &&
+  token.start <= hit.start &&
+  token.hits.some(({ rule }) => rule === hit.rule) &&
+  hit.end <= token.end;
+
+/** Of the first token that ends behind the position. */
+function indexAt(read: readonly Token[], position: number): number {
+  let from = 0;
+  for (let to = read.length; from < to; ) {
+    const middle = (from + to) >> 1;
+    if ((read[middle] as Token).end > position) to = middle;
+    else from = middle + 1;
+  }
+  return from;
 }
 
 function isJson(text: string): boolean {
@@ -44,15 +59,21 @@ async function cleanedToken(json: string, token: Token, looker: Looker): Promise
 }
 
 function written(text: string, read: readonly CleanedToken[], across: readonly Hit[]): string {
-  const overlaps = ({ start, end }: Token) => across.find((hit) => hit.start < end && start < hit.end);
+  const texts = read.map((token) => token.text);
+  let isReplaced = across.length === 0;
+  for (const { start, end, rule } of across) {
+    for (let index = indexAt(read, start); (read[index]?.start ?? end) < end; index++) {
+      texts[index] = JSON.stringify(rule.placeholder);
+      isReplaced = true;
+    }
+  }
   // Signs alone cannot be replaced.
-  if (across.length > 0 && !read.some(overlaps)) return "{}";
+  if (!isReplaced) return "{}";
   let result = "";
   let at = 0;
-  for (const token of read) {
-    const hit = overlaps(token);
-    result += text.slice(at, token.start) + (hit ? JSON.stringify(hit.rule.placeholder) : token.text);
-    at = token.end;
+  for (const [index, { start, end }] of read.entries()) {
+    result += text.slice(at, start) + texts[index];
+    at = end;
   }
   return result + text.slice(at);
 }

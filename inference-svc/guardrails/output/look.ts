@@ -1,5 +1,6 @@
 /** Looks at texts that are there as a whole, with every rule. */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import type { TurnSignal } from "../../turn/signal.ts";
+import { Breath } from "../input/breath.ts";
 import { type Hit, regionsOf, replaced } from "./regions.ts";
 import type { Report } from "./report.ts";
 import { RuleScan } from "./rule-scan.ts";
@@ -13,12 +14,20 @@ export class Blocked extends Error {
 export class Looker {
   readonly rules: OutputRules;
   readonly report: Report;
+  readonly #all: readonly OutputRule[];
+  readonly #enforced: ReadonlySet<OutputRule>;
   readonly #pieceLength: number;
+  readonly #signal: TurnSignal;
+  #breath: Breath;
 
-  constructor(rules: OutputRules, report: Report) {
+  constructor(rules: OutputRules, report: Report, signal: TurnSignal) {
     this.rules = rules;
     this.report = report;
-    this.#pieceLength = jointPieceLength([...rules.enforced, ...rules.reporting]);
+    this.#signal = signal;
+    this.#breath = new Breath(signal);
+    this.#enforced = new Set(rules.enforced);
+    this.#all = [...rules.enforced, ...rules.reporting];
+    this.#pieceLength = jointPieceLength(this.#all);
   }
 
   /** The text without what is redacted; what was found is reported. @throws Blocked; Fault UNAVAILABLE when a rule fails */
@@ -29,33 +38,51 @@ export class Looker {
 
   /** Reports what is found by rules that change nothing. */
   async reported(text: string): Promise<void> {
-    this.settled(await this.#scanned(this.rules.reporting, text));
+    await this.#scan(this.rules.reporting, text, (found) => this.#count(found));
   }
 
   /** What all rules find. @throws Fault UNAVAILABLE when a rule fails */
-  hits(text: string): Promise<readonly Hit[]> {
-    return this.#scanned([...this.rules.enforced, ...this.rules.reporting], text);
+  async hits(text: string): Promise<readonly Hit[]> {
+    const hits: Hit[] = [];
+    await this.#scan(this.#all, text, (found) => {
+      for (const hit of found) hits.push(hit);
+    });
+    return hits;
   }
 
   /** Reports them. @returns what is to be replaced @throws Blocked */
   settled(hits: readonly Hit[]): readonly Hit[] {
-    for (const { rule, continues } of hits) if (!continues) this.report.found(rule);
-    const enforced = hits.filter(({ rule }) => this.rules.enforced.includes(rule));
+    this.#count(hits);
+    const enforced = hits.filter(({ rule }) => this.#enforced.has(rule));
     if (enforced.some(({ rule }) => rule.action === "block")) throw new Blocked();
     return enforced;
+  }
+
+  #count(hits: readonly Hit[]): void {
+    for (const { rule, continues } of hits) if (!continues) this.report.found(rule);
+  }
+
+  /** After others had their turn: the time from now on counts. */
+  begin(): void {
+    this.#breath = new Breath(this.#signal);
+  }
+
+  /** Lets others have their turn when it is time. */
+  async breathe(): Promise<void> {
+    if (this.#breath.isDue) await this.#breath.take();
   }
 
   /** Pieces of a text, between which others get their turn. */
   async *pieces(text: string): AsyncGenerator<string> {
     for (let at = 0; at < text.length; at += this.#pieceLength) {
-      if (at > 0) await nextTurn();
       yield text.slice(at, at + this.#pieceLength);
+      await this.breathe();
     }
   }
 
   /** None of the rules could be applied. */
   failed(): void {
-    for (const rule of [...this.rules.enforced, ...this.rules.reporting]) this.report.failed(rule);
+    for (const rule of this.#all) this.report.failed(rule);
   }
 
   /** Whether it is read at once. */
@@ -63,11 +90,10 @@ export class Looker {
     return text.length <= this.#pieceLength;
   }
 
-  async #scanned(rules: readonly OutputRule[], text: string): Promise<readonly Hit[]> {
-    if (text === "" || rules.length === 0) return [];
+  async #scan(rules: readonly OutputRule[], text: string, give: (hits: readonly Hit[]) => void): Promise<void> {
+    if (text === "" || rules.length === 0) return;
     const scans = rules.map((rule) => new RuleScan(rule, 0, this.report));
-    const hits: Hit[] = [];
-    for await (const piece of this.pieces(text)) hits.push(...scans.flatMap((scan) => scan.push(piece)));
-    return [...hits, ...scans.flatMap((scan) => scan.end())];
+    for await (const piece of this.pieces(text)) for (const scan of scans) give(scan.push(piece));
+    for (const scan of scans) give(scan.end());
   }
 }

@@ -23,7 +23,7 @@ export function regionsOf(hits: readonly Hit[]): readonly Region[] {
     if (first) regions.push({ start: first.start, end, placeholder: placeholderOf(group) });
     group = [];
   };
-  for (const hit of [...hits].sort((a, b) => a.start - b.start)) {
+  for (const hit of [...hits].sort(byStart)) {
     if (hit.start >= end && !(hit.continues && hit.start === end)) close();
     group.push(hit);
     end = group.length === 1 ? hit.end : Math.max(end, hit.end);
@@ -31,6 +31,10 @@ export function regionsOf(hits: readonly Hit[]): readonly Region[] {
   close();
   return regions;
 }
+
+/** What goes on with what was replaced before comes first. */
+const byStart = (a: Hit, b: Hit): number =>
+  a.start - b.start || Number(b.continues ?? false) - Number(a.continues ?? false);
 
 function placeholderOf(group: readonly Hit[]): string {
   if (group[0]?.continues) return "";

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../support/house.ts";
+import { validateError } from "../support/published.ts";
 
 interface Answer {
   data: { id: string; name: string; description: string | null; content_filters: unknown[] | null };
@@ -108,6 +109,26 @@ describe("guardrails", () => {
     const change = { enforce_zdr_xai: true, allowed_models: null, mode: null, enforce_zdr_groups: null };
     const changed = await manage("PATCH", `/guardrails/${made.body.data.id}`, change);
     expect(changed.body.data).toMatchObject({ ...shown, ...change, mode: "enforce", enforce_zdr: true });
+  });
+
+  test("says which models may be asked, from the very next request on", async () => {
+    const { id } = await make({ allowed_models: ["acme/large"] });
+    await give(id);
+    const refused = await turn("hello");
+    expect([refused.status, refused.body.error]).toMatchObject([
+      403,
+      {
+        message: "No endpoint may serve this request: sluice/echo is not a model that a guardrail allows",
+        metadata: { error_type: "permission_denied", availability: { excluded_by: { allowed_models: 1 } } },
+      },
+    ]);
+    expect(validateError(403, refused.body)).toEqual([]);
+    await manage("PATCH", `/guardrails/${id}`, { allowed_models: ["acme/large", "sluice/echo"] });
+    expect((await turn("hello")).status).toBe(200);
+    await manage("PATCH", `/guardrails/${id}`, { enforce_zdr: true, allowed_data_regions: ["us"] });
+    expect((await turn("hello")).status).toBe(403);
+    await manage("DELETE", `/guardrails/${id}`);
+    expect((await turn("hello")).status).toBe(200);
   });
 
   test("of the workspace holds for a key that holds none, from the very next request on", async () => {

@@ -17,16 +17,17 @@ export class Breath {
     this.#signal = signal;
   }
 
-  /** @throws Fault when nobody waits any more */
+  /** Does all of the work. @throws Fault when nobody waits any more */
   async through(work: Pauses): Promise<void> {
-    while (work.next().done !== true) if (this.#isDue) await this.#take();
+    while (work.next().done !== true) if (this.isDue) await this.take();
   }
 
-  get #isDue(): boolean {
+  get isDue(): boolean {
     return performance.now() - this.#since > longestMs;
   }
 
-  async #take(): Promise<void> {
+  /** @throws Fault when nobody waits any more */
+  async take(): Promise<void> {
     await nextTurn();
     throwIfAborted(this.#signal);
     this.#since = performance.now();

@@ -13,6 +13,10 @@ interface Written {
   readonly nullable: boolean;
   /** Whether somewhere in it less is preferred to more. */
   readonly lazy: boolean;
+  /** Whether there are several ways through it. */
+  readonly branches: boolean;
+  /** Whether something with several ways through it is repeated: the native engine may try all of them. */
+  readonly explodes: boolean;
 }
 
 const characters = ["a", "b", "c", "A", "B", "1", " ", "-", "\n", "\u00e9", "\u{1f600}", "\u{1f601}", "\ud83d"];
@@ -34,30 +38,37 @@ const assertions = ["\\b", "\\B", "^", "$"];
 /** Compiling takes longer than reading. */
 export const textsPerCase = 10;
 
+/** In UTF-16 units; few for what takes the native engine time that grows by a power of them. */
+const longest = 24;
+const longestExploding = 8;
+
 export function caseOf(random: Random): Case {
+  const patterns = Array.from({ length: 1 + random.below(4) }, () => patternOf(random));
+  const limit = patterns.some(({ explodes }) => explodes) ? longestExploding : longest;
   return {
-    patterns: Array.from({ length: 1 + random.below(4) }, () => patternOf(random)),
-    texts: Array.from({ length: textsPerCase }, () => piecesOf(random)),
+    patterns: patterns.map(({ source }) => source),
+    texts: Array.from({ length: textsPerCase }, () => piecesOf(random, limit)),
   };
 }
 
-function piecesOf(random: Random): readonly string[] {
-  const units = 1 + random.below(24);
+function piecesOf(random: Random, limit: number): readonly string[] {
+  const units = 1 + random.below(limit);
   let text = "";
   while (text.length < units) text += random.pick(characters);
   const pieces: string[] = [];
-  const longest = 1 + random.below(6);
+  const longestPiece = 1 + random.below(6);
   for (let at = 0; at < text.length; ) {
-    const length = 1 + random.below(longest);
+    const length = 1 + random.below(longestPiece);
     pieces.push(text.slice(at, at + length));
     at += length;
   }
   return pieces;
 }
 
-function patternOf(random: Random): string {
+function patternOf(random: Random): Written {
   const flags = random.chance(0.2) ? `(?${random.pick(["i", "s", "m", "im", "ims"])})` : "";
-  return flags + either(random, 0).source;
+  const written = either(random, 0);
+  return { ...written, source: flags + written.source };
 }
 
 function either(random: Random, depth: number): Written {
@@ -67,6 +78,8 @@ function either(random: Random, depth: number): Written {
     source: alternatives.map(({ source }) => source).join("|"),
     nullable: alternatives.some(({ nullable }) => nullable),
     lazy: alternatives.some(({ lazy }) => lazy),
+    branches: count > 1 || alternatives.some(({ branches }) => branches),
+    explodes: alternatives.some(({ explodes }) => explodes),
   };
 }
 
@@ -77,11 +90,15 @@ function sequence(random: Random, depth: number): Written {
     source: elements.map(({ source }) => source).join(""),
     nullable: elements.every(({ nullable }) => nullable),
     lazy: elements.some(({ lazy }) => lazy),
+    branches: elements.some(({ branches }) => branches),
+    explodes: elements.some(({ explodes }) => explodes),
   };
 }
 
+const plain = { lazy: false, branches: false, explodes: false };
+
 function element(random: Random, depth: number): Written {
-  if (random.chance(0.1)) return { source: random.pick(assertions), nullable: true, lazy: false };
+  if (random.chance(0.1)) return { source: random.pick(assertions), nullable: true, ...plain };
   const one = atom(random, depth);
   return random.chance(0.35) ? repeated(one, random) : one;
 }
@@ -91,9 +108,9 @@ function atom(random: Random, depth: number): Written {
     const inner = either(random, depth + 1);
     return { ...inner, source: `${random.pick(["(", "(?:"])}${inner.source})` };
   }
-  if (random.chance(0.3)) return { source: random.pick(classes), nullable: false, lazy: false };
+  if (random.chance(0.3)) return { source: random.pick(classes), nullable: false, ...plain };
   // Half a character in a pattern is no text.
-  return { source: random.pick(characters.slice(0, -1)), nullable: false, lazy: false };
+  return { source: random.pick(characters.slice(0, -1)), nullable: false, ...plain };
 }
 
 /**
@@ -109,5 +126,7 @@ function repeated(one: Written, random: Random): Written {
     source: `${source}${operator}${reluctant ? "?" : ""}`,
     nullable: nullable || /^[*?]|^\{0/.test(operator),
     lazy: lazy || reluctant,
+    branches: one.branches || operator !== "{2}",
+    explodes: one.explodes || (one.branches && operator !== "?" && operator !== "{2}"),
   };
 }

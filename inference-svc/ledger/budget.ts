@@ -12,7 +12,6 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
-import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope, Stage } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -84,7 +83,7 @@ export const budgeted =
   async (request, scope) => {
     if (!scope.caller.hasBudget || scope.purpose !== undefined) return turn(request, scope);
     await budgets.reserve(scope, most(request));
-    throwIfAborted(scope.signal);
+    // Also when the turn is over by now: then the call ends before it is made, and its record gives back what is held for it.
     return turn(request, scope);
   };
 

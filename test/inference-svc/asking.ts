@@ -9,6 +9,7 @@ import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
 import type { Closed } from "@sluice/inference-svc/ledger/record.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
@@ -94,7 +95,12 @@ export interface Engine {
 }
 
 /** The whole stack over a configuration. */
-export function openEngine(file: HouseFile, records = new EndpointRecords(), packages = noPackages): Engine {
+export function openEngine(
+  file: HouseFile,
+  records = new EndpointRecords(),
+  packages = noPackages,
+  budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve() },
+): Engine {
   const warnings: object[] = [];
   const errors: object[] = [];
   const into = (list: object[]) => (line: object | string) => void (typeof line === "object" && list.push(line));
@@ -102,7 +108,6 @@ export function openEngine(file: HouseFile, records = new EndpointRecords(), pac
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
   const closed: Closed[] = [];
   const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
-  const budgets = { reserve: () => Promise.resolve() };
   const stack = buildStack({
     catalog: new Catalog(file),
     upstreams,

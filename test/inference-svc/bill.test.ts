@@ -295,3 +295,13 @@ describe("an estimate", () => {
     expect(inputTokensOf(size, "x")).toBe(Math.ceil(size.textBytes / 4) + 8 + 2_000);
   });
 });
+
+test("a client that leaves while its budget is asked for is on record, so that nothing stays held for it", async () => {
+  const asked = newScope({ hasBudget: true });
+  const leaving = { reserve: () => Promise.resolve(asked.abort.abort(new Error("left"))) };
+  const guarded = openEngine(house({ url: acme.url }), undefined, undefined, leaving);
+  await run(guarded.turn, asking(), asked);
+  expect(guarded.closed).toMatchObject([{ status: "cancelled", isEstimated: false }]);
+  expect(acme.requests).toEqual([]);
+  await guarded.upstreams.close();
+});

@@ -315,8 +315,11 @@ compat: {tool_type_aliases: ["openrouter:"]}
     expect([...unknowns(made), ...unknowns(listed), ...unknowns(changed)]).toEqual([]);
     expect(await guardrails.delete({ id })).toEqual({ deleted: true });
     await expect(guardrails.get({ id })).rejects.toBeInstanceOf(errors.NotFoundResponseError);
-    const budget = guardrails.create({ createGuardrailRequest: { name: "sdk", limitUsd: 5, resetInterval: "daily" } });
-    await expect(budget).rejects.toBeInstanceOf(errors.BadRequestResponseError);
+    const budget = { name: "sdk", limitUsd: 5, resetInterval: "daily" } as const;
+    const { data: bounded } = await guardrails.create({ createGuardrailRequest: budget });
+    expect(bounded).toMatchObject(budget);
+    const endless = guardrails.create({ createGuardrailRequest: { name: "sdk", limitUsd: 5 } });
+    await expect(endless).rejects.toBeInstanceOf(errors.BadRequestResponseError);
     const notAllowed = client.guardrails.list();
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
   });

@@ -6,7 +6,7 @@ import { type Layer, onRequest } from "../../turn/turn.ts";
 import { type Applied, appliedTo, isAudit } from "../../turn/applied.ts";
 import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
-import { Breath } from "./breath.ts";
+import { Breath } from "../breath.ts";
 import { RequestTexts } from "./passages.ts";
 import { type Tally, search } from "./search.ts";
 

@@ -3,7 +3,7 @@ import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse-tools.ts";
 import type { Rule } from "../policy.ts";
-import { tokensOf } from "./json-tokens.ts";
+import { tokensOf } from "../json-tokens.ts";
 import { holdsJson, names, placesIn } from "./places.ts";
 import { type Changed, Field, JsonField, Name, type Source } from "./source.ts";
 

@@ -2,7 +2,7 @@
 import { type Found, type Scan, type Span, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { isAudit } from "../../turn/applied.ts";
 import type { Rule } from "../policy.ts";
-import type { Breath, Pauses } from "./breath.ts";
+import type { Breath, Pauses } from "../breath.ts";
 import { located } from "./locate.ts";
 import { type Passage, partsOf } from "./passages.ts";
 import { type View, viewsOf } from "./views.ts";

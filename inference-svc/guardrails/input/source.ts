@@ -1,7 +1,7 @@
 /** Texts of a request where they stand, so that what is found in them can be replaced. */
 import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
 import type { Rule } from "../policy.ts";
-import { type Token, isEscaped, tokensOf, valueOf } from "./json-tokens.ts";
+import { type Token, isEscaped, tokensOf, valueOf } from "../json-tokens.ts";
 import { Redactions } from "./redactions.ts";
 
 export interface Source {

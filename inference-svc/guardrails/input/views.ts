@@ -1,5 +1,5 @@
 /** A text in the forms in which it is looked at: as it is, and with its disguises taken off. */
-import type { Pauses } from "./breath.ts";
+import type { Pauses } from "../breath.ts";
 import { encodedIn } from "./encoded.ts";
 import { type Mapped, asItIs } from "./mapped.ts";
 import { plain, squeezed } from "./normal.ts";

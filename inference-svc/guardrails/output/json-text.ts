@@ -1,5 +1,5 @@
 /** JSON that a model writes for a function: cleaned so that it remains JSON. Escapes hide nothing, since its strings are read as what they say. */
-import { type Token, tokensOf, valueOf } from "../input/json-tokens.ts";
+import { type Token, tokensOf, valueOf } from "../json-tokens.ts";
 import type { Looker } from "./look.ts";
 import { type Hit, regionsOf, replaced } from "./regions.ts";
 

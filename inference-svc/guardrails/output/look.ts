@@ -1,6 +1,6 @@
 /** Looks at texts that are there as a whole, with every rule. */
 import type { TurnSignal } from "../../turn/signal.ts";
-import { Breath } from "../input/breath.ts";
+import { Breath } from "../breath.ts";
 import { type Hit, regionsOf, replaced } from "./regions.ts";
 import type { Report } from "./report.ts";
 import { RuleScan } from "./rule-scan.ts";

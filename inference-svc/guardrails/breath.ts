@@ -1,7 +1,7 @@
 /** Long work that lets others have their turn, and ends with the turn that it is done for. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { throwIfAborted } from "../../turn/abort.ts";
-import type { TurnSignal } from "../../turn/signal.ts";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { TurnSignal } from "../turn/signal.ts";
 
 /** Milliseconds after which others are let through. */
 const longestMs = 10;

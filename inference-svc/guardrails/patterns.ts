@@ -1,7 +1,7 @@
 /** Patterns of filters, compiled: no pattern can hold up the process, whatever the text. */
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { notApplicable } from "./not-applicable.ts";
 
 /** Keys with many guardrails share patterns; one takes some kilobytes, and with what it remembers of texts a megabyte or two. */
 const maxCompiled = 1_000;
@@ -28,10 +28,6 @@ function compile(source: string): Finder {
   try {
     return compilePattern(source);
   } catch (cause) {
-    throw new Fault(FaultReason.UNAVAILABLE, "The key's guardrail cannot be applied", {
-      origin: FaultOrigin.INFERENCE,
-      shouldRetry: false,
-      cause,
-    });
+    throw notApplicable(cause);
   }
 }

@@ -5,6 +5,7 @@ import type { Scope } from "../../turn/scope.ts";
 import { type Layer, onRequest } from "../../turn/turn.ts";
 import { type Applied, appliedTo, isAudit } from "../../turn/applied.ts";
 import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
+import { notApplicable } from "../not-applicable.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
 import { Breath } from "../breath.ts";
 import { RequestTexts } from "./passages.ts";
@@ -35,11 +36,7 @@ function fail(applied: Applied, { trace }: Scope, cause: unknown): void {
   const open = failsOpen(applied);
   trace.stages.push(failureStage(applied, open ? "open" : "closed"));
   if (open) return;
-  throw new Fault(FaultReason.UNAVAILABLE, "The key's guardrail cannot be applied", {
-    origin: FaultOrigin.INFERENCE,
-    shouldRetry: false,
-    cause,
-  });
+  throw notApplicable(cause);
 }
 
 /** @throws Fault GUARDRAIL_BLOCKED */

@@ -4,8 +4,12 @@ import type { Occasion } from "../../internal/call.ts";
 import { type Judge, NoVerdict } from "../../internal/judge.ts";
 import type { Stage } from "../../turn/scope.ts";
 import { isAudit } from "../../turn/applied.ts";
+import { notApplicable } from "../not-applicable.ts";
 import { failsOpen } from "../policy.ts";
 import type { JudgedRule } from "./rules.ts";
+
+/** A judge that did not answer may do so soon. */
+const judgeRetryMs = 1_000;
 
 /** Of one rule over all texts. */
 export interface Finding {
@@ -72,7 +76,7 @@ export function judgementOf(
       ),
     };
   const unjudged = findings.find((finding) => finding.outcome === "none" && !passes(finding));
-  return { stages, refusal: unjudged && unjudgeable(unjudged.cause) };
+  return { stages, refusal: unjudged && notApplicable(unjudged.cause, judgeRetryMs) };
 }
 
 /** A rule that only reports never stands in the way. */
@@ -117,11 +121,4 @@ const blocked = (what: string, names: readonly string[]): Fault =>
   new Fault(FaultReason.GUARDRAIL_BLOCKED, `${what} blocked by guardrail rule: ${names[0]}`, {
     origin: FaultOrigin.CLIENT,
     metadata: { patterns: [...new Set(names)] },
-  });
-
-const unjudgeable = (cause: unknown): Fault =>
-  new Fault(FaultReason.UNAVAILABLE, "The key's guardrail cannot be applied", {
-    origin: FaultOrigin.INFERENCE,
-    retryAfterMs: 1_000,
-    cause,
   });

@@ -5,11 +5,12 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Scope } from "../../turn/scope.ts";
 import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
+import { notApplicable } from "../not-applicable.ts";
 import { GuardedItem } from "./item.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, Looker } from "./look.ts";
 import type { Report } from "./report.ts";
-import { type OutputRule, divided, notApplicable } from "./rules.ts";
+import { type OutputRule, divided } from "./rules.ts";
 
 export class OutputGate {
   readonly #scope: Scope;

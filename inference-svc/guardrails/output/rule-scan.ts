@@ -1,10 +1,11 @@
 /** One rule reading one text, from some place of it on. */
 import type { Found } from "@sluice/proto/runtime/pattern/finder.js";
+import { notApplicable } from "../not-applicable.ts";
 import { failsOpen } from "../policy.ts";
 import { BoundedScan } from "./bounded.ts";
 import type { Hit } from "./regions.ts";
 import type { Report } from "./report.ts";
-import { type OutputRule, notApplicable } from "./rules.ts";
+import type { OutputRule } from "./rules.ts";
 
 export class RuleScan {
   readonly rule: OutputRule;

@@ -1,8 +1,8 @@
 /** The rules that look at what comes back, of all guardrails that a key is under. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { appliedTo, isAudit } from "../../turn/applied.ts";
+import { notApplicable } from "../not-applicable.ts";
 import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
 import type { Report } from "./report.ts";
 
@@ -32,14 +32,6 @@ export function outputRules(caller: Caller, report: Report): readonly OutputRule
   });
   return rules.map((rule, rank) => ({ ...rule, rank }));
 }
-
-/** The text was not looked at, so nobody gets it; not a hit, so that an outage is not taken for one. */
-export const notApplicable = (cause: unknown): Fault =>
-  new Fault(FaultReason.UNAVAILABLE, "The key's guardrail cannot be applied", {
-    origin: FaultOrigin.INFERENCE,
-    shouldRetry: false,
-    cause,
-  });
 
 export function divided(rules: readonly OutputRule[]): OutputRules {
   const enforces = (rule: OutputRule) => rule.action !== "flag" && !isAudit(rule);

@@ -58,7 +58,9 @@ function startAdmin(settings: Record<string, string> = {}): Promise<Ready> {
     child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
       text += chunk;
       const line = text.split("\n").find((line) => line.includes('"msg":"ready"') && line.endsWith("}"));
-      if (line !== undefined) resolve({ child, ...(JSON.parse(line) as { port: number; healthPort: number }) });
+      if (line === undefined) return;
+      const { port, health_port: healthPort } = JSON.parse(line) as { port: number; health_port: number };
+      resolve({ child, port, healthPort });
     });
     child.on("exit", (code) => reject(new Error(`exit code ${code}: ${text}`)));
   });

@@ -6,7 +6,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { operatorHelp } from "@sluice/inference-svc/operator.js";
 import { root } from "../support/processes.ts";
 
-const pages = ["README.md", "SECURITY.md", "deploy/README.md"];
+const pages = ["README.md", "SECURITY.md", "deploy/README.md", "inference-svc/guardrails/README.md"];
 const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
 
 /** As GitHub makes them of headings. */

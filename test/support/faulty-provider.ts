@@ -64,7 +64,7 @@ export async function startFaultyProvider(acts: Readonly<Record<string, Act>>): 
 }
 
 /** Of a request; undefined while something of it is missing. */
-function pathOfWhole(text: string): string | undefined {
+export function pathOfWhole(text: string): string | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const length = Number(/^content-length: (\d+)/im.exec(text.slice(0, end))?.[1] ?? 0);

@@ -1,0 +1,79 @@
+/** One client and its stream: it reads to the end, reads slowly, or leaves. */
+import { type IncomingMessage, request } from "node:http";
+
+/** `leaves`: at the first words; `leaves at once`: within a tenth of a second, whatever has come. */
+export type Manner = "reads" | "reads slowly" | "leaves" | "leaves at once";
+
+export interface Asking {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly model: string;
+  /** Stands in the request. */
+  readonly tag: string;
+  readonly manner: Manner;
+  /** Called when words of the answer have come. */
+  readonly seen: () => void;
+}
+
+/** Far above the time limit of a turn: what has no end by then never has. */
+const limitMs = 60_000;
+const hesitationMs = 100;
+const pauseMs = 1_000;
+/** Longer than the name of any event. */
+const carried = 64;
+
+/** @returns `completed`, `failed`, `left`, `status <code>`, or what should not be, in words */
+export function ask({ baseUrl, key, model, tag, manner, seen }: Asking): Promise<string> {
+  return new Promise((resolve) => {
+    const asked = request(`${baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      agent: false,
+    });
+    const timers = [setTimeout(() => end("no end in a minute"), limitMs)];
+    const end = (outcome: string) => {
+      for (const timer of timers) clearTimeout(timer);
+      asked.destroy();
+      resolve(outcome);
+    };
+    if (manner === "leaves at once") timers.push(setTimeout(() => end("left"), Math.random() * hesitationMs));
+    asked.on("error", (error) => end(`broken connection: ${error.message}`));
+    asked.on("response", (response) => {
+      read(
+        response,
+        () => {
+          seen();
+          if (manner === "leaves") end("left");
+          if (manner === "reads slowly") pause(response, timers);
+        },
+        end,
+      );
+    });
+    asked.end(JSON.stringify({ model, input: tag, stream: true }));
+  });
+}
+
+function pause(response: IncomingMessage, timers: NodeJS.Timeout[]): void {
+  response.pause();
+  timers.push(setTimeout(() => response.resume(), pauseMs));
+}
+
+/** Keeps no more of the text than a name of an event that may be cut. */
+function read(response: IncomingMessage, words: () => void, end: (outcome: string) => void): void {
+  let rest = "";
+  let terminal = "";
+  let spoken = false;
+  response.setEncoding("utf8").on("data", (part: string) => {
+    const text = rest + part;
+    terminal = /event: response\.(completed|failed)\n/.exec(text)?.[1] ?? terminal;
+    rest = text.slice(-carried);
+    if (spoken || !text.includes("event: response.output_text.delta\n")) return;
+    spoken = true;
+    words();
+  });
+  response.on("error", (error) => end(`broken answer: ${error.message}`));
+  response.on("end", () => {
+    if (response.statusCode !== 200) end(`status ${response.statusCode}`);
+    else end(rest.endsWith("data: [DONE]\n\n") ? terminal || "without a terminal event" : "without [DONE]");
+  });
+}

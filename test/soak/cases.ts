@@ -1,0 +1,67 @@
+/** What is asked for: models that serve, models whose provider breaks in a way of the fault table, and what may become of each. */
+import { type FaultRow, type Seen, faultTable } from "../support/fault-table.ts";
+import type { Act } from "../support/faulty-provider.ts";
+import type { Manner } from "./asking.ts";
+import { long, paced } from "./provider.ts";
+
+export interface Case {
+  readonly model: string;
+  /** Outcomes of clients that stay. */
+  readonly expected: ReadonlySet<string>;
+}
+
+/** Shorter than limits.status_gate_ms, so that a turn which nobody serves has a status. */
+const turnMs = 8_000;
+
+const faults = faultTable.filter(({ act, only }) => act !== undefined && only !== "whole");
+const nameOf = ({ phase, name }: FaultRow) => `${phase}-${name}`.replaceAll(" ", "-");
+const outcomeOf = ({ status, terminal }: Seen) => terminal?.replace("response.", "") ?? `status ${status}`;
+
+export const acts: Readonly<Record<string, Act>> = {
+  paced,
+  long,
+  ...Object.fromEntries(faults.map((row) => [nameOf(row), row.act as Act])),
+};
+
+export const good: Case = { model: "soak/paced", expected: new Set(["completed"]) };
+export const large: Case = { model: "soak/long", expected: good.expected };
+
+/** Each fault alone, and with another endpoint behind it that serves, and comes first while the faulty one is left alone. */
+export const faulty: readonly Case[] = faults.flatMap((row) => [
+  { model: `soak/${nameOf(row)}`, expected: new Set([outcomeOf(row.one)]) },
+  { model: `soak/${nameOf(row)}-or-paced`, expected: new Set([outcomeOf(row.three), "completed"]) },
+]);
+
+export const isExpected = ({ expected }: Case, manner: Manner, outcome: string): boolean =>
+  expected.has(outcome) || (manner.startsWith("leaves") && outcome === "left");
+
+/** The house file. @param url of the provider */
+export function configOf(url: string): string {
+  const pricing = { prompt: "1", completion: "2" };
+  const served = ["paced", "long"];
+  return JSON.stringify({
+    limits: { turn_ms: turnMs, stream_ms: turnMs, streams_per_key: 100_000 },
+    providers: [
+      ...served.map((id) => ({ id, dialect: "chat", base_url: `${url}/${id}` })),
+      ...faults.map((row) => ({
+        id: nameOf(row),
+        dialect: "chat",
+        base_url: `${url}/${nameOf(row)}`,
+        ...(row.timeouts && { timeouts: row.timeouts }),
+      })),
+    ],
+    models: [
+      ...served.map((provider) => ({ id: `soak/${provider}`, endpoints: [{ provider, pricing }] })),
+      ...faults.map(nameOf).flatMap((provider) => [
+        { id: `soak/${provider}`, endpoints: [{ provider, pricing }] },
+        {
+          id: `soak/${provider}-or-paced`,
+          endpoints: [
+            { provider, pricing },
+            { provider: "paced", pricing },
+          ],
+        },
+      ]),
+    ],
+  });
+}

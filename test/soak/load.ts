@@ -1,0 +1,82 @@
+/** So many streams a second, whatever becomes of them; counts outcomes and keeps nothing else. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { Random } from "../fuzz/random.ts";
+import type { House } from "../support/house.ts";
+import { type Manner, ask } from "./asking.ts";
+import { type Case, faulty, good, isExpected, large } from "./cases.ts";
+import type { Provider } from "./provider.ts";
+
+export interface LoadOptions {
+  readonly house: Pick<House, "baseUrl" | "apiKey">;
+  readonly provider: Provider;
+  readonly random: Random;
+  readonly streamsPerSecond: number;
+  /** From 0 to 1: the share of streams whose provider breaks. */
+  readonly faults: number;
+}
+
+/** By what they are, how many. */
+export type Counts = Map<string, number>;
+
+/** A house with more to do than it can refuses at once, which is as it should be. */
+const busy = "status 503";
+
+/** Shares of the good ones, and of all. */
+const largeShare = 0.05;
+const leavingShare = 0.1;
+
+export class Load {
+  readonly outcomes: Counts = new Map();
+  /** Outcomes that no client should see, with the model. */
+  readonly unexpected: Counts = new Map();
+  requests = 0;
+  readonly #options: LoadOptions;
+  readonly #over = new AbortController();
+  readonly #open = new Set<Promise<void>>();
+  readonly #offered: Promise<void>;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#offered = this.#offer();
+  }
+
+  /** Settles when the last client has its answer or has left. */
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#offered;
+    await Promise.all(this.#open);
+  }
+
+  async #offer(): Promise<void> {
+    const began = performance.now();
+    for (let n = 1; !this.#over.signal.aborted; n++) {
+      const one = this.#one(`soak-${this.requests++}`).finally(() => this.#open.delete(one));
+      this.#open.add(one);
+      await wait(Math.max(0, began + (n * 1_000) / this.#options.streamsPerSecond - performance.now()));
+    }
+  }
+
+  async #one(tag: string): Promise<void> {
+    const { house, provider } = this.#options;
+    const { asked, manner } = this.#choose();
+    const outcome = await ask({
+      baseUrl: house.baseUrl,
+      key: house.apiKey,
+      model: asked.model,
+      tag,
+      manner,
+      seen: () => provider.seen(tag),
+    });
+    count(this.outcomes, outcome);
+    if (outcome !== busy && !isExpected(asked, manner, outcome)) count(this.unexpected, `${asked.model}: ${outcome}`);
+  }
+
+  #choose(): { readonly asked: Case; readonly manner: Manner } {
+    const { random, faults } = this.#options;
+    const asked = random.chance(faults) ? random.pick(faulty) : random.chance(largeShare) ? large : good;
+    if (random.chance(leavingShare)) return { asked, manner: random.chance(0.5) ? "leaves" : "leaves at once" };
+    return { asked, manner: asked === large ? "reads slowly" : "reads" };
+  }
+}
+
+const count = (counts: Counts, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1);

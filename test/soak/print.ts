@@ -1,0 +1,33 @@
+/** The words of a soak. */
+import type { Counts } from "./load.ts";
+import { type Reading, type Readings, services } from "./readings.ts";
+import type { Report } from "./soak.ts";
+import { slopeOf } from "./verdict.ts";
+
+export const countsIn = (counts: Counts): string =>
+  [...counts]
+    .toSorted(([, one], [, other]) => other - one)
+    .map(([name, count]) => `${count} ${name}`)
+    .join(", ");
+
+const mib = (kib: number) => (kib / 1_024).toFixed(1);
+
+const figures = ({ heapKib, residentKib, descriptors, timers, handles }: Reading) =>
+  `heap ${mib(heapKib)} of ${mib(residentKib)} MiB, ${descriptors} descriptors, ${timers} timers, ${handles} handles`;
+
+export const figuresIn = (readings: Readings): string =>
+  services.map((service) => `${service} ${figures(readings[service])}`).join("; ");
+
+/** Of each service: before, after, slope under load. */
+export function linesOf({ before, after, looks, outcomes }: Report): string[] {
+  return [
+    countsIn(outcomes),
+    ...services.map((service) => {
+      const { kibPerMinute, error } = slopeOf(looks, service);
+      return (
+        `${service}: before ${figures(before[service])}; after ${figures(after[service])}; ` +
+        `slope of the heap ${kibPerMinute.toFixed(1)} KiB a minute, error ${error.toFixed(1)}`
+      );
+    }),
+  ];
+}

@@ -1,0 +1,159 @@
+/**
+ * Streams for a long time, a share of which breaks at the provider or is left by its client. Afterwards the house must hold no more than after
+ * the warm-up: memory, descriptors, timers, handles, open turns, connections to the provider.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { Random } from "../fuzz/random.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { samplesOf, scrape } from "../support/metrics.ts";
+import { eventually } from "../support/processes.ts";
+import { acts, configOf } from "./cases.ts";
+import { type Counts, Load } from "./load.ts";
+import { type Provider, startProvider } from "./provider.ts";
+import { type Readings, look, readable } from "./readings.ts";
+import { type Look, heapNotBack, notBack } from "./verdict.ts";
+
+export interface SoakOptions {
+  readonly seed: number;
+  readonly warmUpMs: number;
+  readonly forMs: number;
+  /** From the end of the load to a look at what is left. */
+  readonly settleMs: number;
+  /** Between two looks under load. */
+  readonly everyMs: number;
+  readonly streamsPerSecond: number;
+  /** From 0 to 1. */
+  readonly faults: number;
+  readonly progress?: (minutes: number, requests: number, outcomes: Counts, readings: Readings) => void;
+}
+
+export interface Report {
+  readonly requests: number;
+  readonly outcomes: Counts;
+  readonly before: Readings;
+  readonly after: Readings;
+  readonly looks: readonly Look[];
+  /** Of outcomes, of what did not come back, of the ledger; of the heap see `heapComplaints`. */
+  readonly complaints: readonly string[];
+  readonly heapComplaints: readonly string[];
+}
+
+/** Connections to the provider are kept for 4 s, those to Postgres for 10 s. */
+const idleLimitMs = 60_000;
+
+export async function soak(options: SoakOptions): Promise<Report> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-soak-"));
+  const provider = await startProvider(acts);
+  try {
+    const config = configOf(provider.url);
+    const house = await startHouse({ embeddedPostgres: true, config, environment: readable(folder) });
+    try {
+      return await new Soak(house, provider, folder, options).run();
+    } finally {
+      await house.stop();
+    }
+  } finally {
+    await provider.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+class Soak {
+  readonly #house: House;
+  readonly #provider: Provider;
+  readonly #folder: string;
+  readonly #options: SoakOptions;
+  readonly #random: Random;
+  readonly #looks: Look[] = [];
+  readonly #complaints: string[] = [];
+
+  constructor(house: House, provider: Provider, folder: string, options: SoakOptions) {
+    this.#house = house;
+    this.#provider = provider;
+    this.#folder = folder;
+    this.#options = options;
+    this.#random = new Random(options.seed);
+  }
+
+  async run(): Promise<Report> {
+    const pids = JSON.stringify(this.#house.pids());
+    const warmUp = this.#load();
+    await wait(this.#options.warmUpMs);
+    await this.#end(warmUp);
+    await wait(this.#options.settleMs);
+    const before = await this.#look();
+    const load = this.#load();
+    await this.#watch(load);
+    await this.#end(load);
+    const after = await this.#afterReturn(before);
+    this.#complaints.push(...notBack(before, after), ...(await this.#ledger()));
+    if (JSON.stringify(this.#house.pids()) !== pids) this.#complaints.push("a process ended and was started again");
+    const { requests, outcomes } = load;
+    const looks = this.#looks;
+    const heapComplaints = heapNotBack(before, after, looks);
+    return { requests, outcomes, before, after, looks, complaints: this.#complaints, heapComplaints };
+  }
+
+  #load(): Load {
+    const { streamsPerSecond, faults } = this.#options;
+    const { apiKey, baseUrl } = this.#house;
+    const house = { apiKey, baseUrl };
+    return new Load({ house, provider: this.#provider, random: this.#random, streamsPerSecond, faults });
+  }
+
+  #look(): Promise<Readings> {
+    return look(this.#house.pids(), this.#folder);
+  }
+
+  async #watch(load: Load): Promise<void> {
+    const { forMs, everyMs, progress } = this.#options;
+    const began = performance.now();
+    for (let n = 1; n * everyMs <= forMs; n++) {
+      await wait(Math.max(0, began + n * everyMs - performance.now()));
+      const readings = await this.#look();
+      const minutes = (performance.now() - began) / 60_000;
+      this.#looks.push({ minutes, readings });
+      progress?.(minutes, load.requests, load.outcomes, readings);
+    }
+  }
+
+  /** Until nothing is under way any more. */
+  async #end(load: Load): Promise<void> {
+    await load.stop();
+    for (const [outcome, count] of load.unexpected) this.#complaints.push(`${count} times ${outcome}`);
+    await eventually(async () => (await this.#underWay()) === 0, idleLimitMs).catch(async () => {
+      const { sockets } = this.#provider;
+      this.#complaints.push(
+        `${await this.#underWay()} still under way, ${sockets} connections to the provider of them`,
+      );
+    });
+  }
+
+  /** Turns, calls to the provider, records that are not delivered, connections to the provider. */
+  async #underWay(): Promise<number> {
+    const names = ["sluice_open_turns", "sluice_ledger_open_attempts", "sluice_ledger_undelivered_records"];
+    const samples = samplesOf(await scrape(this.#house)).filter(({ name }) => names.includes(name));
+    return samples.reduce((sum, { value }) => sum + value, this.#provider.sockets);
+  }
+
+  /** What is closed after a while is given that while. */
+  async #afterReturn(before: Readings): Promise<Readings> {
+    const limit = performance.now() + idleLimitMs;
+    await wait(this.#options.settleMs);
+    for (;;) {
+      const after = await this.#look();
+      if (notBack(before, after).length === 0 || performance.now() > limit) return after;
+      await wait(1_000);
+    }
+  }
+
+  async #ledger(): Promise<readonly string[]> {
+    return this.#house.admin("ledger", "check").then(
+      () => [],
+      (error: Error) => [error.message],
+    );
+  }
+}

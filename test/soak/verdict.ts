@@ -1,0 +1,61 @@
+/** Whether everything came back: what the house holds in the end against what it held after the warm-up, and how its heap went in between. */
+import { type Reading, type Readings, type Service, services } from "./readings.ts";
+
+/** A reading under load. */
+export interface Look {
+  readonly minutes: number;
+  readonly readings: Readings;
+}
+
+/** A pool of connections, or a file of records, that is about to be closed or opened. */
+const spareDescriptors = 4;
+const spareHandles = 4;
+const spareTimers = 2;
+/** Tables and caches with a limit that the warm-up has not filled, and code that was compiled meanwhile. */
+const spareHeapKib = 8 * 1_024;
+/** At 100 streams a second some 11 bytes of each stream. */
+const steepestKibPerMinute = 64;
+/** Below it chance decides about a slope. */
+const looksForSlope = 10;
+
+export interface Slope {
+  readonly kibPerMinute: number;
+  /** Standard error; NaN for less than three looks. */
+  readonly error: number;
+}
+
+/** Of the heap after collection, by least squares. */
+export function slopeOf(looks: readonly Look[], service: Service): Slope {
+  const points = looks.map(({ minutes, readings }) => [minutes, readings[service].heapKib] as const);
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const middle = mean(points.map(([x]) => x));
+  const level = mean(points.map(([, y]) => y));
+  const spread = points.reduce((sum, [x]) => sum + (x - middle) ** 2, 0);
+  const kibPerMinute = points.reduce((sum, [x, y]) => sum + (x - middle) * (y - level), 0) / spread;
+  const missed = points.reduce((sum, [x, y]) => sum + (y - level - kibPerMinute * (x - middle)) ** 2, 0);
+  return { kibPerMinute, error: points.length < 3 ? Number.NaN : Math.sqrt(missed / (points.length - 2) / spread) };
+}
+
+/** Complaints about what did not come back, without the heap. */
+export const notBack = (before: Readings, after: Readings): string[] =>
+  services.flatMap((service) => [
+    ...above(service, "descriptors", spareDescriptors, before, after),
+    ...above(service, "handles", spareHandles, before, after),
+    ...above(service, "timers", spareTimers, before, after),
+  ]);
+
+export const heapNotBack = (before: Readings, after: Readings, looks: readonly Look[]): string[] =>
+  services.flatMap((service) => {
+    const { kibPerMinute, error } = slopeOf(looks, service);
+    // Twice its error below: steeper by more than chance.
+    const steep = looks.length >= looksForSlope && kibPerMinute - 2 * error > steepestKibPerMinute;
+    return [
+      ...above(service, "heapKib", spareHeapKib, before, after),
+      ...(steep ? [`${service}: the heap grows by ${kibPerMinute.toFixed(1)} KiB a minute`] : []),
+    ];
+  });
+
+function above(service: Service, what: keyof Reading, spare: number, before: Readings, after: Readings): string[] {
+  const [first, last] = [before[service][what], after[service][what]];
+  return last > first + spare ? [`${service}: ${what} went from ${first} to ${last}`] : [];
+}

@@ -195,6 +195,20 @@ describe("what is said", () => {
     await closed;
   });
 
+  test("ends at once, also where patterns look at it too and the provider says nothing more", async () => {
+    const filters = [{ pattern: "\\d{16}", action: "redact" }];
+    const { key } = await guarded(block, { ...output, content_filters: filters });
+    judge.script([says(0.1), says(0.9)]);
+    const said = ["Hello there. ", "You get a refund. "].map((content) => chatChunk({ content }));
+    acme.script([{ chunks: [{ sse: said }], hang: true }]);
+    const begunAt = performance.now();
+    const closed = acme.nextClose();
+    const { events } = parseSse(await (await ask(key, { stream: true })).text());
+    expect(events.at(-1)).toMatchObject({ type: "response.incomplete" });
+    // A minute of silence would end it, too.
+    expect((await closed) - begunAt).toBeLessThan(30_000);
+  });
+
   test("is refused where the first sentence breaks one, also as a stream", async () => {
     const { key } = await guarded(block, output);
     judge.script([says(0.9)]);

@@ -25,6 +25,7 @@ export class JudgedGate {
   readonly #judge: Judge | undefined;
   readonly #rules: readonly JudgedRule[];
   readonly #occasion: Occasion;
+  readonly #end: () => void;
   readonly #holds: boolean;
   readonly #stretches = new Stretches();
   readonly #delivered = new Delivered();
@@ -37,7 +38,9 @@ export class JudgedGate {
   #changed = false;
   #tell = () => {};
 
-  constructor(judge: Judge | undefined, rules: readonly JudgedRule[], occasion: Occasion) {
+  /** @param end stops the provider */
+  constructor(judge: Judge | undefined, rules: readonly JudgedRule[], occasion: Occasion, end: () => void) {
+    this.#end = end;
     this.#judge = judge;
     this.#rules = rules;
     this.#occasion = occasion;
@@ -58,7 +61,7 @@ export class JudgedGate {
         if (this.#failure) throw this.#failure.error;
         if (refusal) {
           this.#note();
-          await iterator.return?.();
+          await this.#stop(iterator, reading);
           if (!this.#committed || refusal.reason !== FaultReason.GUARDRAIL_BLOCKED) throw refusal;
           yield this.#given(this.#delivered.cut(this.#occasion.scope.trace.usage));
           return;
@@ -72,9 +75,14 @@ export class JudgedGate {
         else for (const event of result.value) this.#take(event);
       }
     } finally {
-      reading?.catch(() => {});
-      await iterator.return?.();
+      if (!over) await this.#stop(iterator, reading);
     }
+  }
+
+  /** What it has consumed until then is known once it has stopped. A generator that is being read cannot be told to: its call is ended. */
+  async #stop(iterator: AsyncIterator<Batch>, reading: Promise<unknown> | undefined): Promise<void> {
+    this.#end();
+    await Promise.allSettled([reading, iterator.return?.()]);
   }
 
   #take(event: TurnEvent): void {

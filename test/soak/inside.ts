@@ -1,8 +1,7 @@
 /** Loaded into the processes of the house: when told to, they collect their garbage and write down what is still in use. */
 import { renameSync, writeFileSync } from "node:fs";
+import { Session } from "node:inspector";
 import { join } from "node:path";
-// Its listener comes before the one below: what is written is what is left.
-import "../bench/roles/collect.ts";
 
 /** What a process writes to `<SLUICE_SOAK_READINGS>/<pid>.json`. */
 export interface Inside {
@@ -28,4 +27,10 @@ function write(path: string): void {
   renameSync(`${path}.new`, path);
 }
 
-if (folder !== undefined) process.on("SIGUSR2", () => write(join(folder, `${process.pid}.json`)));
+if (folder !== undefined) {
+  const path = join(folder, `${process.pid}.json`);
+  const session = new Session();
+  session.connect();
+  // All garbage: what `gc()` leaves for later, such as tens of MiB after a few hundred streams, would pass for a leak.
+  process.on("SIGUSR2", () => session.post("HeapProfiler.collectGarbage", () => write(path)));
+}

@@ -9,9 +9,9 @@ export interface Reading {
   readonly heapKib: number;
   readonly residentKib: number;
   readonly descriptors: number;
-  /** That are running. */
+  /** That keep the process from ending. */
   readonly timers: number;
-  /** Sockets, servers, pipes and requests to the system that are open or under way. */
+  /** Sockets, servers, pipes and requests to the system that do so. */
   readonly handles: number;
 }
 

@@ -70,9 +70,11 @@ export class RecordKeeper {
   }
 }
 
+const postgresEndMs = 10_000;
+
 /** After a supervisor was killed: its services end with it, and their ports are free when they are gone. */
 async function clearLeftover(file: string, dataDir: string): Promise<void> {
-  const { supervisor, postgres: _, ...services } = (readJson(file) as HouseRecord | undefined)?.pids ?? {};
+  const { supervisor, postgres, ...services } = (readJson(file) as HouseRecord | undefined)?.pids ?? {};
   if (supervisor !== undefined && isHouse(supervisor)) {
     throw new Error(
       `A house already runs here: process ${supervisor}, data folder ${dataDir}. Stop it, or set SLUICE_DATA_DIR and the ports.`,
@@ -83,6 +85,8 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
     if (!(await waitUntilGone(pid, 1_000))) signal(pid, "SIGKILL");
     await waitUntilGone(pid, 1_000);
   }
+  // It was told to end with its supervisor, and on a busy machine takes a while.
+  if (postgres !== undefined && commandOf(postgres)?.includes("postgres")) await waitUntilGone(postgres, postgresEndMs);
   rmSync(file, { force: true });
 }
 

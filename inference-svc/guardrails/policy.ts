@@ -1,5 +1,5 @@
 /** The guardrails that a request is under, and their rules in the form in which texts are looked at. */
-import { injectionSlug } from "@sluice/proto/contract/content-filters.js";
+import { builtinPlaceholders, injectionSlug } from "@sluice/proto/contract/content-filters.js";
 import { type FilterActionWord, filterActions } from "@sluice/proto/contract/guardrail-words.js";
 import {
   AppliesTo,
@@ -86,13 +86,14 @@ const detectorOf: ReadonlyMap<string, Detector> = new Map(detectors.map((detecto
 
 function builtIn(applied: Applied, { slug, action, scanScope }: BuiltinFilter): Rule {
   const detector = detectorOf.get(slug);
-  if (detector === undefined) throw new Error(`built-in filter ${slug}`);
+  const placeholder = builtinPlaceholders[slug];
+  if (detector === undefined || placeholder === undefined) throw new Error(`built-in filter ${slug}`);
   const isInjection = slug === injectionSlug;
   return {
     ...applied,
     name: slug,
     action: known(action),
-    placeholder: detector.placeholder,
+    placeholder,
     engine: detector.engine,
     stage: isInjection ? "regex_pi_detection" : "content-filter",
     userOnly: isInjection && scanScope === ScanScope.USER_ONLY,

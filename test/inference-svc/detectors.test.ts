@@ -70,10 +70,8 @@ test.each(Object.entries(baselines))("%s is better than a bare pattern of its ki
   }
 });
 
-test("are those that guardrails can name, with their placeholders", () => {
-  expect(Object.fromEntries(detectors.map(({ slug, placeholder }) => [slug, placeholder]))).toEqual(
-    builtinPlaceholders,
-  );
+test("are those that guardrails can name", () => {
+  expect(detectors.map(({ slug }) => slug).toSorted()).toEqual(Object.keys(builtinPlaceholders).toSorted());
 });
 
 describe("secrets", () => {

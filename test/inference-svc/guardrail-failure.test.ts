@@ -31,7 +31,7 @@ const points = {
 
 // Real entries of the real table, there before the guard reads it.
 for (const [slug, open] of Object.entries(points)) {
-  const broken: Detector = { slug, placeholder: "[X]", engine: "format", finder: { open, pieceLength: 4 } };
+  const broken: Detector = { slug, engine: "format", finder: { open, pieceLength: 4 } };
   (detectors as Detector[]).push(broken);
 }
 const { inputGuardrails } = await import("@sluice/inference-svc/guardrails/input/guard.js");

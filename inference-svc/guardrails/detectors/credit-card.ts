@@ -101,7 +101,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const creditCard: Detector = {
   slug: "credit-card",
-  placeholder: "[CREDIT_CARD]",
   engine: "checksum",
   finder: finderOf({ behind: labelReach, ahead: 32, first: digits, notAfter: wordUnits, match }),
 };

@@ -4,8 +4,6 @@ import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 export interface Detector {
   /** As guardrails name it. */
   readonly slug: string;
-  /** What stands in the place of a redacted match. */
-  readonly placeholder: string;
   /** What a match rests on: digits that check, rules of the format, or no more than how such texts usually look. */
   readonly engine: "checksum" | "format" | "pattern";
   readonly finder: Finder;

@@ -41,7 +41,6 @@ function isLogin(text: Window, start: number, at: number, end: number): boolean 
 
 export const email: Detector = {
   slug: "email",
-  placeholder: "[EMAIL]",
   engine: "format",
   finder: finderOf({
     behind: reach,

@@ -103,7 +103,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const ipAddress: Detector = {
   slug: "ip-address",
-  placeholder: "[IP_ADDRESS]",
   engine: "format",
   finder: finderOf({
     behind: labelReach,

@@ -102,7 +102,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const personName: Detector = {
   slug: "person-name",
-  placeholder: "[PERSON_NAME]",
   engine: "pattern",
   finder: finderOf({ behind: reach, ahead: 120, first: capitals, notAfter: including(wordUnits, "@#/'’"), match }),
 };

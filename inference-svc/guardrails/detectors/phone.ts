@@ -130,7 +130,6 @@ function withoutTrunk(written: string, number: string): string {
 
 export const phone: Detector = {
   slug: "phone",
-  placeholder: "[PHONE]",
   engine: "format",
   finder: finderOf({
     behind: labelReach,

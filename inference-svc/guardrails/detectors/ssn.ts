@@ -66,7 +66,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const ssn: Detector = {
   slug: "ssn",
-  placeholder: "[SSN]",
   engine: "format",
   finder: finderOf({ behind: labelReach, ahead: 16, first: digits, notAfter: wordUnits, match }),
 };

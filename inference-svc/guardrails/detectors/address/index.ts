@@ -67,7 +67,6 @@ const starts = capitals.map((member, code) => (member === 1 || digits[code] === 
 
 export const address: Detector = {
   slug: "address",
-  placeholder: "[ADDRESS]",
   engine: "pattern",
   finder: finderOf({ behind: reach, ahead: 260, first: starts, notAfter: including(wordUnits, "-$€£#"), match }),
 };

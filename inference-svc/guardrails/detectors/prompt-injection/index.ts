@@ -91,7 +91,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const promptInjection: Detector = {
   slug: "regex-prompt-injection",
-  placeholder: "[PROMPT_INJECTION]",
   engine: "pattern",
   finder: finderOf({ behind: 1, ahead: 480, first: including(wordUnits, "<[#"), notAfter: wordUnits, match }),
 };

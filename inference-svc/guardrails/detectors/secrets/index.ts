@@ -16,7 +16,6 @@ function match(text: Window, start: number): number | undefined {
 
 export const secrets: Detector = {
   slug: "secrets",
-  placeholder: "[SECRET]",
   engine: "format",
   finder: finderOf({
     behind: 64,

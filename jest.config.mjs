@@ -5,8 +5,10 @@ export default {
   transform: {},
   globalSetup: "<rootDir>/support/setup.js",
   globalTeardown: "<rootDir>/support/teardown.js",
+  testSequencer: "<rootDir>/support/sequencer.js",
   reporters: ["<rootDir>/support/reporter.js"],
-  maxWorkers: 2,
+  // One more than the cores of a small machine: many tests wait, for a limit to run out or for a house to start.
+  maxWorkers: 3,
   // A bound for what hangs and no claim about speed: the machine may be ten times slower than the one at hand.
   testTimeout: 120_000,
 };

@@ -16,6 +16,7 @@ import type { Pool } from "pg";
 import type { Config } from "./config.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
+import { administrationServices } from "./service/administration.ts";
 import { endUserService } from "./service/end-user.ts";
 import { usageService } from "./service/usage.ts";
 import { guardrailService } from "./service/guardrail.ts";
@@ -26,7 +27,7 @@ import { PolicyFeed } from "./service/policy-feed.ts";
 import { PolicyListener } from "./store/policy-listener.ts";
 import { poolMetrics } from "./store/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
-import { type Role, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
+import { type Role, bulkLimits, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
 import { statementSpans } from "./store/statement-spans.ts";
 
 export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "bootstrapKeys"> {
@@ -39,6 +40,9 @@ export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "boo
   readonly tracing?: Tracing | undefined;
 }
 
+/** A guardrail has about 1 MiB, a delivery of usage records 256 KiB; what is larger is refused before it is decoded, which takes 4 ms a MiB. */
+const readMaxBytes = 4 * 1024 * 1024;
+
 /** Serves as soon as it settles, and ends with the lifecycle. */
 export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const { databaseUrl, serviceToken, lifecycle, log } = options;
@@ -49,16 +53,17 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const opened = (name: string) => ({ role, heard, opened: (pool: Pool) => counted(name, pool) });
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
+  const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
   await registerKeys(writes, options.bootstrapKeys, log);
   const trimming = await keepLogShort(writes, log);
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
-  const server = await serve(options, { reads, writes, policy, serviceToken });
+  const server = await serve(options, { reads, writes, bulkWrites, policy, serviceToken });
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
     await listener.stop();
-    await Promise.all([reads.destroy(), writes.destroy()]);
+    await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
   });
   lifecycle.started();
   return server;
@@ -89,9 +94,11 @@ function serve({ port, lifecycle, log, registry, tls, tracing }: AdminOptions, p
     tls,
     registry,
     tracing,
+    readMaxBytes,
     serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
       ({ typeName }) => typeName,
     ),
+    strict: administrationServices.map(({ typeName }) => typeName),
     routes: (router) => {
       router.service(AccessService, accessService(parts));
       router.service(GuardrailService, guardrailService(parts));

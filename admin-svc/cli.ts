@@ -13,7 +13,9 @@ import { ledger } from "./cli/ledger.ts";
 import { schema } from "./cli/schema.ts";
 import { retention } from "./cli/retention.ts";
 import { workspaces } from "./cli/workspaces.ts";
+import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
+import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage } from "./store/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres.ts";
@@ -75,6 +77,7 @@ export async function runCli(
 
 async function open(databaseUrl: string | undefined): Promise<Kysely<Database>> {
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError("DATABASE_URL is not set");
+  if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {
     await migrate(database);
@@ -92,7 +95,9 @@ async function dispatch(argv: readonly string[], terminal: Terminal): Promise<vo
   const action = Object.hasOwn(actions, noun) ? actions[noun] : undefined;
   if (action) return perform(noun, action, argv.slice(1), terminal);
   const commands = Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
-  if (!commands) throw new UsageError(`unknown noun: ${noun}; one of ${Object.keys(nouns).join(", ")}`);
+  if (!commands) {
+    throw new UsageError(`unknown noun: ${noun}; one of ${Object.keys({ ...nouns, ...actions }).join(", ")}`);
+  }
   if (verb === undefined) throw new UsageError(helpOfNoun(noun, commands).join("\n"));
   if (isHelp(verb)) return helpOfNoun(noun, commands).forEach(terminal.print);
   const command = Object.hasOwn(commands, verb) ? commands[verb] : undefined;
@@ -123,7 +128,7 @@ const help = (): string[] => [
 
 const helpOfNoun = (noun: string, commands: Commands): string[] => [
   `usage: admin ${noun} VERB ...`,
-  ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(10)}${summary}`),
+  ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(12)}${summary}`),
 ];
 
 const helpOfCommand = (name: string, { usage, summary, details }: Command): string[] => [
@@ -143,6 +148,9 @@ function isUsage(error: unknown): error is Error {
 function explain(error: unknown): { message: string; code: number } {
   if (isUsage(error)) return { message: error.message, code: 2 };
   if (error instanceof CommandError || error instanceof NewerSchemaError) return { message: error.message, code: 1 };
+  if (error instanceof AccountError) {
+    return { message: "what holds for the whole account is of the default workspace: leave out --workspace", code: 1 };
+  }
   if (isOutage(error)) return { message: `the database cannot be reached: ${reasonOf(error)}`, code: 1 };
   return { message: `failed: ${reasonOf(error)}`, code: 1 };
 }

@@ -8,9 +8,14 @@ const keyOf = (kind: KeyKind, prefix: string) =>
     .string()
     .refine((key) => kindOfKey(key) === kind, `not a key of the form ${prefix}...: make one with \`keys mint\``);
 
+/** pg takes every scheme for its own, and a text without one for a database on a host called base. */
+export const isDatabaseUrl = (text: string): boolean => /^postgres(?:ql)?:\/\//.test(text);
+
+export const noDatabaseUrl = "must be postgres://user:password@host:port/database";
+
 export const environment = z.object({
   ...commonEnvironment,
-  DATABASE_URL: z.string("required: postgres://user:password@host:port/database"),
+  DATABASE_URL: z.string("required: postgres://user:password@host:port/database").refine(isDatabaseUrl, noDatabaseUrl),
   SLUICE_ADMIN_PORT: port(8082),
   SLUICE_ADMIN_HEALTH_PORT: port(9082),
   SLUICE_BOOTSTRAP_MANAGEMENT_KEY: keyOf(KeyKind.MANAGEMENT, "mk-sl-").optional(),

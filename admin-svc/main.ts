@@ -14,10 +14,10 @@ import { type Config, readConfig } from "./config.ts";
 async function main(config: Config): Promise<void> {
   const log = openLog("admin-svc", config.logLevel);
   const lifecycle = new Lifecycle(log);
+  lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
   const registry = openMetrics("admin-svc");
   const instance = `${hostname()}-${process.pid}`;
   const tracing = await openTracing({ room: "admin-svc", instance, log, registry, environment: process.env });
-  lifecycle.handleSignals(config.drainDelayMs, config.drainLimitMs);
   const probes = await serveProbes(config.healthPort, lifecycle, registry);
   const { tlsDir } = config;
   const token = openServiceToken(config.serviceToken, config.serviceTokenFile, log);

@@ -10,6 +10,7 @@ import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
@@ -18,20 +19,21 @@ import Koa from "koa";
 import { isDocument, writeDocument } from "./docs/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
+import { refuseEarly } from "./http/early-refusal.ts";
 import { writeFault, writeJson, writeJsonText, writeNothing } from "./http/errors.ts";
 import type { Observer } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import { shed } from "./http/shed.ts";
+import { responsesPath } from "./http/turn-head.ts";
 import { type InFlight, idempotencyKeyOf } from "./idempotency/in-flight.ts";
 import type { LanePool } from "./lane/pool.ts";
 import { admit } from "./limits/admission.ts";
 import { listEndpoints } from "./models/endpoints.ts";
-import { listModels } from "./models/list.ts";
+import { countModels, getModel, listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
-import type { Asked } from "./responses/asked.ts";
 import { dryRun } from "./responses/dry-run.ts";
-import { createResponseOnce } from "./responses/once.ts";
+import { type AskedOnce, createResponseOnce } from "./responses/once.ts";
 import { createResponse } from "./responses/route.ts";
 import { type Route, administrationRoutes, isAdministration } from "./routes.ts";
 import type { KeepAlive } from "./sse/event-stream.ts";
@@ -39,13 +41,15 @@ import type { KeepAlive } from "./sse/event-stream.ts";
 export interface AppParts {
   readonly access: Access;
   readonly pool: LanePool;
-  readonly pressure: Pick<Pressure, "refuses">;
+  readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
   readonly keepAlive: KeepAlive;
   readonly limiter: Limiter;
-  readonly inFlight: InFlight<Asked>;
+  readonly inFlight: InFlight<AskedOnce>;
   readonly limits: Limits;
   readonly compat: Compat;
   readonly cors: Cors | undefined;
+  /** Those that guardrails can name. */
+  readonly detectors: readonly NamedDetector[];
   readonly lifecycle: Lifecycle;
   readonly observer: Observer;
   /** To admin-svc. */
@@ -81,7 +85,6 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
   }
 }
 
-const responsesPath = "/api/v1/responses";
 /** What costs much. Administration and probes are never refused. */
 const isTurn = ({ method, url }: IncomingMessage): boolean => method === "POST" && url === responsesPath;
 
@@ -89,6 +92,13 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
   const router = adminRoutes(parts);
   const routes = router.routes();
+  const door = {
+    // While it drains, Node tells every client that its connection ends.
+    get overloaded() {
+      return parts.pressure.overloaded && !parts.lifecycle.draining;
+    },
+    refuses: () => parts.pressure.refuses(),
+  };
   // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
   app.on("error", () => {});
   app.use(async (context) => {
@@ -98,7 +108,8 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
     if (isTurn(request) && parts.pressure.refuses()) {
       // Pages of other origins may read it, too.
-      parts.cors?.(request, response);
+      if (request.headers.origin !== undefined) parts.cors?.(request, response);
+      refuseEarly(request, door);
       return shed(request, response);
     }
     observe(parts, context);
@@ -203,9 +214,13 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
     });
   };
   catalogue("/models", (context) => listModels(parts, context.req.url ?? "", context));
-  for (const model of [":author/:slug", ":slug"]) {
-    catalogue(`/models/${model}/endpoints`, (context) => listEndpoints(parts, context.path, context));
+  catalogue("/models/count", (context) => countModels(parts, context.req.url ?? "", context));
+  const model = [":author/:slug", ":slug"];
+  // Before the models themselves, of which a slug may be anything.
+  for (const slug of model) {
+    catalogue(`/models/${slug}/endpoints`, (context) => listEndpoints(parts, context.path, context));
   }
+  for (const slug of model) catalogue(`/models/${slug}`, (context) => getModel(parts, context.path, context));
   catalogue("/providers", (context) => listProviders(parts, context));
   return router;
 }

@@ -28,13 +28,14 @@ import { InFlight } from "./idempotency/in-flight.ts";
 import { resolverOf } from "./lane/addresses.ts";
 import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
-import type { Asked } from "./responses/asked.ts";
+import type { AskedOnce } from "./responses/once.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
 const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");
 const lifecycle = new Lifecycle(log);
+lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 const instance = `gateway/${hostname()}-${process.pid}`;
 const tracing = await openTracing({ room: "gateway", instance, log, registry, environment: process.env });
 const requests = new RequestObserver(log, registry);
@@ -53,8 +54,10 @@ const certificates =
 const adminPeer = certificates && tlsPeer(certificates, "admin-svc");
 const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
 
+// One connection for both: who says in its greeting what it knows is who administers.
+const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer);
 const access = new Access({
-  client: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
+  client: admin,
   token,
   process: instance,
   log,
@@ -66,7 +69,7 @@ gauge(registry, "sluice_inference_processes", "Inference processes that take tur
 gauge(
   registry,
   "sluice_lane_waiting_turns",
-  "Turns handed to the least busy inference process that it has not begun.",
+  "Turns for the least busy inference process that it has not begun.",
   () => pool.waiting,
 );
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
@@ -80,7 +83,7 @@ const limiter = new Limiter({
       ? undefined
       : { url: settings.REDIS_URL, process: instance, kind: "gateway", log, registry },
 });
-const inFlight = new InFlight<Asked>();
+const inFlight = new InFlight<AskedOnce>();
 gauge(
   registry,
   "sluice_idempotency_log_bytes",
@@ -102,12 +105,15 @@ const app = createApp({
   get compat() {
     return house.current.compat;
   },
+  get detectors() {
+    return house.current.detectors;
+  },
   get cors() {
     return cors;
   },
   lifecycle,
   observer: tracing ? new TracedObserver(requests, tracing) : requests,
-  admin: dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, adminPeer),
+  admin,
   inference: dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer),
   token,
 });
@@ -135,6 +141,5 @@ lifecycle.onDrain(() => {
 });
 lifecycle.onDrain(() => limiter.stop());
 lifecycle.onDrain(() => tracing?.close());
-lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port }, "ready");

@@ -15,5 +15,3 @@ export const environment = z.object({
   /** Where usage records wait until admin-svc has them; of this process alone. */
   SLUICE_SPOOL_DIR: z.string(),
 });
-
-export type InferenceEnvironment = Readonly<z.infer<typeof environment>>;

@@ -10,7 +10,7 @@ import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { Trace } from "./turn/scope.ts";
 import type { Cancellable } from "./turn/signal.ts";
-import type { Batch, Outcome, Turn, TurnEvent } from "./turn/turn.ts";
+import { type Batch, type Outcome, type Turn, type TurnEvent, commits } from "./turn/turn.ts";
 import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 
 /** What a process holds open in less than a gibibyte: 66 KiB each were measured, without what they say. */
@@ -72,7 +72,7 @@ export class Engine {
         const batch = withTotal(said, scope.trace);
         const last = batch.at(-1);
         if (last?.type === "end") outcome = last.outcome;
-        scope.trace.given();
+        if (scope.trace.firstMs === undefined && batch.some(commits)) scope.trace.given();
         const room = sink.take(toWire(batch, metadata), last?.type === "end");
         if (room) await room;
         if (signal.aborted && signal.reason instanceof Fault) throw signal.reason;
@@ -82,7 +82,8 @@ export class Engine {
     } catch (error) {
       failure = Fault.from(signal.reason instanceof Fault ? signal.reason : error);
       trace?.lost(failure.attemptStatus);
-      const usage = trace?.firstMs === undefined ? undefined : trace.usage;
+      const isTold = trace?.firstMs !== undefined || trace?.aligned !== undefined;
+      const usage = isTold ? trace?.usage : undefined;
       if (usage) void sink.take(usageBatch(usage), false);
       if (trace && failure.reason !== FaultReason.INTERNAL && request.serviceMetadata) {
         failure = failure.with({ serviceMetadataJson: this.#metadata(request, trace) });
@@ -107,7 +108,8 @@ export class Engine {
 /** An end speaks of one attempt; a turn may have taken several. */
 function withTotal(batch: Batch, trace: Trace): Batch {
   const last = batch.at(-1);
-  const usage = last?.type === "end" && trace.bills.length > 1 ? trace.usage : undefined;
+  const several = trace.bills.length > 1 || trace.parts.length > 0 || trace.toolCalls !== undefined;
+  const usage = last?.type === "end" && several ? trace.usage : undefined;
   return last?.type === "end" && usage ? [...batch.slice(0, -1), endOf({ ...last.outcome, usage })] : batch;
 }
 

@@ -12,9 +12,10 @@ import type {
   SessionRequest,
   SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { RunTurnRequestSchema, type TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
+import { knowledgeOf } from "@sluice/proto/runtime/rpc/knowledge.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import { type Cancellable, TurnAbort, type TurnSignal } from "./turn/signal.ts";
 import { type TurnSink, type WireBatch, faultCost } from "./wire.ts";
@@ -106,12 +107,15 @@ export class LaneTurn implements TurnSink, Cancellable {
 /** Preallocated: an abort without a reason builds a DOMException with a stack each time. */
 const cancelled = new Error("cancelled by the client");
 const lost = new Error("session lost");
+const unsayable = new Error("the contract has no room for what the turn says");
 
 const message = (frames: ServerFrame[], draining: boolean): SessionResponse => ({
   $typeName: "sluice.inference.v1.SessionResponse",
   frames,
   draining,
 });
+
+const knows = knowledgeOf(RunTurnRequestSchema);
 
 /** One per Session stream. */
 export class ServerLane {
@@ -125,7 +129,7 @@ export class ServerLane {
     this.#write = write;
     this.#run = run;
     this.outbox = new Outbox((frames) => write(message(frames, false)));
-    write({ ...message([], draining), hello: { $typeName: "sluice.inference.v1.Hello", instance } });
+    write({ ...message([], draining), hello: { $typeName: "sluice.inference.v1.Hello", instance, knows } });
   }
 
   get openTurns(): number {
@@ -159,6 +163,13 @@ export class ServerLane {
     if (this.#turns.get(id) !== turn) return;
     if (frame.last) this.#turns.delete(id);
     this.outbox.push(frame, bytes);
+  }
+
+  /** Its client has been told that it has failed. */
+  unsayable(id: number): void {
+    const turn = this.#turns.get(id);
+    this.#turns.delete(id);
+    turn?.cancel(unsayable);
   }
 
   /** Asks the client to open nothing new. Only the client ends the session: it alone knows whether an `open` is on its way. */

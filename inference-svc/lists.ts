@@ -32,7 +32,7 @@ export const lists = ({ access, serving, records, token }: ListParts): Lists => 
   async listEndpoints({ model }, context) {
     await requireCaller(access, token, context);
     const found = listEndpoints(serving.catalog, records, model);
-    if (!found) throw new Fault(FaultReason.NOT_FOUND, "Model not found", { origin: FaultOrigin.CLIENT });
+    if (!found) throw modelNotFound(model);
     return create(ListEndpointsResponseSchema, found);
   },
   async listProviders(_, context) {
@@ -40,6 +40,14 @@ export const lists = ({ access, serving, records, token }: ListParts): Lists => 
     return create(ListProvidersResponseSchema, { providers: listProviders(serving.catalog, records) });
   },
 });
+
+/** No slug is longer. */
+const shownCharacters = 256;
+
+const modelNotFound = (slug: string): Fault =>
+  new Fault(FaultReason.NOT_FOUND, `Model not found: ${slug.slice(0, shownCharacters)}`, {
+    origin: FaultOrigin.CLIENT,
+  });
 
 /** @throws Fault INVALID_API_KEY and its like */
 async function requireCaller(access: Access, token: ServiceToken, { requestHeader }: HandlerContext): Promise<void> {

@@ -24,13 +24,17 @@ import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import type { Requester } from "./admission.ts";
 import { environment } from "./config.ts";
 import { Engine } from "./engine.ts";
+import { PdfReaders } from "./files/pdf/readers.ts";
+import { FileReader } from "./files/texts.ts";
 import { Budgets } from "./ledger/budget.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { callMetrics } from "./observe/call-metrics.ts";
 import { watched } from "./observe/calls.ts";
+import { detectorMetrics, tracedDetectors, watchedBy } from "./observe/detector-calls.ts";
 import { tracedCalls } from "./observe/traced-calls.ts";
 import { TracedTurns } from "./observe/traced-turns.ts";
 import { TurnRecorder } from "./observe/turns.ts";
+import { webMetrics } from "./observe/web-calls.ts";
 import { Rehearsals } from "./rehearsal.ts";
 import { endpointMetrics } from "./routing/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
@@ -47,6 +51,7 @@ const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("inference-svc");
 const lifecycle = new Lifecycle(log);
+lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 /** This file is inference-svc/dist/main.js. */
 const seedFile = new URL("../catalog/seed.json", import.meta.url);
 const house = new LiveFile({
@@ -85,12 +90,28 @@ const ledger = new Ledger({
 const budgets = new Budgets(admin, token);
 const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
+const pdfReaders = new PdfReaders();
 const callObservers = [
   callMetrics(registry),
   ...(tracing ? [tracedCalls(tracing, () => serving.catalog.providers)] : []),
 ];
+const detectorWatches = [
+  detectorMetrics(registry),
+  ...(tracing ? [tracedDetectors(tracing, () => serving.file.detectors)] : []),
+];
 const serving: Serving = new Serving(
-  { version, packages, records, ledger: watched(ledger, callObservers), budgets, secret: settings.SLUICE_SECRET, log },
+  {
+    version,
+    packages,
+    records,
+    ledger: watched(ledger, callObservers),
+    budgets,
+    files: new FileReader(pdfReaders),
+    watchDetector: watchedBy(detectorWatches),
+    watchWeb: webMetrics(registry),
+    secret: settings.SLUICE_SECRET,
+    log,
+  },
   house.current.file,
 );
 endpointMetrics(registry, () => serving.catalog, records);
@@ -128,6 +149,7 @@ const doors = new InferenceDoors({
   serving,
   records,
   token,
+  log,
   instance,
 });
 const server = await serveRpc({
@@ -135,6 +157,7 @@ const server = await serveRpc({
   lifecycle,
   log,
   serviceNames: [InferenceService.typeName],
+  strict: [InferenceService.typeName],
   routes: doors.routes,
   endedByClients: [pathOf(InferenceService.method.session)],
   tls: certificates && { certificates, clients: ["gateway"], token },
@@ -161,10 +184,10 @@ lifecycle.onDrain(() => doors.drain());
 lifecycle.onLastMoment(() => engine.endTurns());
 lifecycle.onDrain(() => server.drain());
 lifecycle.onDrain(() => serving.close());
+lifecycle.onDrain(() => pdfReaders.close());
 lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
 lifecycle.onDrain(() => access.stop());
 lifecycle.onDrain(() => limiter.stop());
 lifecycle.onDrain(() => tracing?.close());
-lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
 lifecycle.started();
 log.info({ port: server.port, http_port: server.http1Port, models: serving.catalog.models.length }, "ready");

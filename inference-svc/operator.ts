@@ -21,8 +21,7 @@ export interface OperatorOptions extends Pick<Terminal, "environment" | "config"
   readonly stderr: Output;
 }
 
-export const isOperatorCommand = (name: string | undefined): boolean =>
-  name !== undefined && Object.hasOwn(commands, name);
+const isOperatorCommand = (name: string | undefined): boolean => name !== undefined && Object.hasOwn(commands, name);
 
 /** A line for each command. */
 export const operatorHelp = (): string[] => Object.entries(commands).map(([name, { usage }]) => `  ${name} ${usage}`);

@@ -21,12 +21,15 @@ import {
   requestIdHeader,
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
 import { newId } from "@sluice/proto/runtime/id.js";
+import { strangeIn } from "@sluice/proto/runtime/rpc/knowledge.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { currentSpan, headersOf } from "@sluice/proto/runtime/tracing/rpc.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
+import { packed } from "@sluice/proto/runtime/session/encode.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import { overloaded } from "./admission.ts";
@@ -48,6 +51,7 @@ export interface ServiceParts {
   readonly serving: Serving;
   readonly records: EndpointRecords;
   readonly token: ServiceToken;
+  readonly log: Pick<Logger, "error">;
   /** Name of this process, for the greeting. */
   readonly instance: string;
 }
@@ -86,6 +90,8 @@ export class InferenceDoors {
     const { keyHash } = parseBearer(context.requestHeader.get("authorization"));
     const problems = new Problems();
     checkScalars(request, problems);
+    const strange = strangeIn(RunTurnRequestSchema, request);
+    if (strange !== undefined) problems.add(strange, "a field that this build does not know");
     problems.throwIfAny();
     const admission = await admitDirectly(this.#parts, keyHash, context.responseHeader);
     const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
@@ -156,6 +162,10 @@ export class InferenceDoors {
       lane.close();
       wake();
     };
+    const unsayable = (turn: number, cause: unknown) => {
+      this.#parts.log.error({ err: cause }, "a turn has failed: the contract has no room for what it says");
+      lane.unsayable(turn);
+    };
     void receive(lane, requests)
       .catch(() => {})
       .finally(stop);
@@ -163,7 +173,7 @@ export class InferenceDoors {
     try {
       for (;;) {
         for (let message = queue.shift(); message; message = queue.shift()) {
-          yield message;
+          yield packed(message, unsayable);
           lane.outbox.drained();
         }
         if (!open) return;

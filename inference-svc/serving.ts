@@ -4,15 +4,26 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import type { FileReader } from "./files/texts.ts";
+import type { CallWatch } from "./internal/detection/detector.ts";
 import type { Budgets } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
+import type { Callee } from "./ledger/recorded.ts";
+import { recordedService } from "./ledger/recorded-service.ts";
+import { watchedBy } from "./observe/detector-calls.ts";
 import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { type Rehearse, type Stack, buildStack } from "./stack.ts";
 import type { Turn } from "./turn/turn.ts";
 import { type SdkPackages, noPackages } from "./upstream/ai-sdk/load.ts";
+import { type Detectors, openDetectors } from "./upstream/detectors.ts";
+import { type OpenedModeration, openModeration } from "./upstream/moderation.ts";
 import { type Surroundings, type Upstreams, openUpstreams } from "./upstream/providers.ts";
+import { Readers } from "./web/readers.ts";
+import { systemResolve } from "./web/target.ts";
+import { Web, type WebWatch } from "./web/web.ts";
 
 export interface ServingParts {
   /** Of the house, for the user agent. */
@@ -22,6 +33,11 @@ export interface ServingParts {
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
   readonly budgets: Pick<Budgets, "reserve">;
+  readonly files: FileReader;
+  /** Hears of every call to a detector. */
+  readonly watchDetector: CallWatch;
+  /** Hears of everything that is asked of the web. */
+  readonly watchWeb: WebWatch;
   /** Shared by all replicas. */
   readonly secret: string;
   readonly log: Pick<Logger, "warn" | "error">;
@@ -32,6 +48,10 @@ export class Serving {
   #file: HouseFile;
   #catalog: Catalog;
   #upstreams: Upstreams;
+  #detectors: Detectors;
+  #moderation: OpenedModeration | undefined;
+  readonly #readers = new Readers();
+  #web: Web;
   #stack: Stack;
 
   constructor(parts: ServingParts, file: HouseFile) {
@@ -39,6 +59,9 @@ export class Serving {
     this.#file = file;
     this.#catalog = new Catalog(file);
     this.#upstreams = openUpstreams(file.providers, this.#surroundings);
+    this.#detectors = this.#openDetectors(file.detectors);
+    this.#moderation = this.#openModeration(file);
+    this.#web = this.#openWeb(file);
     this.#stack = this.#build();
   }
 
@@ -59,14 +82,20 @@ export class Serving {
     const catalog = new Catalog(file);
     passRecords(this.#catalog, catalog, records);
     this.#upstreams = openUpstreams(file.providers, this.#surroundings, this.#upstreams);
+    this.#detectors = this.#openDetectors(file.detectors, this.#detectors);
+    this.#moderation = this.#openModeration(file, this.#moderation);
+    this.#web.retire();
+    this.#web = this.#openWeb(file);
     this.#file = file;
     this.#catalog = catalog;
     this.#stack = this.#build();
   }
 
   /** Waits for running exchanges. */
-  close(): Promise<void> {
-    return this.#upstreams.close();
+  async close(): Promise<void> {
+    const { service: moderation } = this.#moderation ?? {};
+    await Promise.all([this.#upstreams.close(), this.#detectors.close(), moderation?.close()]);
+    await Promise.all([this.#web.close(), this.#readers.close()]);
   }
 
   get #surroundings(): Surroundings {
@@ -74,16 +103,38 @@ export class Serving {
     return { version, packages, log, now: records.now };
   }
 
+  #openDetectors(all: readonly DetectorSettings[], before?: Detectors): Detectors {
+    const { version, watchDetector: watch, records } = this.#parts;
+    return openDetectors(all, { version, watch, now: records.now }, before);
+  }
+
+  #openModeration(file: HouseFile, before?: OpenedModeration): OpenedModeration | undefined {
+    const { version, watchDetector, ledger, records } = this.#parts;
+    const watch = (callee: Callee) => watchedBy([recordedService(ledger, callee, "moderation"), watchDetector]);
+    return openModeration(file, { version, watch, now: records.now }, before);
+  }
+
+  #openWeb(file: HouseFile): Web {
+    const { version, watchWeb: watch, records } = this.#parts;
+    return new Web(file, { version, watch, readers: this.#readers, resolve: systemResolve, now: records.now });
+  }
+
   #build(): Stack {
-    const { internal_models: internalModels } = this.#file;
-    const { records, ledger, budgets, secret, log } = this.#parts;
+    const { internal_models: internalModels, alignment, fusion } = this.#file;
+    const { records, ledger, budgets, files, secret, log } = this.#parts;
     return buildStack({
       catalog: this.#catalog,
       upstreams: this.#upstreams,
       internalModels,
+      detectors: this.#detectors.byId,
+      moderation: this.#moderation?.detector,
+      web: this.#web,
+      alignment,
+      fusionPresets: fusion.presets,
       records,
       ledger,
       budgets,
+      files,
       secret,
       log,
     });

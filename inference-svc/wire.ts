@@ -54,7 +54,7 @@ function sizeOf(event: WireCase): number {
     case "debug":
       return event.value.upstreamBodyJson.length;
     case "end":
-      return event.value.serviceMetadataJson.length;
+      return event.value.serviceMetadataJson.length + event.value.alignmentJson.length;
     case "start":
       return event.value.model.length;
     case "native":
@@ -141,6 +141,7 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array) {
     incompleteReason: outcome.reason ?? "",
     serviceTier: outcome.serviceTier,
     serviceMetadataJson,
+    alignmentJson: outcome.alignment ? json(outcome.alignment) : empty,
     ...(outcome.usage && { usage: wireUsage(outcome.usage) }),
   };
 }

@@ -22,8 +22,11 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "inference-svc": [
     ["config", "turn"],
     ["internal"],
+    ["files"],
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
-    ["open-keys"],
+    ["web", "fusion"],
+    ["tools"],
+    ["open-keys", "plugins"],
     ["observe"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],

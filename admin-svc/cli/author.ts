@@ -20,10 +20,10 @@ export function takeWorkspace(argv: readonly string[]): { workspace: string | un
 
 /** @throws CommandError when there is no such workspace */
 export async function authorIn(database: Kysely<Database>, workspace: string | undefined): Promise<Author> {
-  if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId };
+  if (workspace === undefined) return { ...commandLine, workspaceId: defaultWorkspaceId, ofAccount: true };
   const row = await findWorkspace(database, workspace);
   if (!row) throw new CommandError("no such workspace");
-  return { ...commandLine, workspaceId: row.id };
+  return { ...commandLine, workspaceId: row.id, ofAccount: row.id === defaultWorkspaceId };
 }
 
 export const commandLine: Omit<Author, "workspaceId"> = { keyHash: null, program: "cli", requestId: null };

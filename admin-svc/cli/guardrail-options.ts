@@ -12,6 +12,7 @@ import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import { type RoutingPolicyChange, routingPolicyFields } from "@sluice/proto/contract/routing-policy.js";
 import {
   type Builtin,
+  type DetectorRule,
   type Filter,
   type GuardrailSettings,
   type JudgeRule,
@@ -22,14 +23,16 @@ import { UsageError, asUsage, exactly, required } from "./command.ts";
 export const ruleDetails = [
   "RULES: [--block|--redact|--flag PATTERN [--label LABEL]]... [--no-filters]",
   "       [--judge ACTION=RULE]... [--no-judges]",
+  "       [--detector ID:CATEGORY=ACTION]... [--no-detectors]",
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
   "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
-  "       [--workspace-default | --no-workspace-default]",
+  "       [--workspace-default | --no-workspace-default] [--account-default | --no-account-default]: all keys of the workspace, or of all",
   "       [--limit USD --limit-reset daily|weekly|monthly | --no-limit]: what each key under it may spend",
   "PATTERN is a regular expression in JavaScript's syntax: no look-around, no back-references.",
   "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
   "A value that begins with a dash is written --block=-5.",
   "RULE is in words, and judged by the model of the house's role guard_judge.",
+  "ID is that of a detector of the house file, CATEGORY one that is given there.",
   "SLUG: email, phone, ssn, credit-card, ip-address, secrets, person-name, address, regex-prompt-injection",
   "      (this one also as regex-prompt-injection=ACTION:user_only). ACTION: block, redact, flag.",
   `FIELD: ${Object.keys(routingPolicyFields).join(", ")}; without a value it is cleared.`,
@@ -48,12 +51,15 @@ const options = {
   label: many,
   builtin: many,
   judge: many,
+  detector: many,
   set: many,
   "applies-to": text,
   mode: text,
   "on-error": text,
   "workspace-default": flag,
   "no-workspace-default": flag,
+  "account-default": flag,
+  "no-account-default": flag,
   limit: text,
   "limit-reset": text,
   "no-limit": flag,
@@ -61,6 +67,7 @@ const options = {
   "no-filters": flag,
   "no-builtins": flag,
   "no-judges": flag,
+  "no-detectors": flag,
 } as const;
 
 const parsed = (args: string[]) => parseArgs({ args, allowPositionals: true, options, tokens: true });
@@ -72,8 +79,9 @@ export async function readNewGuardrail(args: string[]) {
   exactly(given.positionals);
   const rules = rulesOf(given);
   const settings = { ...rules, name: required("--name", given.values.name) };
-  if (!rules.contentFilters && !rules.builtins && !rules.judgeRules && !rules.routing && rules.limitUsd === undefined) {
-    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --set or --limit");
+  const { contentFilters, builtins, judgeRules, detectors, routing, limitUsd } = rules;
+  if ((contentFilters ?? builtins ?? judgeRules ?? detectors ?? routing ?? limitUsd) === undefined) {
+    throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --detector, --set or --limit");
   }
   await asUsage(() => checkGuardrailSettings(settings));
   return { settings, asJson: given.values.json === true };
@@ -92,18 +100,15 @@ export async function readChange(args: string[]): Promise<{ id: string; change: 
 /** What is not said is absent. */
 function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
   const filters = filtersIn(tokens);
-  const { builtin = [], judge = [], set = [] } = values;
+  const { builtin = [], judge = [], detector = [], set = [] } = values;
   excludes("--block and --no-filters", filters.length > 0, values["no-filters"]);
   excludes("--builtin and --no-builtins", builtin.length > 0, values["no-builtins"]);
   excludes("--judge and --no-judges", judge.length > 0, values["no-judges"]);
+  excludes("--detector and --no-detectors", detector.length > 0, values["no-detectors"]);
   excludes("--description and --no-description", values.description !== undefined, values["no-description"]);
-  excludes(
-    "--workspace-default and its opposite",
-    values["workspace-default"] === true,
-    values["no-workspace-default"],
-  );
   excludes("--limit and --no-limit", (values.limit ?? values["limit-reset"]) !== undefined, values["no-limit"]);
-  const isDefault = values["workspace-default"] ?? (values["no-workspace-default"] === true ? false : undefined);
+  const isDefault = eitherOf(values, "workspace-default");
+  const isOfAccount = eitherOf(values, "account-default");
   return {
     ...(values.name !== undefined && { name: values.name }),
     ...(values.description !== undefined && { description: values.description }),
@@ -111,16 +116,24 @@ function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
     ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
     ...((builtin.length > 0 || values["no-builtins"] === true) && { builtins: builtin.map(builtinOf) }),
     ...((judge.length > 0 || values["no-judges"] === true) && { judgeRules: judge.map(judgeRuleOf) }),
+    ...((detector.length > 0 || values["no-detectors"] === true) && { detectors: detector.map(detectorRuleOf) }),
     // Words that mean nothing are refused with the other problems.
     ...(values["applies-to"] !== undefined && { appliesTo: values["applies-to"] as AppliesToWord }),
     ...(values.mode !== undefined && { mode: values.mode as ModeWord }),
     ...(values["on-error"] !== undefined && { onError: values["on-error"] as ErrorPolicyWord }),
     ...(isDefault !== undefined && { workspaceDefault: isDefault }),
+    ...(isOfAccount !== undefined && { accountDefault: isOfAccount }),
     ...(values.limit !== undefined && { limitUsd: values.limit }),
     ...(values["limit-reset"] !== undefined && { resetInterval: values["limit-reset"] as ResetInterval }),
     ...(values["no-limit"] === true && { limitUsd: null, resetInterval: null }),
     ...(set.length > 0 && { routing: Object.fromEntries(set.map(fieldOf)) as RoutingPolicyChange }),
   };
+}
+
+/** Of a flag and its opposite. */
+function eitherOf(values: Parsed["values"], name: "workspace-default" | "account-default"): boolean | undefined {
+  excludes(`--${name} and its opposite`, values[name] === true, values[`no-${name}`]);
+  return values[name] ?? (values[`no-${name}`] === true ? false : undefined);
 }
 
 function excludes(names: string, one: boolean, other: boolean | undefined): void {
@@ -153,6 +166,11 @@ function builtinOf(given: string): Builtin {
 function judgeRuleOf(given: string): JudgeRule {
   const [, action = "", rule = given] = /^(block|flag)=(.*)$/s.exec(given) ?? [];
   return { rule, action: action as JudgeRule["action"], threshold: usualThreshold, label: null };
+}
+
+function detectorRuleOf(given: string): DetectorRule {
+  const [, detector = given, category = "", action = ""] = /^([^:]*):(.*)=([^=]*)$/s.exec(given) ?? [];
+  return { detector, category, action: action as FilterActionWord, threshold: null, label: null };
 }
 
 /** `field=a,b`, in the form in which the field is set over HTTP. */

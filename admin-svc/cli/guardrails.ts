@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
-import { assignKeys, pageOfAssignments, unassignKeys } from "../store/assignments.ts";
+import { type Bulk, changeAssignments, pageOfAssignments } from "../store/assignments.ts";
 import {
   type GuardrailRow,
   createGuardrail,
@@ -40,12 +40,18 @@ export const guardrails: Commands = {
         return print(JSON.stringify(rows.map((row) => ({ ...described(row), keys: row.keys }))));
       const cells = rows.map((row) => [
         row.id,
-        String(row.content_filters.length + row.content_filter_builtins.length + row.judge_rules.length),
+        String(
+          row.content_filters.length +
+            row.content_filter_builtins.length +
+            row.judge_rules.length +
+            row.detectors.length,
+        ),
         String(row.keys),
+        scopeOf(row),
         time(row.created_at),
         row.name,
       ]);
-      for (const line of table(["ID", "FILTERS", "KEYS", "CREATED", "NAME"], cells)) print(line);
+      for (const line of table(["ID", "FILTERS", "KEYS", "SCOPE", "CREATED", "NAME"], cells)) print(line);
     },
   },
   show: {
@@ -84,12 +90,12 @@ export const guardrails: Commands = {
   assign: {
     usage: "ID HASH...",
     summary: "Gives keys this guardrail, in place of the one that they hold.",
-    run: (args, terminal) => runBulk(args, terminal, "assigned", assignKeys),
+    run: (args, terminal) => runBulk(args, terminal, "assigned", "assign"),
   },
   unassign: {
     usage: "ID HASH...",
     summary: "Takes this guardrail from those of the keys that hold it.",
-    run: (args, terminal) => runBulk(args, terminal, "unassigned", unassignKeys),
+    run: (args, terminal) => runBulk(args, terminal, "unassigned", "unassign"),
   },
   assignments: {
     usage: "[ID] [--json]",
@@ -128,16 +134,18 @@ async function show(id: string, asJson: boolean, { database, author, print }: Te
   for (const keyHash of keyHashes) print(`key      ${keyHash}`);
 }
 
-async function runBulk(args: string[], terminal: Terminal, done: string, work: typeof assignKeys): Promise<void> {
+async function runBulk(args: string[], terminal: Terminal, done: string, verb: Bulk["verb"]): Promise<void> {
   const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
   const [id, ...hashes] = positionals;
   if (id === undefined) throw new UsageError("missing argument: ID");
   if (hashes.length === 0) throw new UsageError("missing argument: HASH");
   const keyHashes = await asUsage(() => checkKeyHashes(hashes.map(checkHash)));
   if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
-  const result = await work(await terminal.database(), await terminal.author(), { guardrailId: id, keyHashes });
-  if (!result) throw new CommandError("no such guardrail");
-  terminal.print(`${result.count} of ${keyHashes.length} keys ${done} (policy generation ${result.generation})`);
+  const author = await terminal.author();
+  const bulk = { author, verb, guardrailId: id, keyHashes };
+  const { counts, change } = await changeAssignments(await terminal.database(), author.workspaceId, [bulk]);
+  if (!change) throw new CommandError("no such guardrail");
+  terminal.print(`${counts[0]} of ${keyHashes.length} keys ${done} (policy generation ${change.generation})`);
 }
 
 const described = (row: GuardrailRow) => ({
@@ -147,16 +155,24 @@ const described = (row: GuardrailRow) => ({
   content_filters: row.content_filters,
   content_filter_builtins: row.content_filter_builtins,
   judge_rules: row.judge_rules,
+  detectors: row.detectors,
   applies_to: row.applies_to,
   mode: row.mode,
   on_error: row.on_error,
   workspace_default: row.workspace_default,
+  account_default: row.account_default,
   limit_usd: row.limit_usd,
   reset_interval: row.limit_reset,
   ...row.routing_policy,
   created_at: row.created_at,
   updated_at: row.updated_at,
 });
+
+/** For whom it holds. */
+function scopeOf(row: GuardrailRow): string {
+  if (row.account_default) return "account";
+  return row.workspace_default ? "workspace" : "keys";
+}
 
 const column = (name: string): string => name.padEnd(9);
 
@@ -171,9 +187,14 @@ function* rulesOf(row: GuardrailRow): Iterable<string> {
   for (const { action, rule, threshold } of row.judge_rules) {
     yield `${column(action)}judged from ${threshold}: ${printable(rule)}`;
   }
+  for (const { action, detector, category, threshold } of row.detectors) {
+    const from = threshold === null ? "" : ` from ${threshold}`;
+    yield `${column(action)}detected by ${printable(detector)}${from}: ${printable(category)}`;
+  }
   yield `${column("applies")}to ${row.applies_to}, ${row.mode}, ${row.on_error} on errors`;
   if (row.limit_usd !== null) yield `${column("limit")}${Number(row.limit_usd)} USD ${row.limit_reset} for each key`;
   if (row.workspace_default) yield `${column("keys")}all of the workspace`;
+  if (row.account_default) yield `${column("keys")}all of every workspace`;
   for (const [field, value] of Object.entries(row.routing_policy)) {
     yield `${column("models")}${field} ${printable(JSON.stringify(value))}`;
   }

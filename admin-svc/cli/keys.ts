@@ -20,6 +20,7 @@ import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
 const management = { management: { type: "boolean" } } as const;
+const account = { account: { type: "boolean" } } as const;
 const settings = {
   name: { type: "string" },
   "expires-at": { type: "string" },
@@ -45,14 +46,18 @@ export const keys: Commands = {
     },
   },
   create: {
-    usage: `--name NAME [--management] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] ${rateLimitUsage()} [--json]`,
+    usage: `--name NAME [--management [--account]] [--expires-at TIME] [--external-user USER] [--limit USD [--limit-reset daily|weekly|monthly]] ${rateLimitUsage()} [--json]`,
     summary: "Makes a key, stores its hash, and prints it once.",
-    details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z.", "USER is the end user that the key is for."],
+    details: [
+      "TIME is ISO 8601, for example 2027-01-31T00:00:00Z.",
+      "USER is the end user that the key is for.",
+      "--account: a management key of the default workspace that may also change the guardrails of the whole account.",
+    ],
     async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({
         args,
         allowPositionals: true,
-        options: { ...management, ...json, ...settings },
+        options: { ...management, ...account, ...json, ...settings },
       });
       exactly(positionals);
       const name = required("--name", values.name);
@@ -62,6 +67,8 @@ export const keys: Commands = {
       const limitReset = (values["limit-reset"] ?? null) as LimitReset | null;
       const rateLimits = readRateLimits(values);
       await asUsage(() => checkKeySettings({ name, expiresAt, externalUser, limitUsd, limitReset, ...rateLimits }));
+      if (values.account === true && values.management !== true)
+        throw new UsageError("--account: only with --management");
       const key = mint(kindOf(values.management));
       const made = await createKey(await database(), await author(), {
         name,
@@ -70,6 +77,7 @@ export const keys: Commands = {
         externalUser,
         limitUsd,
         limitReset,
+        account: values.account === true,
         ...rateLimits,
       });
       if (!made) throw new Error("a freshly minted key exists already");
@@ -87,7 +95,7 @@ export const keys: Commands = {
       const cells = rows.map((row) => [
         row.hash,
         row.label,
-        row.kind,
+        row.account ? "account" : row.kind,
         stateOf(row),
         row.guardrail_id ?? "-",
         time(row.created_at),
@@ -213,6 +221,7 @@ const described = (row: KeyRow) => ({
   hash: row.hash,
   name: row.name,
   kind: row.kind,
+  account: row.account,
   label: row.label,
   disabled: row.disabled,
   external_user: row.external_user,
@@ -234,7 +243,7 @@ const shown = (row: ListedKey): string[] => [
   `hash           ${row.hash}`,
   `name           ${printable(row.name)}`,
   `label          ${row.label}`,
-  `kind           ${row.kind}`,
+  `kind           ${row.kind}${row.account ? " of the account" : ""}`,
   `state          ${stateOf(row)}`,
   `guardrail      ${row.guardrail_id ?? "-"}`,
   `external user  ${row.external_user === null ? "-" : printable(row.external_user)}`,

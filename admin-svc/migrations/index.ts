@@ -14,6 +14,10 @@ import * as rateLimits from "./0011_rate_limits.ts";
 import * as callKind from "./0012_call_kind.ts";
 import * as judgeRules from "./0013_judge_rules.ts";
 import * as retention from "./0014_retention.ts";
+import * as detectorRules from "./0015_detector_rules.ts";
+import * as accountGuardrails from "./0016_account_guardrails.ts";
+import * as moreCallKinds from "./0017_more_call_kinds.ts";
+import * as fusionCalls from "./0018_fusion_calls.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -30,4 +34,8 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0012_call_kind": callKind,
   "0013_judge_rules": judgeRules,
   "0014_retention": retention,
+  "0015_detector_rules": detectorRules,
+  "0016_account_guardrails": accountGuardrails,
+  "0017_more_call_kinds": moreCallKinds,
+  "0018_fusion_calls": fusionCalls,
 };

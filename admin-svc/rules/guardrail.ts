@@ -43,6 +43,16 @@ export interface JudgeRule {
   readonly label: string | null;
 }
 
+/** What a service beside the house looks for. */
+export interface DetectorRule {
+  readonly detector: string;
+  readonly category: string;
+  readonly action: FilterActionWord;
+  /** 0.01 to 1; null: the detector's own. */
+  readonly threshold: number | null;
+  readonly label: string | null;
+}
+
 /** What an administrator decides about a guardrail; what is absent stays as it is. */
 export interface GuardrailSettings {
   readonly name?: string;
@@ -50,10 +60,12 @@ export interface GuardrailSettings {
   readonly contentFilters?: readonly Filter[];
   readonly builtins?: readonly Builtin[];
   readonly judgeRules?: readonly JudgeRule[];
+  readonly detectors?: readonly DetectorRule[];
   readonly appliesTo?: AppliesToWord;
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
   readonly workspaceDefault?: boolean;
+  readonly accountDefault?: boolean;
   /** USD, decimal: what each key under it may spend. Null: any amount. */
   readonly limitUsd?: string | null;
   /** Set with it. */
@@ -67,7 +79,7 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
   const { contentFilters = [] } = settings;
   checked((problems) => {
     guardrailSettings.check(jsonOf(settings), "", problems);
-    if (isAbsent(settings.limitUsd) !== isAbsent(settings.resetInterval)) {
+    if (whatBecomesOf(settings.limitUsd) !== whatBecomesOf(settings.resetInterval)) {
       problems.add("reset_interval", "goes together with limit_usd: both, or neither");
     }
   });
@@ -78,8 +90,8 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
   });
 }
 
-/** Undefined and null are not the same to a change, but neither is a budget. */
-const isAbsent = (value: unknown): boolean => value === undefined || value === null;
+/** Undefined: it stays; null: it is cleared. */
+const whatBecomesOf = (value: string | null | undefined) => (typeof value === "string" ? "set" : value);
 
 const jsonOf = ({
   name,
@@ -87,6 +99,7 @@ const jsonOf = ({
   contentFilters,
   builtins,
   judgeRules,
+  detectors,
   appliesTo,
   mode,
   onError,
@@ -97,10 +110,12 @@ const jsonOf = ({
   content_filters: contentFilters,
   content_filter_builtins: builtins,
   judge_rules: judgeRules,
+  detectors,
   applies_to: appliesTo,
   mode,
   on_error: onError,
   workspace_default: more.workspaceDefault,
+  account_default: more.accountDefault,
   limit_usd: typeof more.limitUsd === "string" ? amountOf(more.limitUsd) : more.limitUsd,
   reset_interval: more.resetInterval,
   ...more.routing,

@@ -1,24 +1,50 @@
-/** What is wrong with patterns, each on its own. */
-import { setImmediate as nextTurn } from "node:timers/promises";
-import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
-import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+/**
+ * What is wrong with patterns. They are compiled beside the thread that serves: a large one takes some 20 ms, the first ones of a process
+ * ten times that, and a guardrail may have a hundred.
+ */
+import { Worker } from "node:worker_threads";
 
-/** Null where nothing is. Others get their turn after each: one takes up to twenty milliseconds, and there may be a hundred. */
-export async function complaintsAbout(patterns: readonly string[]): Promise<readonly (string | null)[]> {
-  const complaints: (string | null)[] = [];
-  for (const pattern of patterns) {
-    complaints.push(complaintAbout(pattern));
-    await nextTurn();
-  }
-  return complaints;
+export type Complaints = readonly (string | null)[];
+
+let thread: PatternThread | undefined;
+
+/** Null where nothing is. One question after the other, so that many guardrails at once take one processor and no more. */
+export async function complaintsAbout(patterns: readonly string[]): Promise<Complaints> {
+  if (patterns.length === 0) return [];
+  thread ??= new PatternThread(() => (thread = undefined));
+  return thread.ask(patterns);
 }
 
-function complaintAbout(pattern: string): string | null {
-  try {
-    compilePattern(pattern);
-    return null;
-  } catch (error) {
-    if (error instanceof PatternError) return error.message;
-    throw error;
+interface Question {
+  readonly resolve: (complaints: Complaints) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Begun by the first question; it keeps no process alive that has none. */
+class PatternThread {
+  readonly #worker = new Worker(new URL("./pattern-thread.js", import.meta.url));
+  /** The thread answers in this order. */
+  readonly #asked: Question[] = [];
+
+  /** @param onEnd it answers nothing any more */
+  constructor(onEnd: () => void) {
+    this.#worker.on("message", (complaints: Complaints) => this.#answered(complaints));
+    this.#worker.on("error", (error) => {
+      onEnd();
+      for (const question of this.#asked) question.reject(error);
+    });
+  }
+
+  ask(patterns: readonly string[]): Promise<Complaints> {
+    this.#worker.ref();
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ resolve, reject });
+      this.#worker.postMessage(patterns);
+    });
+  }
+
+  #answered(complaints: Complaints): void {
+    this.#asked.shift()?.resolve(complaints);
+    if (this.#asked.length === 0) this.#worker.unref();
   }
 }

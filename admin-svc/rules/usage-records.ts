@@ -2,6 +2,7 @@
 import { fromJsonString } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/usage.js";
 import {
+  type ReleaseBudgetRequest,
   type ReserveBudgetRequest,
   type UsageRecord,
   UsageRecordSchema,
@@ -59,12 +60,21 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function checkReservation({ turnId, attempt, amountUsd }: ReserveBudgetRequest): void {
+export function checkReservation({ amountUsd, ...call }: ReserveBudgetRequest): void {
   checked((problems) => {
-    if (!uuid.test(turnId)) problems.add("turnId", "must be a UUID");
-    if (attempt < 1 || attempt > 32_767) problems.add("attempt", "must be between 1 and 32767");
+    checkCall(call, problems);
     if (!decimal.test(amountUsd)) problems.add("amountUsd", "must be a decimal of at most 12 places");
   });
+}
+
+/** @throws Fault INVALID_REQUEST */
+export function checkRelease(call: ReleaseBudgetRequest): void {
+  checked((problems) => checkCall(call, problems));
+}
+
+function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "attempt">, problems: Problems): void {
+  if (!uuid.test(turnId)) problems.add("turnId", "must be a UUID");
+  if (attempt < 1 || attempt > 32_767) problems.add("attempt", "must be between 1 and 32767");
 }
 
 const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");

@@ -13,15 +13,10 @@ import {
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
-import {
-  type AssignmentRow,
-  type BulkResult,
-  assignKeys,
-  pageOfAssignments,
-  unassignKeys,
-} from "../store/assignments.ts";
+import { isKeyHash } from "../rules/key.ts";
+import { type AssignmentRow, type Bulk, pageOfAssignments } from "../store/assignments.ts";
+import { type Committed, Bulks } from "./bulks.ts";
 import { administering } from "./caller.ts";
-import { untilEnforced } from "./enforcement.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
@@ -36,6 +31,17 @@ const usualPage = 50;
 export function assignmentMethods(
   parts: Parts,
 ): Pick<ServiceImpl<typeof GuardrailService>, "assignKeys" | "unassignKeys" | "listKeyAssignments"> {
+  const bulks = new Bulks(parts);
+  const change = ({ guardrailId, keyHashes }: BulkRequest, verb: Bulk["verb"], context: HandlerContext) =>
+    administering(parts)(context, async (author): Promise<Committed> => {
+      const distinct = checkKeyHashes(keyHashes);
+      if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
+      const bulk = { author, verb, guardrailId, keyHashes: distinct.filter(isKeyHash) };
+      const committed = await bulks.commit(bulk, context.signal);
+      if (!committed) throw guardrailNotFound();
+      await committed.enforced;
+      return committed;
+    });
   return {
     listKeyAssignments: ({ guardrailId, offset, limit }, context) =>
       administering(parts)(context, async ({ workspaceId }) => {
@@ -50,30 +56,14 @@ export function assignmentMethods(
         });
       }),
     async assignKeys(request, context) {
-      const { count, generation } = await runBulk(parts, request, context, assignKeys);
+      const { count, generation } = await change(request, "assign", context);
       return create(AssignKeysResponseSchema, { assignedCount: count, generation });
     },
     async unassignKeys(request, context) {
-      const { count, generation } = await runBulk(parts, request, context, unassignKeys);
+      const { count, generation } = await change(request, "unassign", context);
       return create(UnassignKeysResponseSchema, { unassignedCount: count, generation });
     },
   };
-}
-
-function runBulk(
-  parts: Parts,
-  { guardrailId, keyHashes }: BulkRequest,
-  context: HandlerContext,
-  work: typeof assignKeys,
-): Promise<BulkResult> {
-  return administering(parts)(context, async (administrator) => {
-    const distinct = checkKeyHashes(keyHashes);
-    if (!isGuardrailId(guardrailId)) throw guardrailNotFound();
-    const result = await work(parts.writes, administrator, { guardrailId, keyHashes: distinct });
-    if (!result) throw guardrailNotFound();
-    await untilEnforced(parts, administrator, result);
-    return result;
-  });
 }
 
 export const guardrailNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Guardrail not found");

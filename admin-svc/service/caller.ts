@@ -4,6 +4,7 @@ import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { callerKeyHash, invalidKey, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
+import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
 import type { Database } from "../store/database.ts";
 import { type KeyRow, findLiveKey } from "../store/keys.ts";
@@ -38,7 +39,7 @@ async function requireAdministrator(
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
   const requestId = headers.get(requestIdHeader)?.slice(0, maxRequestId) ?? null;
-  return { workspaceId: key.workspace_id, keyHash: key.hash, program: "api", requestId };
+  return { workspaceId: key.workspace_id, keyHash: key.hash, program: "api", requestId, ofAccount: key.account };
 }
 
 /** An operation of an administrator, with what an outage is answered with. */
@@ -48,7 +49,16 @@ export const administering =
     { requestHeader }: Pick<HandlerContext, "requestHeader">,
     work: (administrator: Administrator) => Promise<Result>,
   ): Promise<Result> =>
-    orRetryLater(async () => work(await requireAdministrator(reads, requestHeader, serviceToken)));
+    orRetryLater(async () => {
+      const administrator = await requireAdministrator(reads, requestHeader, serviceToken);
+      return work(administrator).catch(refused);
+    });
+
+/** @throws Fault PERMISSION_DENIED for what only an administrator of the account may do */
+function refused(error: unknown): never {
+  if (!(error instanceof AccountError)) throw error;
+  throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can change its guardrails");
+}
 
 /** For requests that name a workspace: an administrator has one, and learns nothing about others. @throws Fault NOT_FOUND */
 export function requireOwn(workspaceId: string, administrator: Administrator): void {

@@ -40,8 +40,16 @@ export const rulesOf = (row: Omit<EnforcedGuardrail, "id" | "name">) => ({
     threshold,
     label: label ?? "",
   })),
+  detectors: row.detectors.map(({ detector, category, action, threshold, label }) => ({
+    detector,
+    category,
+    action: filterActions.valueOf(action),
+    ...(threshold !== null && { threshold }),
+    label: label ?? "",
+  })),
   routingPolicy: routingPolicyMessage(row.routing_policy),
   appliesTo: appliesTo.valueOf(row.applies_to),
   mode: modes.valueOf(row.mode),
   onError: errorPolicies.valueOf(row.on_error),
+  accountDefault: row.account_default,
 });

@@ -14,6 +14,7 @@ import { routingPolicyFields, routingPolicyJson } from "@sluice/proto/contract/r
 import {
   type BuiltinFilter,
   type ContentFilter,
+  type DetectorRule as SaidDetectorRule,
   type JudgeRule as SaidRule,
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -22,7 +23,7 @@ import type {
   GuardrailRecord,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import type { Builtin, Filter, GuardrailSettings, JudgeRule } from "../rules/guardrail.ts";
+import type { Builtin, DetectorRule, Filter, GuardrailSettings, JudgeRule } from "../rules/guardrail.ts";
 import { masked } from "./mask.ts";
 
 type Said = CreateGuardrailRequest | GuardrailRecord;
@@ -34,10 +35,12 @@ const settings: Readonly<Record<string, (said: Said) => GuardrailSettings>> = {
   content_filters: ({ contentFilters }) => ({ contentFilters: filtersOf(contentFilters) }),
   content_filter_builtins: ({ contentFilterBuiltins }) => ({ builtins: builtinsOf(contentFilterBuiltins) }),
   judge_rules: ({ judgeRules }) => ({ judgeRules: judgeRulesOf(judgeRules) }),
+  detectors: ({ detectors }) => ({ detectors: detectorRulesOf(detectors) }),
   applies_to: (said) => ({ appliesTo: wordOf(appliesTo, said.appliesTo, "applies_to") }),
   mode: (said) => ({ mode: wordOf(modes, said.mode, "mode") }),
   on_error: (said) => ({ onError: wordOf(errorPolicies, said.onError, "on_error") }),
   workspace_default: ({ workspaceDefault }) => ({ workspaceDefault }),
+  account_default: ({ accountDefault }) => ({ accountDefault }),
   limit_usd: ({ limitUsd }) => ({ limitUsd: limitUsd ?? null }),
   reset_interval: ({ resetInterval }) => ({
     resetInterval: resetInterval === "" ? null : (resetInterval as ResetInterval),
@@ -95,6 +98,15 @@ const judgeRulesOf = (rules: readonly SaidRule[]): JudgeRule[] =>
     rule,
     action: judgeAction(knownOf(filterActions, action, `judge_rules.${index}.action`), index),
     threshold: threshold === 0 ? usualThreshold : threshold,
+    label: label === "" ? null : label,
+  }));
+
+const detectorRulesOf = (rules: readonly SaidDetectorRule[]): DetectorRule[] =>
+  rules.map(({ detector, category, action, threshold, label }, index) => ({
+    detector,
+    category,
+    action: knownOf(filterActions, action, `detectors.${index}.action`),
+    threshold: threshold ?? null,
     label: label === "" ? null : label,
   }));
 

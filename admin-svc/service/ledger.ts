@@ -5,10 +5,12 @@ import {
   BudgetScope,
   type LedgerService,
   RecordUsageResponseSchema,
+  ReleaseBudgetResponseSchema,
   ReserveBudgetResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { checkReservation, readUsageRecords } from "../rules/usage-records.ts";
+import { checkRelease, checkReservation, readUsageRecords } from "../rules/usage-records.ts";
+import { dropReservations } from "../store/budgets.ts";
 import { insertUsage } from "../store/usage.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
@@ -32,12 +34,20 @@ export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<type
         return create(RecordUsageResponseSchema, { storedCount });
       });
     },
-    reserveBudget: (request, { requestHeader }) => {
+    reserveBudget: (request, { requestHeader, signal }) => {
       requireServiceToken(requestHeader, serviceToken);
       checkReservation(request);
       return orUnavailable(async () => {
-        const { budget, ...reserved } = await reservations.reserve(request.workspaceId, request);
+        const { budget, ...reserved } = await reservations.reserve(request.workspaceId, request, signal);
         return create(ReserveBudgetResponseSchema, { ...reserved, ...(budget && { budget: scopes[budget] }) });
+      });
+    },
+    releaseBudget: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkRelease(request);
+      return orUnavailable(async () => {
+        await dropReservations(writes, [request]);
+        return create(ReleaseBudgetResponseSchema);
       });
     },
   };

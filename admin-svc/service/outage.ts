@@ -11,11 +11,17 @@ export const orRetryLater = <Result>(work: () => Promise<Result>): Promise<Resul
 export const orUnavailable = <Result>(work: () => Promise<Result>): Promise<Result> =>
   translate(FaultReason.UNAVAILABLE, work);
 
+/** What is too busy to be waited for. */
+export const retryLater = (cause: Error): Fault => again(FaultReason.INTERNAL, cause);
+
 async function translate<Result>(reason: FaultReason, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
     if (!isOutage(error)) throw error;
-    throw new Fault(reason, "", { retryAfterMs, shouldRetry: true, origin: FaultOrigin.ADMIN, cause: error });
+    throw again(reason, error);
   }
 }
+
+const again = (reason: FaultReason, cause: unknown): Fault =>
+  new Fault(reason, "", { retryAfterMs, shouldRetry: true, origin: FaultOrigin.ADMIN, cause });

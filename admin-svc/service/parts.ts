@@ -8,6 +8,8 @@ export interface Parts {
   /** For point reads. */
   readonly reads: Kysely<Database>;
   readonly writes: Kysely<Database>;
+  /** For changes of many keys at once. */
+  readonly bulkWrites: Kysely<Database>;
   readonly policy: PolicyFeed;
   readonly serviceToken: ServiceToken;
 }

@@ -9,8 +9,10 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { PolicyReading } from "../store/policy-listener.ts";
 import type { PolicyChange } from "../store/policy.ts";
-import { Watcher } from "./watcher.ts";
+import { Watcher, unnamed } from "./watcher.ts";
 
+/** As long as a process serves on its last policy when it hears of no other (proto/runtime/access.ts). */
+const cutOffMs = 300_000;
 /** The answer to a write goes out after this, acknowledged or not. */
 const acknowledgeLimitMs = 1_000;
 
@@ -23,11 +25,21 @@ export interface PolicyFeedOptions {
   readonly registry: Registry;
 }
 
+/** Names of processes that may serve on an earlier policy. */
+export interface Unsure {
+  /** They watch, and had not acknowledged the change at the limit. */
+  readonly processes: readonly string[];
+  /** They watched here within the last 300 s and were lost, by a crash or by the network; with several admin-svc they may watch at another one. */
+  readonly cut_off: readonly string[];
+}
+
 export class PolicyFeed {
   readonly #options: PolicyFeedOptions;
   readonly #unacknowledged: Counter;
   readonly #watchers = new Set<Watcher>();
   readonly #waiting = new Set<() => void>();
+  /** performance.now() at which a process was lost sight of that did not end its watch: it may still serve. */
+  readonly #cutOff = new Map<string, number>();
   /** Committed, but a generation before it is still unknown here. */
   readonly #early = new Map<bigint, readonly string[] | null>();
   #generation: bigint;
@@ -61,7 +73,10 @@ export class PolicyFeed {
   }
 
   join(): Watcher {
-    const watcher = new Watcher(this.#generation, () => this.#progressed());
+    const watcher: Watcher = new Watcher(this.#generation, () => {
+      this.#cutOff.delete(watcher.process);
+      this.#progressed();
+    });
     if (this.#closed) watcher.close();
     this.#watchers.add(watcher);
     return watcher;
@@ -70,14 +85,15 @@ export class PolicyFeed {
   leave(watcher: Watcher): void {
     if (watcher.silent) this.#options.log.warn({ process: watcher.process }, "policy watcher fell silent");
     this.#watchers.delete(watcher);
+    const { process, parted } = watcher;
+    if (process !== unnamed && !parted && !this.#closed) this.#cutOff.set(process, performance.now());
     this.#progressed();
   }
 
   /**
    * Settles when every watcher enforces the change, or at the limit. Call it once the change is committed.
-   * @returns names of processes that had not said so at the limit
    */
-  async enforced({ generation, keyHashes }: PolicyChange): Promise<readonly string[]> {
+  async enforced({ generation, keyHashes }: PolicyChange): Promise<Unsure> {
     if (keyHashes === null || keyHashes.length > 0) this.#receive(generation, keyHashes);
     if (generation > this.#generation) this.#options.read();
     const late = await this.#acknowledged(generation);
@@ -85,7 +101,13 @@ export class PolicyFeed {
       this.#unacknowledged.inc();
       this.#options.log.warn({ process, applied, generation }, "policy change not acknowledged in time");
     }
-    return late.map(({ process }) => process);
+    return { processes: late.map(({ process }) => process), cut_off: this.#unseen() };
+  }
+
+  #unseen(): string[] {
+    const since = performance.now() - cutOffMs;
+    for (const [process, at] of this.#cutOff) if (at < since) this.#cutOff.delete(process);
+    return [...this.#cutOff.keys()];
   }
 
   /** What the log says. */

@@ -1,46 +1,35 @@
-/**
- * Reservations of one workspace wait for one another here and not in the database, where each would hold a connection meanwhile. Those that
- * have come together while the last ones were decided are decided together.
- */
+/** Reservations of one workspace wait for one another here and not in the database, where each would hold a connection meanwhile. */
 import type { Kysely } from "kysely";
-import { type Reservation, type Reserved, reserveBudget } from "../store/budgets.ts";
+import { type Reservation, type Reserved, dropReservations, reserveBudget } from "../store/budgets.ts";
 import type { Database } from "../store/database.ts";
-
-interface Waiting {
-  readonly reservation: Reservation;
-  readonly resolve: (reserved: Reserved) => void;
-  readonly reject: (error: unknown) => void;
-}
+import { Batches, type Waiting } from "./batches.ts";
 
 export class Reservations {
   readonly #database: Kysely<Database>;
-  /** By workspace, while it is being decided about. */
-  readonly #waiting = new Map<string, Waiting[]>();
+  readonly #batches: Batches<Reservation, Reserved>;
 
   constructor(database: Kysely<Database>) {
     this.#database = database;
+    this.#batches = new Batches({ take: (waiting) => waiting.splice(0), work: (batch) => this.#decide(batch) });
   }
 
-  reserve(workspaceId: string, reservation: Reservation): Promise<Reserved> {
-    return new Promise((resolve, reject) => {
-      const entry = { reservation, resolve, reject };
-      const waiting = this.#waiting.get(workspaceId);
-      if (waiting) return void waiting.push(entry);
-      this.#waiting.set(workspaceId, []);
-      void this.#decide(workspaceId, [entry]);
-    });
+  /** @param signal aborted when the caller has given up: then nothing is held for it */
+  reserve(workspaceId: string, reservation: Reservation, signal: AbortSignal): Promise<Reserved> {
+    return this.#batches.join(workspaceId, reservation, signal);
   }
 
-  async #decide(workspaceId: string, first: readonly Waiting[]): Promise<void> {
-    for (let batch = first; batch.length > 0; batch = this.#waiting.get(workspaceId)?.splice(0) ?? []) {
-      try {
-        const wanted = batch.map(({ reservation }) => reservation);
-        const decided = await reserveBudget(this.#database, wanted);
-        for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as Reserved);
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    this.#waiting.delete(workspaceId);
+  async #decide(batch: readonly Waiting<Reservation, Reserved>[]): Promise<void> {
+    const decided = await reserveBudget(
+      this.#database,
+      batch.map(({ item }) => item),
+    );
+    const lost = batch.filter(({ signal }) => signal.aborted);
+    for (const [index, { resolve }] of batch.entries()) resolve(decided[index] as Reserved);
+    // A call that nobody makes would hold it for ten minutes. Before the next are decided: one of them may be the same call, asked again.
+    if (lost.length > 0)
+      await dropReservations(
+        this.#database,
+        lost.map(({ item }) => item),
+      );
   }
 }

@@ -21,6 +21,20 @@ const words: ReadonlyMap<AttemptStatus, keyof typeof statuses> = new Map(
   Object.entries(statuses).map(([word, status]) => [status, word as keyof typeof statuses]),
 );
 
+const kinds = {
+  primary: CallKind.PRIMARY,
+  judge: CallKind.JUDGE,
+  moderation: CallKind.MODERATION,
+  classifier: CallKind.CLASSIFIER,
+  panel: CallKind.PANEL,
+  analyst: CallKind.ANALYST,
+} as const;
+
+const kindWords: ReadonlyMap<CallKind, keyof typeof kinds> = new Map([
+  [CallKind.UNSPECIFIED, "primary"],
+  ...Object.entries(kinds).map(([word, kind]) => [kind, word as keyof typeof kinds] as const),
+]);
+
 export function rowOf(record: UsageRecord): NewUsageRecord {
   const { tokens } = record;
   return {
@@ -52,7 +66,8 @@ export function rowOf(record: UsageRecord): NewUsageRecord {
     streamed: record.streamed,
     user: record.user ?? null,
     session_id: record.sessionId ?? null,
-    kind: record.kind === CallKind.JUDGE ? "judge" : "primary",
+    // One that only a newer process knows answers no request: the house pays.
+    kind: kindWords.get(record.kind) ?? "judge",
   };
 }
 
@@ -77,7 +92,7 @@ export function recordOf(row: UsageRow): UsageRecord {
     httpStatus: row.http_status,
     isEstimated: row.is_estimated,
     streamed: row.streamed,
-    kind: row.kind === "judge" ? CallKind.JUDGE : CallKind.PRIMARY,
+    kind: kinds[row.kind],
     ...(row.input_tokens !== null && { tokens: tokensOf(row) }),
     ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
     ...(row.user !== null && { user: row.user }),

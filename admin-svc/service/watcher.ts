@@ -4,20 +4,30 @@ import {
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { knowledgeOf } from "@sluice/proto/runtime/rpc/knowledge.js";
+import { administrationServices } from "./administration.ts";
+
+const knows = knowledgeOf(...administrationServices.flatMap(({ methods }) => methods.map(({ input }) => input)));
 
 /** More keys than this in one message and everything is forgotten instead. */
 const maxKeys = 10_000;
 /** A live process answers each heartbeat at once; one that does not hangs, or its connection is gone without a word. */
 const silenceLimitMs = 10_000;
 
+/** Who has not said yet what it is called. */
+export const unnamed = "unnamed";
+
 export class Watcher {
   /** As it calls itself. */
-  process = "unnamed";
+  process = unnamed;
+  /** It has ended its watch itself, as a process does that ends. */
+  parted = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
   #all = true;
   #told: bigint;
   #pending = true;
+  #greeted = false;
   #applied = 0n;
   /** performance.now() of the first message that nothing has answered. */
   #unansweredSince: number | undefined;
@@ -80,7 +90,9 @@ export class Watcher {
       generation: this.#told,
       keyHashes: [...this.#unsent],
       all: this.#all,
+      ...(!this.#greeted && { knows }),
     });
+    this.#greeted = true;
     this.#unsent.clear();
     this.#all = false;
     this.#pending = false;

@@ -15,7 +15,7 @@ export interface ResolvedKey {
     /** Null: as the house is configured. */
     readonly rateLimits: ReturnType<typeof rateLimitsOf>;
     readonly guardrail?: EnforcedGuardrail;
-    /** Of the whole workspace, oldest first; without the key's own. */
+    /** Of the whole account and of the workspace, in that order and oldest first; without the key's own. */
     readonly workspaceGuardrails: readonly EnforcedGuardrail[];
   };
 }
@@ -28,10 +28,12 @@ export type EnforcedGuardrail = Pick<
   | "content_filters"
   | "content_filter_builtins"
   | "judge_rules"
+  | "detectors"
   | "routing_policy"
   | "applies_to"
   | "mode"
   | "on_error"
+  | "account_default"
   | "limit_usd"
 >;
 
@@ -65,7 +67,8 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       sql<EnforcedGuardrail[]>`array(
         select to_jsonb(guardrail) from guardrails as guardrail
         where guardrail.id = assignment.guardrail_id or (guardrail.workspace_id = key.workspace_id and guardrail.workspace_default)
-        order by guardrail.created_at, guardrail.id
+          or (key.hash is not null and guardrail.account_default)
+        order by guardrail.account_default desc, guardrail.created_at, guardrail.id
       )`.as("guardrails"),
     ])
     .executeTakeFirstOrThrow();

@@ -47,6 +47,7 @@ export async function accountsOf(
         cross join lateral (
           select guardrail_id from guardrail_key_assignments where key_hash = hash
           union select id from guardrails as usual where usual.workspace_id = listed.workspace_id and workspace_default
+          union select id from guardrails where account_default
         ) as applied
         join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
     ),

@@ -1,119 +1,180 @@
 /** Which key holds which guardrail. Whole lists at once, all or nothing. */
 import { type Kysely, type Transaction, sql } from "kysely";
-import type { Author } from "./audit.ts";
+import type { Author, SignedEntry } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, recordChange } from "./policy.ts";
+import { type PolicyChange, recordChanges } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
+/** A list of keys that is given a guardrail, or from which it is taken. */
 export interface Bulk {
+  readonly author: Author;
+  readonly verb: "assign" | "unassign";
   /** UUID, in the form in which it is stored. */
   readonly guardrailId: string;
   /** Distinct. */
   readonly keyHashes: readonly string[];
 }
 
-export interface BulkResult extends PolicyChange {
-  readonly count: number;
+export interface BulkResults {
+  /**
+   * By bulk: the keys that hold the guardrail now, or that held it until now; undefined when the workspace has no such
+   * guardrail.
+   */
+  readonly counts: readonly (number | undefined)[];
+  /** Of all together; undefined when no guardrail was found. */
+  readonly change: PolicyChange | undefined;
 }
 
-/** The keys that hold the guardrail now are counted; undefined when the workspace has no such guardrail. */
-export function assignKeys(database: Kysely<Database>, author: Author, bulk: Bulk): Promise<BulkResult | undefined> {
+/**
+ * Bulks of one workspace, one after the other as far as anybody can tell. One transaction however many they are: what they
+ * make of the keys is reckoned here, and only what comes out in the end is written.
+ */
+export function changeAssignments(
+  database: Kysely<Database>,
+  workspaceId: string,
+  bulks: readonly Bulk[],
+): Promise<BulkResults> {
   return transact(database, async (transaction) => {
-    if (!(await holdGuardrail(transaction, author, bulk))) return undefined;
-    const keyHashes = await lockKeys(transaction, author, bulk);
-    const moved = await moveKeys(transaction, author, bulk.guardrailId, keyHashes);
-    const after = { guardrail_id: bulk.guardrailId, count: keyHashes.length };
-    const entry = { action: "guardrails.assign", target: bulk.guardrailId, before: heldBefore(moved), after };
-    return { count: keyHashes.length, ...(await recordChange(transaction, author, entry, moved.map(hashOf))) };
+    const guardrails = await holdGuardrails(transaction, workspaceId, bulks);
+    const known = bulks.filter(({ guardrailId }) => guardrails.has(guardrailId));
+    if (known.length === 0) return { counts: bulks.map(() => undefined), change: undefined };
+    const keyHashes = await lockKeys(transaction, workspaceId, known);
+    const holdings = new Holdings(keyHashes, await heldBy(transaction, keyHashes));
+    const entries: SignedEntry[] = [];
+    const counts = bulks.map((bulk) => {
+      if (!guardrails.has(bulk.guardrailId)) return undefined;
+      const { count, entry } = bulk.verb === "assign" ? holdings.assign(bulk) : holdings.unassign(bulk);
+      entries.push(entry);
+      return count;
+    });
+    await writeHoldings(transaction, holdings);
+    return { counts, change: await recordChanges(transaction, workspaceId, entries, [...holdings.moved]) };
   });
 }
 
-interface Moved {
-  readonly key_hash: string;
-  /** The guardrail that it held before. */
-  readonly previous: string | null;
+interface Holding {
+  readonly guardrailId: string;
+  /** Undefined: since before, and nothing has to be written. */
+  readonly assignedBy?: string | null;
 }
 
-/** @returns those that held another guardrail, or none: a statement of its own, so that it sees what was waited for */
-async function moveKeys(
-  transaction: Transaction<Database>,
-  { keyHash: assignedBy }: Author,
-  guardrailId: string,
-  keyHashes: readonly string[],
-): Promise<readonly Moved[]> {
-  const { rows } = await sql<Moved>`
-    with held as (
-      select key_hash, guardrail_id from guardrail_key_assignments where key_hash = any(${keyHashes}::text[])
-    ),
-    moved as (
-      insert into guardrail_key_assignments (key_hash, guardrail_id, assigned_by)
-      select key_hash, ${guardrailId}::uuid, ${assignedBy}::text from unnest(${keyHashes}::text[]) as listed (key_hash)
-      on conflict (key_hash) do update
-        set guardrail_id = excluded.guardrail_id, assigned_by = excluded.assigned_by,
-          assignment_id = excluded.assignment_id, created_at = now()
-        where guardrail_key_assignments.guardrail_id <> excluded.guardrail_id
-      returning key_hash
-    )
-    select key_hash, guardrail_id as previous from moved left join held using (key_hash)`.execute(transaction);
-  return rows;
+/** What keys hold while bulks are made of them. */
+class Holdings {
+  readonly keys: ReadonlySet<string>;
+  /** By key. */
+  readonly held: Map<string, Holding>;
+  /** Every key that some bulk has moved. */
+  readonly moved = new Set<string>();
+
+  constructor(keyHashes: readonly string[], before: ReadonlyMap<string, Holding>) {
+    this.keys = new Set(keyHashes);
+    this.held = new Map(before);
+  }
+
+  assign({ author, guardrailId, keyHashes }: Bulk): { count: number; entry: SignedEntry } {
+    const own = this.#ownOf(keyHashes);
+    const moving = own.filter((keyHash) => this.held.get(keyHash)?.guardrailId !== guardrailId);
+    // What it takes to undo a bulk: hashes by the guardrail that they held, or `none`.
+    const before: Record<string, string[]> = {};
+    for (const keyHash of moving) {
+      (before[this.held.get(keyHash)?.guardrailId ?? "none"] ??= []).push(keyHash);
+      this.held.set(keyHash, { guardrailId, assignedBy: author.keyHash });
+      this.moved.add(keyHash);
+    }
+    const after = { guardrail_id: guardrailId, count: own.length };
+    const entry = { action: "guardrails.assign", target: guardrailId, before, after };
+    return { count: own.length, entry: { author, entry, isOfPolicy: moving.length > 0 } };
+  }
+
+  unassign({ author, guardrailId, keyHashes }: Bulk): { count: number; entry: SignedEntry } {
+    const removed = this.#ownOf(keyHashes).filter((keyHash) => this.held.get(keyHash)?.guardrailId === guardrailId);
+    for (const keyHash of removed) {
+      this.held.delete(keyHash);
+      this.moved.add(keyHash);
+    }
+    const before = { [guardrailId]: removed };
+    const entry = { action: "guardrails.unassign", target: guardrailId, before, after: { count: removed.length } };
+    return { count: removed.length, entry: { author, entry, isOfPolicy: removed.length > 0 } };
+  }
+
+  #ownOf(keyHashes: readonly string[]): string[] {
+    return keyHashes.filter((keyHash) => this.keys.has(keyHash));
+  }
 }
 
-/** Hashes by the guardrail that they held, or `none`: what it takes to undo a bulk. */
-function heldBefore(moved: readonly Moved[]): Record<string, readonly string[]> {
-  const held: Record<string, string[]> = {};
-  for (const { key_hash: keyHash, previous } of moved) (held[previous ?? "none"] ??= []).push(keyHash);
-  return held;
-}
-
-/** The keys that held the guardrail are counted; undefined when the workspace has no such guardrail. */
-export function unassignKeys(database: Kysely<Database>, author: Author, bulk: Bulk): Promise<BulkResult | undefined> {
-  return transact(database, async (transaction) => {
-    if (!(await holdGuardrail(transaction, author, bulk))) return undefined;
-    const keyHashes = await lockKeys(transaction, author, bulk);
-    const rows = await transaction
+async function writeHoldings(transaction: Transaction<Database>, { held, moved }: Holdings): Promise<void> {
+  const freed = [...moved].filter((keyHash) => !held.has(keyHash));
+  const given = [...moved].flatMap((keyHash) => {
+    const { guardrailId, assignedBy = null } = held.get(keyHash) ?? {};
+    return guardrailId === undefined ? [] : [{ keyHash, guardrailId, assignedBy }];
+  });
+  if (freed.length > 0) {
+    await transaction
       .deleteFrom("guardrail_key_assignments")
-      .where("key_hash", "=", sql<string>`any(${keyHashes}::text[])`)
-      .where("guardrail_id", "=", bulk.guardrailId)
-      .returning("key_hash")
+      .where("key_hash", "=", sql<string>`any(${freed}::text[])`)
       .execute();
-    const removed = rows.map(hashOf);
-    const before = { [bulk.guardrailId]: removed };
-    const entry = { action: "guardrails.unassign", target: bulk.guardrailId, before, after: { count: removed.length } };
-    return { count: removed.length, ...(await recordChange(transaction, author, entry, removed)) };
-  });
+  }
+  if (given.length === 0) return;
+  await sql`
+    insert into guardrail_key_assignments (key_hash, guardrail_id, assigned_by)
+    select * from unnest(
+      ${given.map(({ keyHash }) => keyHash)}::text[],
+      ${given.map(({ guardrailId }) => guardrailId)}::uuid[],
+      ${given.map(({ assignedBy }) => assignedBy)}::text[])
+    on conflict (key_hash) do update
+      set guardrail_id = excluded.guardrail_id, assigned_by = excluded.assigned_by,
+        assignment_id = excluded.assignment_id, created_at = now()`.execute(transaction);
 }
 
-const hashOf = (row: { key_hash: string }): string => row.key_hash;
-
-/** Keeps the guardrail from being deleted until the commit, without standing in the way of other assignments. */
-async function holdGuardrail(
+/** Keeps the guardrails from being deleted until the commit, without standing in the way of other assignments. @returns those that there are */
+async function holdGuardrails(
   transaction: Transaction<Database>,
-  { workspaceId }: Author,
-  bulk: Bulk,
-): Promise<boolean> {
-  const row = await transaction
+  workspaceId: string,
+  bulks: readonly Bulk[],
+): Promise<ReadonlySet<string>> {
+  const ids = [...new Set(bulks.map(({ guardrailId }) => guardrailId))];
+  const rows = await transaction
     .selectFrom("guardrails")
     .select("id")
-    .where("id", "=", bulk.guardrailId)
+    .where("id", "=", sql<string>`any(${ids}::uuid[])`)
     .where("workspace_id", "=", workspaceId)
+    .orderBy("id")
     .forKeyShare()
-    .executeTakeFirst();
-  return row !== undefined;
+    .execute();
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** The workspace's own keys among those listed. Locked in the order of their hashes: two lists that overlap would deadlock otherwise. */
-async function lockKeys(transaction: Transaction<Database>, { workspaceId }: Author, bulk: Bulk): Promise<string[]> {
+async function lockKeys(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  bulks: readonly Bulk[],
+): Promise<string[]> {
+  const listed = [...new Set(bulks.flatMap(({ keyHashes }) => keyHashes))];
   const rows = await transaction
     .selectFrom("api_keys")
     .select("hash")
     .where("workspace_id", "=", workspaceId)
     .where("revoked_at", "is", null)
-    .where("hash", "=", sql<string>`any(${bulk.keyHashes}::text[])`)
+    .where("hash", "=", sql<string>`any(${listed}::text[])`)
     .orderBy("hash")
     .forUpdate()
     .execute();
   return rows.map((row) => row.hash);
+}
+
+/** A statement of its own, so that it sees what was waited for. */
+async function heldBy(
+  transaction: Transaction<Database>,
+  keyHashes: readonly string[],
+): Promise<ReadonlyMap<string, Holding>> {
+  const rows = await transaction
+    .selectFrom("guardrail_key_assignments")
+    .select(["key_hash", "guardrail_id"])
+    .where("key_hash", "=", sql<string>`any(${keyHashes}::text[])`)
+    .execute();
+  return new Map(rows.map(({ key_hash: keyHash, guardrail_id: guardrailId }) => [keyHash, { guardrailId }]));
 }
 
 /** A key that holds a guardrail. */

@@ -10,6 +10,8 @@ export interface Author {
   /** Through which door. */
   readonly program: "api" | "cli" | "bootstrap";
   readonly requestId: string | null;
+  /** Whether it may change what holds for every workspace. */
+  readonly ofAccount?: boolean;
 }
 
 /** What was changed. No secret is ever in it. */
@@ -24,7 +26,7 @@ export interface AuditEntry {
   readonly after?: object;
 }
 
-export const actorOf = ({ keyHash, program }: Author): string => keyHash ?? program;
+const actorOf = ({ keyHash, program }: Author): string => keyHash ?? program;
 
 /** The fields in which two states of a row differ, as each has them. When it was written is no difference. */
 export function difference<Row extends object>(before: Row, after: Row): { before: object; after: object } {
@@ -43,35 +45,57 @@ export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_buil
 export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
   (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
 
+/** An entry, and by whom. */
+export interface SignedEntry {
+  readonly author: Author;
+  readonly entry: AuditEntry;
+  /** Whether it has changed the policy. */
+  readonly isOfPolicy: boolean;
+}
+
 /**
- * The parts of a statement that writes an entry: names to put behind `with`.
- * @param generation the policy generation that the change made, or null
+ * The parts of a statement that writes entries of one workspace, in their order: names to put behind `with recursive`.
+ * @param generation the policy generation that they made, or null
  */
 export function auditing(
-  author: Author,
-  entry: AuditEntry,
+  workspaceId: string,
+  entries: readonly SignedEntry[],
   generation: RawBuilder<string | null>,
 ): RawBuilder<unknown> {
   const json = (value: object | undefined) => (value === undefined ? null : JSON.stringify(value));
+  const column = (value: (signed: SignedEntry) => string | null) => sql`${entries.map(value)}::text[]`;
   return sql`
     audit_content as (
-      select clock_timestamp() as at, ${actorOf(author)}::text as actor, ${entry.action}::text as action,
-        ${entry.target}::text as target, ${json(entry.before)}::json as before, ${json(entry.after)}::json as after,
-        ${author.requestId}::text as request_id, ${generation} as generation, gen_random_uuid() as salt
+      select number, clock_timestamp() as at, actor, action, target, before::json as before, after::json as after, request_id,
+        case when is_of_policy then ${generation} end as generation, gen_random_uuid() as salt
+      from unnest(
+        ${column(({ author }) => actorOf(author))}, ${column(({ entry }) => entry.action)}, ${column(({ entry }) => entry.target)},
+        ${column(({ entry }) => json(entry.before))}, ${column(({ entry }) => json(entry.after))},
+        ${column(({ author }) => author.requestId)}, ${entries.map(({ isOfPolicy }) => isOfPolicy)}::boolean[]
+      ) with ordinality as listed (actor, action, target, before, after, request_id, is_of_policy, number)
     ),
     audit_digest as (select *, ${contentDigest} as digest from audit_content),
     audit_link as (select *, ${chainLink} as link from audit_digest),
+    -- Once every link is made: whoever bumps the generation locks it before the workspace.
+    audit_end as (
+      select audit_sequence, audit_hash from workspaces, (select count(generation) from audit_link) as linked
+      where id = ${workspaceId} for no key update of workspaces
+    ),
+    audit_chain as (
+      select 0::bigint as number, audit_sequence as sequence, audit_hash as hash from audit_end
+      union all
+      select link.number, sequence + 1, sha256(hash || link)
+      from audit_chain join audit_link as link on link.number = audit_chain.number + 1
+    ),
     audit_head as (
-      update workspaces set audit_sequence = audit_sequence + 1, audit_hash = sha256(audit_hash || link)
-      from audit_link where id = ${author.workspaceId}
-      returning audit_sequence, audit_hash
+      update workspaces set audit_sequence = sequence, audit_hash = hash
+      from audit_chain where id = ${workspaceId} and number = ${entries.length}
     ),
     audited as (
       insert into audit_log (workspace_id, sequence, at, actor, action, target, before, after, request_id, generation,
         salt, digest, hash)
-      select ${author.workspaceId}::uuid, audit_sequence, at, actor, action, target, before, after, request_id, generation,
-        salt, digest, audit_hash
-      from audit_link, audit_head
+      select ${workspaceId}::uuid, sequence, at, actor, action, target, before, after, request_id, generation, salt, digest, hash
+      from audit_link join audit_chain using (number)
     )`;
 }
 
@@ -81,7 +105,8 @@ export async function recordAudit(
   author: Author,
   entry: AuditEntry,
 ): Promise<void> {
-  await sql`with ${auditing(author, entry, sql`null::bigint`)} select`.execute(transaction);
+  const signed = { author, entry, isOfPolicy: false };
+  await sql`with recursive ${auditing(author.workspaceId, [signed], sql`null::bigint`)} select`.execute(transaction);
 }
 
 export type AuditRow = Selectable<AuditLogTable>;

@@ -11,9 +11,12 @@ import { transact } from "./transaction.ts";
 /** After that a call of a process that is gone, and never came back to say so, holds nothing any more. */
 const holdMinutes = 10;
 
-export interface Reservation {
+export interface ReservedCall {
   readonly turnId: string;
   readonly attempt: number;
+}
+
+export interface Reservation extends ReservedCall {
   readonly keyHash: string;
   /** USD, decimal: the worst case. */
   readonly amountUsd: string;
@@ -83,6 +86,15 @@ async function hold(transaction: Transaction<Database>, held: readonly Reservati
       as held (turn_id, attempt, key_hash, amount_usd)
       join api_keys on hash = key_hash
     on conflict (turn_id, attempt) do nothing`.execute(transaction);
+}
+
+/** What is held for calls that will not be made. */
+export async function dropReservations(database: Kysely<Database>, dropped: readonly ReservedCall[]): Promise<void> {
+  const turns = dropped.map(({ turnId }) => turnId);
+  const attempts = dropped.map(({ attempt }) => attempt);
+  await sql`
+    delete from budget_reservations as held using unnest(${turns}::uuid[], ${attempts}::smallint[]) as dropped (turn_id, attempt)
+    where held.turn_id = dropped.turn_id and held.attempt = dropped.attempt`.execute(database);
 }
 
 /** What is held for calls that never came to an end. */

@@ -85,6 +85,8 @@ export interface ApiKeysTable {
   requests_per_minute: number | null;
   tokens_per_minute: number | null;
   concurrent_requests: number | null;
+  /** Of a management key of the default workspace: whether it may change what holds for every workspace. */
+  account: Generated<boolean>;
 }
 
 /** One rule of a guardrail, as it is stored. */
@@ -110,6 +112,15 @@ export interface StoredJudgeRule {
   readonly label: string | null;
 }
 
+/** What a service beside the house looks for, as it is stored. */
+export interface StoredDetectorRule {
+  readonly detector: string;
+  readonly category: string;
+  readonly action: FilterActionWord;
+  readonly threshold: number | null;
+  readonly label: string | null;
+}
+
 export interface GuardrailsTable {
   id: Generated<string>;
   workspace_id: string;
@@ -118,6 +129,7 @@ export interface GuardrailsTable {
   content_filters: JSONColumnType<StoredFilter[]>;
   content_filter_builtins: JSONColumnType<StoredBuiltin[], string | undefined>;
   judge_rules: JSONColumnType<StoredJudgeRule[], string | undefined>;
+  detectors: JSONColumnType<StoredDetectorRule[], string | undefined>;
   /** The fields that are set. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   applies_to: Generated<AppliesToWord>;
@@ -125,6 +137,8 @@ export interface GuardrailsTable {
   on_error: Generated<ErrorPolicyWord>;
   /** Whether all keys of the workspace are under it. */
   workspace_default: Generated<boolean>;
+  /** Whether all keys of all workspaces are; only in the default workspace. */
+  account_default: Generated<boolean>;
   /** What each key under it may spend, in USD as a decimal, and when that begins anew; both or neither. */
   limit_usd: string | null;
   limit_reset: LimitReset | null;
@@ -196,8 +210,8 @@ export interface UsageRecordsTable {
   streamed: boolean;
   user: string | null;
   session_id: string | null;
-  /** Of calls of the house's own nothing is counted for the key. */
-  kind: "primary" | "judge";
+  /** Of calls of the house's own nothing is counted for the key: `paidKinds` are those that are. */
+  kind: "primary" | "judge" | "moderation" | "classifier" | "panel" | "analyst";
   recorded_at: Stamp;
 }
 

@@ -2,12 +2,14 @@
 import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/contract/guardrail-words.js";
 import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { requireAccount } from "./account.ts";
 import { type Author, difference } from "./audit.ts";
 import type {
   Database,
   GuardrailsTable,
   LimitReset,
   StoredBuiltin,
+  StoredDetectorRule,
   StoredFilter,
   StoredJudgeRule,
 } from "./database.ts";
@@ -24,10 +26,12 @@ export interface GuardrailChange {
   readonly contentFilters?: readonly StoredFilter[];
   readonly builtins?: readonly StoredBuiltin[];
   readonly judgeRules?: readonly StoredJudgeRule[];
+  readonly detectors?: readonly StoredDetectorRule[];
   readonly appliesTo?: AppliesToWord;
   readonly mode?: ModeWord;
   readonly onError?: ErrorPolicyWord;
   readonly workspaceDefault?: boolean;
+  readonly accountDefault?: boolean;
   /** USD, decimal. */
   readonly limitUsd?: string | null;
   readonly resetInterval?: LimitReset | null;
@@ -41,13 +45,14 @@ export interface NewGuardrail extends GuardrailChange {
 
 export type ChangedGuardrail = PolicyChange & { readonly row: GuardrailRow };
 
-/** No key holds a new guardrail; all are under it when it is the workspace's. */
+/** No key holds a new guardrail; all are under it when it is the workspace's or the account's. @throws AccountError */
 export function createGuardrail(
   database: Kysely<Database>,
   author: Author,
   guardrail: NewGuardrail,
 ): Promise<ChangedGuardrail> {
   return transact(database, async (transaction) => {
+    if (guardrail.accountDefault === true) requireAccount(author);
     const { name, contentFilters = [], routing } = guardrail;
     const row = await transaction
       .insertInto("guardrails")
@@ -61,7 +66,7 @@ export function createGuardrail(
       .returningAll()
       .executeTakeFirstOrThrow();
     const entry = { action: "guardrails.create", target: row.id, after: row };
-    return { row, ...(await recordChange(transaction, author, entry, row.workspace_default ? null : [])) };
+    return { row, ...(await recordChange(transaction, author, entry, isShared(row) ? null : [])) };
   });
 }
 
@@ -71,10 +76,12 @@ const columnsOf = (change: GuardrailChange) => ({
   ...(change.contentFilters !== undefined && { content_filters: JSON.stringify(change.contentFilters) }),
   ...(change.builtins !== undefined && { content_filter_builtins: JSON.stringify(change.builtins) }),
   ...(change.judgeRules !== undefined && { judge_rules: JSON.stringify(change.judgeRules) }),
+  ...(change.detectors !== undefined && { detectors: JSON.stringify(change.detectors) }),
   ...(change.appliesTo !== undefined && { applies_to: change.appliesTo }),
   ...(change.mode !== undefined && { mode: change.mode }),
   ...(change.onError !== undefined && { on_error: change.onError }),
   ...(change.workspaceDefault !== undefined && { workspace_default: change.workspaceDefault }),
+  ...(change.accountDefault !== undefined && { account_default: change.accountDefault }),
   ...(change.limitUsd !== undefined && { limit_usd: change.limitUsd }),
   ...(change.resetInterval !== undefined && { limit_reset: change.resetInterval }),
 });
@@ -143,7 +150,7 @@ export async function keysOfGuardrail(database: Kysely<Database>, id: string): P
   return rows.map((row) => row.key_hash);
 }
 
-/** Undefined when the workspace has no such guardrail. */
+/** Undefined when the workspace has no such guardrail. @throws AccountError */
 export function updateGuardrail(
   database: Kysely<Database>,
   author: Author,
@@ -153,6 +160,7 @@ export function updateGuardrail(
   return transact(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
+    if (before.account_default || change.accountDefault === true) requireAccount(author);
     const row = await transaction
       .updateTable("guardrails")
       .set({
@@ -170,7 +178,7 @@ export function updateGuardrail(
   });
 }
 
-/** Takes it from every key that holds it, too. Undefined when the workspace has no such guardrail. */
+/** Takes it from every key that holds it, too. Undefined when the workspace has no such guardrail. @throws AccountError */
 export function deleteGuardrail(
   database: Kysely<Database>,
   author: Author,
@@ -179,6 +187,7 @@ export function deleteGuardrail(
   return transact(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
+    if (before.account_default) requireAccount(author);
     await lockHolders(transaction, id);
     const released = await transaction
       .deleteFrom("guardrail_key_assignments")
@@ -188,7 +197,7 @@ export function deleteGuardrail(
     await transaction.deleteFrom("guardrails").where("id", "=", id).execute();
     const keyHashes = released.map((row) => row.key_hash);
     const entry = { action: "guardrails.delete", target: id, before: { ...before, key_hashes: keyHashes } };
-    return recordChange(transaction, author, entry, before.workspace_default ? null : keyHashes);
+    return recordChange(transaction, author, entry, isShared(before) ? null : keyHashes);
   });
 }
 
@@ -230,8 +239,11 @@ async function affectedBy(
   after: GuardrailRow,
 ): Promise<readonly string[] | null> {
   if (JSON.stringify(enforced(before)) === JSON.stringify(enforced(after))) return [];
-  return before.workspace_default || after.workspace_default ? null : holdersOf(transaction, after.id);
+  return isShared(before) || isShared(after) ? null : holdersOf(transaction, after.id);
 }
+
+/** Keys are under it that do not hold it. */
+const isShared = (row: GuardrailRow): boolean => row.workspace_default || row.account_default;
 
 /** The name is part of the receipt of a turn. A description decides nothing. */
 const enforced = (row: GuardrailRow): object => ({ ...row, description: null, updated_at: null });

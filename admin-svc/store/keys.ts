@@ -1,6 +1,7 @@
 /** API keys: only their hashes are here. */
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { requireAccount } from "./account.ts";
 import { type Author, difference } from "./audit.ts";
 import type { ApiKeysTable, Database, LimitReset } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
@@ -20,6 +21,8 @@ export interface NewKey extends RateLimitSettings {
   /** USD, decimal. */
   readonly limitUsd?: string | null;
   readonly limitReset?: LimitReset | null;
+  /** Of a management key of the default workspace: whether it may change what holds for every workspace. */
+  readonly account?: boolean;
 }
 
 /** What of a key can be changed; what is absent stays as it is. */
@@ -39,7 +42,7 @@ export type ChangedKey = PolicyChange & { readonly row: KeyRow };
 /** The key with its middle left out: enough to recognise it, useless to anybody else. */
 const labelOf = (key: string): string => `${key.slice(0, 10)}...${key.slice(-4)}`;
 
-/** The stored key, or undefined when its hash is known already: a revoked key stays revoked. */
+/** The stored key, or undefined when its hash is known already: a revoked key stays revoked. @throws AccountError */
 export function createKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
   return transact(database, (transaction) => addKey(transaction, author, key));
 }
@@ -50,6 +53,7 @@ export async function addKey(
   author: Author,
   key: NewKey,
 ): Promise<ChangedKey | undefined> {
+  if (key.account === true) requireAccount(author);
   const row = await insertKey(transaction, author.workspaceId, key);
   if (!row) return undefined;
   const entry = { action: "keys.create", target: row.hash, after: row };
@@ -71,6 +75,7 @@ function insertKey(transaction: Transaction<Database>, workspaceId: string, key:
       disabled: key.disabled ?? false,
       limit_usd: key.limitUsd ?? null,
       limit_reset: key.limitReset ?? null,
+      account: key.account ?? false,
       ...rateLimitColumns(key),
     })
     .onConflict((conflict) => conflict.column("hash").doNothing())
@@ -214,6 +219,7 @@ export function rotateKey(
       limitReset: old.limit_reset,
       externalUser: old.external_user,
       disabled: old.disabled,
+      account: old.account,
       ...rateLimitsOf(old),
     });
     if (!row) throw new Error("a freshly minted key exists already");

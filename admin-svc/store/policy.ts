@@ -5,7 +5,7 @@
  * hence it is the last statement of a transaction, and the lock is short.
  */
 import { type Kysely, type Transaction, sql } from "kysely";
-import { type AuditEntry, type Author, auditing } from "./audit.ts";
+import { type AuditEntry, type Author, type SignedEntry, auditing } from "./audit.ts";
 import type { Database } from "./database.ts";
 
 export const policyChannel = "sluice_policy";
@@ -25,19 +25,28 @@ export const maxNamedKeys = 10_000;
  * Writes the entry, and when keys have changed bumps the generation and tells every listener at commit. Call it last.
  * @param changed null for every key
  */
-export async function recordChange(
+export const recordChange = (
   transaction: Transaction<Database>,
   author: Author,
   entry: AuditEntry,
   changed: readonly string[] | null,
+): Promise<PolicyChange> =>
+  recordChanges(transaction, author.workspaceId, [{ author, entry, isOfPolicy: true }], changed);
+
+/** The same of several changes of one workspace, which make one generation together. */
+export async function recordChanges(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  entries: readonly SignedEntry[],
+  changed: readonly string[] | null,
 ): Promise<PolicyChange> {
   const keyHashes = changed !== null && changed.length > maxNamedKeys ? null : changed;
   const { rows } = await sql<{ generation: string }>`
-    with bumped as (
+    with recursive bumped as (
       update policy_generation set generation = generation + 1 where ${changed?.length !== 0} returning generation
     ),
     logged as (insert into policy_log (generation, key_hashes) select generation, ${keyHashes}::text[] from bumped),
-    ${auditing(author, entry, sql`(select generation from bumped)`)}
+    ${auditing(workspaceId, entries, sql`(select generation from bumped)`)}
     select coalesce(bumped.generation, policy.generation) as generation,
       case when bumped.generation is not null then pg_notify(${policyChannel}, bumped.generation::text) end
     from policy_generation as policy left join bumped on true`.execute(transaction);

@@ -21,13 +21,16 @@ export const readLimits: ConnectionLimits = {
   lockTimeoutMs: 2_000,
 };
 
-/** Bulk writes of the same keys wait for each other. Connecting and one full wait fit into the 10 s that the gateway gives them. */
+/** Connecting and one full wait for a lock fit into the 10 s that the gateway gives a change. */
 export const writeLimits: ConnectionLimits = {
   max: 8,
   connectTimeoutMs: 3_000,
   statementTimeoutMs: 6_000,
   lockTimeoutMs: 4_000,
 };
+
+/** A workspace has one of them at most. A pool of their own: they wait for keys, and reservations of running turns must not wait with them. */
+export const bulkLimits: ConnectionLimits = { ...writeLimits, max: 2 };
 
 /** One command at a time, at the pace of a person. */
 export const cliLimits: ConnectionLimits = {

@@ -42,7 +42,9 @@ export async function spendingOf(
       coalesce(sum(cost_usd) filter (where day >= date_trunc('day', now() at time zone 'UTC')::date), 0) as daily,
       coalesce(sum(cost_usd) filter (where day >= date_trunc('week', now() at time zone 'UTC')::date), 0) as weekly,
       coalesce(sum(cost_usd) filter (where day >= date_trunc('month', now() at time zone 'UTC')::date), 0) as monthly,
-      greatest(0, limit_usd - coalesce(sum(cost_usd) filter (where day >= ${periodStart}), 0)) as remaining
+      case when limit_usd is not null then
+        greatest(0, limit_usd - coalesce(sum(cost_usd) filter (where day >= ${periodStart}), 0))
+      end as remaining
     from api_keys left join key_days on key_hash = hash
     where hash = any(${keyHashes}::text[])
     group by hash`.execute(database);

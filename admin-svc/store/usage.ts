@@ -1,6 +1,7 @@
 /** The ledger: records of calls to providers, each stored once however often it is sent. */
 import { type Insertable, type Kysely, type Selectable, sql } from "kysely";
 import type { Database, UsageRecordsTable } from "./database.ts";
+import { paid, paidKinds } from "./paid.ts";
 
 export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "duration_ms" | TokenColumn> & {
   /** As text: JSON has no whole numbers of 64 bits. */
@@ -37,13 +38,13 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
     ),
     counted as (
       insert into key_days (key_hash, day, cost_usd, attempts)
-      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind = 'primary' group by 1, 2 order by 1, 2
+      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind in (${paid}) group by 1, 2 order by 1, 2
       on conflict (key_hash, day) do update
         set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
     ),
     counted_together as (
       insert into workspace_days (workspace_id, day, cost_usd, attempts)
-      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind = 'primary' group by 1, 2 order by 1, 2
+      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind in (${paid}) group by 1, 2 order by 1, 2
       on conflict (workspace_id, day) do update
         set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts
     )
@@ -59,15 +60,20 @@ export function generationRecords(
   generationId: string,
   { workspaceId, keyHash }: { readonly workspaceId: string; readonly keyHash?: string },
 ): Promise<UsageRow[]> {
-  return database
-    .selectFrom("usage_records")
-    .selectAll()
-    .where("generation_id", "=", generationId)
-    .where("workspace_id", "=", workspaceId)
-    .where("kind", "=", "primary")
-    .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
-    .orderBy("attempt")
-    .execute();
+  return (
+    database
+      .selectFrom("usage_records")
+      .selectAll()
+      .where("generation_id", "=", generationId)
+      .where("workspace_id", "=", workspaceId)
+      .where("kind", "in", paidKinds)
+      .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
+      // Those that answered by themselves come last: they say who answered.
+      .orderBy(sql`kind = 'primary'`)
+      .orderBy("attempt")
+      .orderBy("opened_at")
+      .execute()
+  );
 }
 
 export interface ActivityFilter {
@@ -99,7 +105,7 @@ export async function activityOf(
       coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
     from usage_records
-    where workspace_id = ${workspaceId} and kind = 'primary'
+    where workspace_id = ${workspaceId} and kind in (${paid})
       and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
       and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
       and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})

@@ -9,7 +9,8 @@ import { z } from "zod";
 /** The checkout: this file is deploy/local/dist/settings.js in it. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-const port = z.coerce.number().int().min(1).max(65_535);
+const portRule = "must be a port, 1 to 65535";
+const port = z.coerce.number(portRule).int(portRule).min(1, portRule).max(65_535, portRule);
 const fixedPort = (fallback: number) => port.default(fallback);
 
 const key = (kind: KeyKind) =>
@@ -29,7 +30,9 @@ const schema = z.object({
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(1).max(32).default(1),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).optional(),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be postgres://user:password@host:port/database" })
+    .optional(),
   SLUICE_BOOTSTRAP_MANAGEMENT_KEY: key(KeyKind.MANAGEMENT).optional(),
   SLUICE_BOOTSTRAP_API_KEY: key(KeyKind.INFERENCE).optional(),
   SLUICE_SERVICE_TOKEN: secret.optional(),

@@ -1,6 +1,7 @@
 /** Bodies that describe a guardrail, as the messages that carry them. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { BuiltinFilterJson, ContentFilterJson } from "@sluice/proto/contract/content-filters.js";
+import type { DetectorRuleJson } from "@sluice/proto/contract/detector-rules.js";
 import {
   type AppliesToWord,
   type ErrorPolicyWord,
@@ -29,10 +30,12 @@ interface GuardrailBody {
   readonly content_filters?: readonly ContentFilterJson[] | null;
   readonly content_filter_builtins?: readonly BuiltinFilterJson[] | null;
   readonly judge_rules?: readonly JudgeRuleJson[] | null;
+  readonly detectors?: readonly DetectorRuleJson[] | null;
   readonly applies_to?: AppliesToWord | null;
   readonly mode?: ModeWord | null;
   readonly on_error?: ErrorPolicyWord | null;
   readonly workspace_default?: boolean;
+  readonly account_default?: boolean;
   readonly limit_usd?: number | null;
   readonly reset_interval?: string | null;
 }
@@ -43,10 +46,12 @@ const ownFields: readonly (keyof GuardrailBody)[] = [
   "content_filters",
   "content_filter_builtins",
   "judge_rules",
+  "detectors",
   "applies_to",
   "mode",
   "on_error",
   "workspace_default",
+  "account_default",
   "limit_usd",
   "reset_interval",
 ];
@@ -74,10 +79,18 @@ export function saidOf(json: JsonObject): MessageInitShape<typeof GuardrailRecor
       threshold: threshold ?? usualThreshold,
       label: label ?? "",
     })),
+    detectors: (body.detectors ?? []).map(({ detector, category, action, threshold, label }) => ({
+      detector,
+      category,
+      action: filterActions.valueOf(action),
+      ...(typeof threshold === "number" && { threshold }),
+      label: label ?? "",
+    })),
     ...(body.applies_to && { appliesTo: appliesTo.valueOf(body.applies_to) }),
     ...(body.mode && { mode: modes.valueOf(body.mode) }),
     ...(body.on_error && { onError: errorPolicies.valueOf(body.on_error) }),
     workspaceDefault: body.workspace_default ?? false,
+    accountDefault: body.account_default ?? false,
     ...(typeof body.limit_usd === "number" && { limitUsd: decimalOf(body.limit_usd) }),
     resetInterval: body.reset_interval ?? "",
     routingPolicy: routingPolicyMessage(routingOf(json)),

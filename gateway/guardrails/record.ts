@@ -2,7 +2,12 @@
 import { builtinPlaceholders } from "@sluice/proto/contract/content-filters.js";
 import { appliesTo, errorPolicies, filterActions, modes, scanScopes } from "@sluice/proto/contract/guardrail-words.js";
 import { shownRoutingPolicy } from "@sluice/proto/contract/routing-policy.js";
-import type { BuiltinFilter, ContentFilter, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type {
+  BuiltinFilter,
+  ContentFilter,
+  DetectorRule,
+  JudgeRule,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { GuardrailRecord, KeyAssignment } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -17,10 +22,12 @@ export function guardrailJson(guardrail: GuardrailRecord | undefined): JsonObjec
     content_filters: orNull(guardrail.contentFilters.map(filterJson)),
     content_filter_builtins: orNull(guardrail.contentFilterBuiltins.map(builtinJson)),
     judge_rules: orNull(guardrail.judgeRules.map(judgeRuleJson)),
+    detectors: orNull(guardrail.detectors.map(detectorRuleJson)),
     applies_to: known(appliesTo.wordOf(guardrail.appliesTo)),
     mode: known(modes.wordOf(guardrail.mode)),
     on_error: known(errorPolicies.wordOf(guardrail.onError)),
     workspace_default: guardrail.workspaceDefault,
+    account_default: guardrail.accountDefault,
     limit_usd: guardrail.limitUsd === undefined ? null : Number(guardrail.limitUsd),
     reset_interval: guardrail.resetInterval === "" ? null : guardrail.resetInterval,
     include_byok_in_budgets: false,
@@ -47,6 +54,14 @@ const judgeRuleJson = ({ rule, action, threshold, label }: JudgeRule): JsonObjec
   rule,
   action: known(filterActions.wordOf(action)),
   threshold,
+  label: label === "" ? null : label,
+});
+
+const detectorRuleJson = ({ detector, category, action, threshold, label }: DetectorRule): JsonObject => ({
+  detector,
+  category,
+  action: known(filterActions.wordOf(action)),
+  threshold: threshold ?? null,
   label: label === "" ? null : label,
 });
 

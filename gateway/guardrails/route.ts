@@ -8,6 +8,7 @@ import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { administration, readObject } from "../http/administration.ts";
 import { readQuery } from "../http/query.ts";
 import { namedFields, saidOf } from "./body.ts";
+import { checkDetectors } from "./detectors.ts";
 import { guardrailOf } from "./id.ts";
 import { guardrailJson } from "./record.ts";
 
@@ -35,11 +36,13 @@ export const listGuardrails = administration(async ({ admin, token }, caller, re
   return { data: answer.guardrails.map(guardrailJson), total_count: Number(answer.totalCount) };
 });
 
-export const createGuardrail = administration(async ({ admin, token, access }, caller, request) => {
+export const createGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
   const body = (await readObject(request, bodyLimitBytes, newGuardrail)) as JsonObject;
+  checkDetectors(body, detectors);
   const { workspace_id: workspaceId = "" } = body as { workspace_id?: string };
   const { $typeName: _, ...said } = create(GuardrailRecordSchema, saidOf(body));
   const input = create(method.createGuardrail.input, { ...said, workspaceId });
+  access.requireKnown(method.createGuardrail.input, input);
   const answer = await call(admin, method.createGuardrail, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { data: guardrailJson(answer.guardrail) };
@@ -51,12 +54,14 @@ export const getGuardrail = administration(async ({ admin, token }, caller, requ
   return { data: guardrailJson(answer.guardrail) };
 });
 
-export const updateGuardrail = administration(async ({ admin, token, access }, caller, request) => {
+export const updateGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
   const id = guardrailOf(request);
   const body = (await readObject(request, bodyLimitBytes, guardrailChange)) as JsonObject;
+  checkDetectors(body, detectors);
   const guardrail = create(GuardrailRecordSchema, { ...saidOf(body), id });
   const updateMask = create(FieldMaskSchema, { paths: namedFields(body) });
   const input = create(method.updateGuardrail.input, { guardrail, updateMask });
+  access.requireKnown(method.updateGuardrail.input, input);
   const answer = await call(admin, method.updateGuardrail, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { data: guardrailJson(answer.guardrail) };

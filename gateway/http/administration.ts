@@ -3,6 +3,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { IncomingMessage } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { Access } from "@sluice/proto/runtime/access.js";
+import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
@@ -16,6 +17,8 @@ export interface AdministrationParts {
   readonly admin: Client;
   readonly token: ServiceToken;
   readonly access: Access;
+  /** Those that guardrails can name. */
+  readonly detectors: readonly NamedDetector[];
 }
 
 /** Who calls; the key has been resolved, and is a management key where the operation needs one. */

@@ -7,7 +7,9 @@ import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 /** A body of 32 MiB takes 27 s at 10 Mbit/s; slower is an attack more often than a client. */
 const bodyTimeoutMs = 30_000;
 
-const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
+/** JSON has no parameters (RFC 8259), so clients add what they like; but another charset would be taken at its word. */
+const jsonType =
+  /^application\/json[ \t]*(?:;[ \t]*(?:(?:charset="?utf-?8"?|(?!charset=)[\w.-]+=(?:[\w.-]+|"[^"]*"))[ \t]*)?)*$/i;
 
 const awaited = new WeakMap<IncomingMessage, () => void>();
 
@@ -103,7 +105,8 @@ function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
 
-const cutShort = (): Fault => invalid("body", "the connection closed before its end");
+/** Nobody waits for the answer any more. */
+export const cutShort = (): Fault => invalid("body", "the connection closed before its end");
 
 const tooLarge = (limitBytes: number): Fault =>
   new Fault(FaultReason.PAYLOAD_TOO_LARGE, `Request payload too large: at most ${limitBytes} bytes`, {

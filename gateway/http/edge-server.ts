@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { firstOwed, owe } from "@sluice/proto/runtime/http1/owed.js";
 import { connectionsCheckingInterval } from "@sluice/proto/runtime/http1/server.js";
 import { deferContinue } from "./body.ts";
+import { parsed } from "./early-refusal.ts";
 import { answerClientError } from "./errors.ts";
 
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
@@ -11,6 +12,7 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 export function createEdgeServer(handle: Handle): Server {
   const serve: Handle = (request, response) => {
     owe(request.socket, response);
+    parsed(request);
     handle(request, response);
   };
   // Node answers a missing Host header without a body; http/auth.ts refuses it with one.

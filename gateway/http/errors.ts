@@ -21,6 +21,8 @@ export interface AnswerIds {
   readonly generationId?: string;
   /** A second name for service_metadata. */
   readonly metadataAlias?: string | undefined;
+  /** JSON: what was consumed by answers that nobody got. */
+  readonly usageJson?: string | undefined;
 }
 
 type Headers = Record<string, string | number>;
@@ -30,7 +32,7 @@ export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerId
   const unread = hasUnreadBody(response.req);
   const gone = unread && response.req.destroyed;
   if (response.headersSent || gone) return void response.destroy();
-  const body = faultBody(fault, ids.metadataAlias);
+  const body = faultBody(fault, ids);
   response.writeHead(fault.status, {
     ...headersOf(body, ids),
     ...retryHeaders(fault),
@@ -66,11 +68,12 @@ function headersOf(body: Uint8Array, { requestId, generationId }: AnswerIds): He
   };
 }
 
-/** `error`, and the receipt verbatim when there is one. */
-export function faultBody(fault: Fault, metadataAlias?: string): Buffer {
+/** `error`, usage where there is some, and the receipt verbatim when there is one. */
+export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds = {}): Buffer {
   const metadata = fault.metadata ?? (fault.status === 401 ? undefined : { error_type: fault.errorType });
   const error = JSON.stringify({ code: fault.status, message: fault.message, metadata });
-  return Buffer.from(`{"error":${error}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
+  const usage = usageJson === undefined ? "" : `,"usage":${usageJson}`;
+  return Buffer.from(`{"error":${error}${usage}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }
 
 /** Clients differ in which of the three they read. */
@@ -118,16 +121,30 @@ export function faultOfClientError({ code = "" }: NodeJS.ErrnoException): Fault 
 
 const clientMade = { origin: FaultOrigin.CLIENT };
 const rawLingerMs = 1_000;
+/** Sockets on which such an answer was written. */
+const answered = new WeakSet<Duplex>();
 
-/** For 'clientError': there is no response object, so the answer is written by hand. */
+/** Headers as they stand in an answer that is written by hand. */
+export function fieldLines(headers: Headers): string {
+  let lines = "";
+  for (const name in headers) lines += `${name}: ${headers[name]}\r\n`;
+  return lines;
+}
+
+/**
+ * For 'clientError': there is no response object, so the answer is written by hand. Whatever comes after it is an error again, and is passed over
+ * for a moment, as the client may not have read the answer.
+ */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  if (error.code === "ECONNRESET") return void socket.destroy();
+  if (answered.has(socket)) return;
+  if (!socket.writable) return void socket.destroy();
+  answered.add(socket);
   const fault = faultOfClientError(error);
   const body = faultBody(fault);
-  const headers = { ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const lines = fieldLines({ ...headersOf(body, {}), ...retryHeaders(fault), connection: "close" });
   // Without a reason phrase: it is optional, and several of our statuses have none.
-  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${fault.status} \r\n${lines.join("")}\r\n`), body]));
+  socket.end(Buffer.concat([Buffer.from(`HTTP/1.1 ${fault.status} \r\n${lines}\r\n`), body]));
   const timer = setTimeout(() => socket.destroy(), rawLingerMs);
   socket.on("close", () => clearTimeout(timer));
 }

@@ -58,6 +58,7 @@ export const createKey = administration(async ({ admin, token, access }, caller,
     workspaceId: body.workspace_id ?? "",
     ...valuesOf(body),
   });
+  access.requireKnown(method.createKey.input, input);
   const answer = await call(admin, method.createKey, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { data: keyJson(answer.key), key: answer.secret };
@@ -87,6 +88,7 @@ export const updateKey = administration(async ({ admin, token, access }, caller,
   const paths = Object.entries(named).flatMap(([path, value]) => (value === undefined ? [] : [path]));
   const key = create(KeySchema, { hash, name: name ?? "", disabled: disabled ?? false, ...valuesOf(body) });
   const input = create(method.updateKey.input, { key, updateMask: create(FieldMaskSchema, { paths }) });
+  access.requireKnown(method.updateKey.input, input);
   const answer = await call(admin, method.updateKey, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { data: keyJson(answer.key) };

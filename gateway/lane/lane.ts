@@ -4,9 +4,15 @@
  * Callbacks, not promises: this runs for every event of every stream.
  */
 import type { Batch, ClientFrame, Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import {
+  type RunTurnRequest,
+  RunTurnRequestSchema,
+  type TurnEvent,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
+import { mostHanded } from "@sluice/proto/runtime/pressure.js";
+import { type Knowledge, greeted, isBehind, knowledgeOf, unknownTo } from "@sluice/proto/runtime/rpc/knowledge.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import type { Link, Transport } from "./link.ts";
 
@@ -69,6 +75,7 @@ class LaneTurn implements TurnControl {
 }
 
 const maxBackoffMs = 500;
+const own = knowledgeOf(RunTurnRequestSchema);
 const interrupted = () =>
   new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
 
@@ -78,12 +85,17 @@ export class Lane {
   readonly #turns = new TurnTable<LaneTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
+  /** What the process over there knows of requests, where it is less than this one does. */
+  #behind: Knowledge | undefined;
   #ready = false;
   #draining = false;
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
-  #waiting = 0;
+  /** Turns that were sent and that nobody over there has begun to work on. */
+  #unbegun = 0;
+  /** By turn id: those that are sent when others have been begun. */
+  readonly #held = new Map<number, Open>();
 
   constructor(address: string, transport: Transport) {
     this.address = address;
@@ -100,9 +112,14 @@ export class Lane {
     return this.#turns.size;
   }
 
-  /** Turns that were sent and that nobody over there has begun to work on. */
+  /** Turns that nobody over there has begun to work on. */
   get waiting(): number {
-    return this.#waiting;
+    return this.#unbegun + this.#held.size;
+  }
+
+  /** Path of what a request has and the process over there has never heard of; undefined when it knows all of it. */
+  unknown(request: RunTurnRequest | undefined): string | undefined {
+    return this.#behind && request && unknownTo(this.#behind, RunTurnRequestSchema, request);
   }
 
   /** Only on a ready lane. The open message is handed over: its credit is set here. */
@@ -110,10 +127,9 @@ export class Lane {
     const id = this.#nextId++;
     const turn = new LaneTurn(this, id, listener);
     this.#turns.add(id, turn);
-    this.#waiting++;
     open.credit = turnCredit;
-    const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
-    this.#push(id, { case: "open", value: open }, bytes);
+    this.#held.set(id, open);
+    this.#handOver();
     return turn;
   }
 
@@ -125,8 +141,9 @@ export class Lane {
     const turn = this.#turns.get(id);
     if (!turn) return;
     this.#turns.delete(id);
-    if (!turn.accepted) this.#waiting--;
-    if (cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
+    const sent = !this.#held.delete(id);
+    if (sent && cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
+    if (sent && !turn.accepted) this.#begun();
     this.#settle();
   }
 
@@ -143,6 +160,21 @@ export class Lane {
     this.#ready = false;
     this.#draining = true;
     this.#settle();
+  }
+
+  #handOver(): void {
+    for (const [id, open] of this.#held) {
+      if (this.#unbegun >= mostHanded) return;
+      this.#held.delete(id);
+      this.#unbegun++;
+      const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
+      this.#push(id, { case: "open", value: open }, bytes);
+    }
+  }
+
+  #begun(): void {
+    this.#unbegun--;
+    this.#handOver();
   }
 
   #push(id: number, frame: ClientFrame["frame"], bytes: number): void {
@@ -169,7 +201,8 @@ export class Lane {
   #lost(): void {
     this.#ready = false;
     this.#link = undefined;
-    this.#waiting = 0;
+    this.#unbegun = 0;
+    this.#held.clear();
     for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
     if (this.#stopped) return this.#transport.close();
     setTimeout(
@@ -183,6 +216,10 @@ export class Lane {
   }
 
   #receive(message: SessionResponse): void {
+    if (message.hello) {
+      const known = greeted(message.hello.knows);
+      this.#behind = isBehind(known, own) ? known : undefined;
+    }
     if (message.hello && !message.draining && !this.#stopped) {
       this.#ready = true;
       this.#backoffMs = 50;
@@ -201,8 +238,10 @@ export class Lane {
   /** A bug that shows in one turn must not touch its neighbours in the same message. */
   #deliver(id: number, turn: LaneTurn, frame: SessionResponse["frames"][number]["frame"], last: boolean): void {
     try {
-      if (!turn.accepted) this.#waiting--;
-      turn.accepted = true;
+      if (!turn.accepted) {
+        turn.accepted = true;
+        this.#begun();
+      }
       if (last) this.forget(id, false);
       if (frame.case === "fault") return turn.listener.failed(Fault.fromMessage(frame.value), true);
       if (frame.case === "batch") turn.receive(frame.value);

@@ -6,9 +6,9 @@ import {
   type SessionRequest,
   SessionRequestSchema,
   type SessionResponse,
-  SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { decoded } from "@sluice/proto/runtime/session/decode.js";
 import type { TlsPeer } from "@sluice/proto/runtime/tls/client.js";
 
 export interface LinkListener {
@@ -33,7 +33,6 @@ export interface Transport {
 }
 
 const request = codec(SessionRequestSchema);
-const response = codec(SessionResponseSchema);
 const path = pathOf(InferenceService.method.session);
 
 /**
@@ -44,7 +43,7 @@ export function grpcTransport(address: string, token: ServiceToken, peer?: TlsPe
   const client: Client = dial(address, peer);
   return {
     connect(listener) {
-      const call = client.makeBidiStreamRequest(path, request.encode, response.decode, serviceMetadata(token));
+      const call = client.makeBidiStreamRequest(path, request.encode, decoded, serviceMetadata(token));
       let failure: Error | undefined;
       call.on("data", (message: SessionResponse) => listener.message(message));
       call.on("drain", () => listener.drained());

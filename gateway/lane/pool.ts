@@ -1,5 +1,6 @@
 /** Lanes to every inference process, and the choice between them: one pair of sessions a process, a large and a small one. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { largeInputBytes } from "@sluice/proto/runtime/outbox.js";
 import type { Resolve } from "./addresses.ts";
@@ -11,11 +12,21 @@ const resolveEveryMs = 5_000;
 /** A sticky turn leaves its process when that one has a quarter more turns than the average. */
 const loadBound = 1.25;
 
+/** After which it is worth asking again for what only a newer process knows: about as long as a pod takes to be replaced. */
+const upgradeMs = 30_000;
+
 interface Peer {
   readonly address: string;
   readonly small: Lane;
   readonly large: Lane;
 }
+
+/** Where a rollout is half done: somebody will know it soon. */
+const unknownYet = (path: string): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, `No inference process that is ready knows ${path} yet`, {
+    retryAfterMs: upgradeMs,
+    origin: FaultOrigin.GATEWAY,
+  });
 
 const unavailable = (): Fault =>
   new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.GATEWAY });
@@ -61,7 +72,7 @@ export class LanePool {
   /**
    * Opens a turn on the process that its session key points to, otherwise on the one with the fewest open turns.
    * A turn that is lost before it was accepted is opened again elsewhere, unseen by the listener.
-   * @throws Fault UNAVAILABLE when no process is ready
+   * @throws Fault UNAVAILABLE when no process is ready that knows all of the request
    */
   open(open: Open, listener: TurnListener): TurnControl {
     const large = (open.request?.inputJson.length ?? 0) > largeInputBytes;
@@ -81,6 +92,17 @@ export class LanePool {
     return { pause: () => control.pause(), resume: () => control.resume(), cancel: () => control.cancel() };
   }
 
+  /**
+   * For a request that goes to any of the processes.
+   * @throws Fault UNAVAILABLE when one of them does not know all of it
+   */
+  requireKnown(request: RunTurnRequest): void {
+    for (const { small } of this.#usable()) {
+      const path = small.unknown(request);
+      if (path !== undefined) throw unknownYet(path);
+    }
+  }
+
   /** This process has no time left for those that are open. */
   endTurns(): void {
     for (const { small, large } of this.#peers.values())
@@ -98,7 +120,7 @@ export class LanePool {
   }
 
   #pick(open: Open, large: boolean): Lane {
-    const peers = this.#usable();
+    const peers = knowing(this.#usable(), open.request);
     const key = open.request?.sessionId ?? open.request?.promptCacheKey;
     const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
     if (!peer) throw unavailable();
@@ -128,6 +150,16 @@ export class LanePool {
 function stopPeer(peer: Peer): void {
   peer.small.stop();
   peer.large.stop();
+}
+
+/** Those that know all of a request. @throws Fault UNAVAILABLE when there are others only */
+function knowing(peers: readonly Peer[], request: RunTurnRequest | undefined): readonly Peer[] {
+  let path: string | undefined;
+  for (const { small } of peers) path ??= small.unknown(request);
+  if (path === undefined) return peers;
+  const left = peers.filter(({ small }) => small.unknown(request) === undefined);
+  if (left.length === 0) throw unknownYet(path);
+  return left;
 }
 
 const load = (peer: Peer): number => peer.small.openTurns + peer.large.openTurns;

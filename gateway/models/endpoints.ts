@@ -4,21 +4,32 @@ import type { Endpoint, Measured } from "@sluice/proto/gen/sluice/inference/v1/c
 import { InferenceService, type Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { decodeSegment } from "../http/path.ts";
 import { parametersOf } from "./parameters.ts";
 import { type ListCaller, type ListParts, architectureJson, pricingJson, timeoutMs } from "./parts.ts";
+import { slugOf } from "./slug.ts";
 
-/** @param path of the request, undecoded */
-export async function listEndpoints(
+interface Served {
+  readonly model: Model;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/** @throws Fault NOT_FOUND naming the model */
+export async function findModel(
   { inference, token }: ListParts,
-  path: string,
+  slug: string,
   { requestId, trace }: ListCaller,
-): Promise<unknown> {
+): Promise<Served> {
   const method = InferenceService.method.listEndpoints;
-  const input = create(method.input, { model: modelOf(path) });
   const metadata = serviceMetadata(token, { requestId, trace });
+  const input = create(method.input, { model: slug });
   const { model, endpoints } = await call(inference, method, input, metadata, timeoutMs);
   if (!model) throw new Fault(FaultReason.INTERNAL);
+  return { model, endpoints };
+}
+
+/** @param path of the request, undecoded */
+export async function listEndpoints(parts: ListParts, path: string, caller: ListCaller): Promise<unknown> {
+  const { model, endpoints } = await findModel(parts, slugOf(path.replace(/\/endpoints$/, "")), caller);
   return {
     data: {
       id: model.id,
@@ -29,15 +40,6 @@ export async function listEndpoints(
       endpoints: endpoints.map((endpoint) => endpointJson(endpoint, model)),
     },
   };
-}
-
-/** A slug without a slash is one segment. */
-const form = /^\/api\/v1\/models\/([^/]+)(?:\/([^/]+))?\/endpoints$/;
-
-function modelOf(path: string): string {
-  const [, author = "", slug] = form.exec(path) ?? [];
-  const first = decodeSegment(author, "author");
-  return slug === undefined ? first : `${first}/${decodeSegment(slug, "slug")}`;
 }
 
 /** Of the values that clients know: not well. */

@@ -1,6 +1,7 @@
 /** The query of GET /models: which models, in which order, which page of them. */
 import type { Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { type modelSorts, modelFilters } from "@sluice/proto/contract/model-filters.js";
+import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { parametersOf } from "./parameters.ts";
 import { authorOf } from "./parts.ts";
@@ -32,16 +33,16 @@ const numeric = new Set(
   ),
 );
 
-/** An empty value is unset. @throws Fault INVALID_REQUEST naming every parameter that is wrong */
-export function readQuery(url: string): Query {
+/** An empty value is unset, and what is no filter is ignored. @throws Fault INVALID_REQUEST naming every parameter that is wrong */
+export function readQuery(url: string, filters: ObjectShape): Query {
   const at = url.indexOf("?");
   const given = new URLSearchParams(at === -1 ? "" : url.slice(at + 1));
   const query: Record<string, unknown> = {};
   for (const [name, value] of given) {
-    if (value === "" || !Object.hasOwn(modelFilters.fields, name)) continue;
+    if (value === "" || !Object.hasOwn(filters.fields, name)) continue;
     query[name] = numeric.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value;
   }
-  checked((problems) => modelFilters.check(query, "", problems));
+  checked((problems) => filters.check(query, "", problems));
   return query;
 }
 

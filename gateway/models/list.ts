@@ -1,22 +1,18 @@
-/** GET /api/v1/models: the catalogue, readable by the clients of both the Responses format and the public model lists. */
+/** GET /api/v1/models, one of them, and how many there are: the catalogue, readable by the clients of both the Responses format and the public model lists. */
 import { create } from "@bufbuild/protobuf";
 import { InferenceService, type Model } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { modelFilters, modelSelection } from "@sluice/proto/contract/model-filters.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { type Query, readQuery, select } from "./filters.ts";
+import { findModel } from "./endpoints.ts";
 import { parametersOf } from "./parameters.ts";
 import { type ListCaller, type ListParts, architectureJson, authorOf, pricingJson, timeoutMs } from "./parts.ts";
+import { slugOf } from "./slug.ts";
 
 /** @param url of the request */
-export async function listModels(
-  { inference, token }: ListParts,
-  url: string,
-  { requestId, trace }: ListCaller,
-): Promise<unknown> {
-  const query = readQuery(url);
-  const method = InferenceService.method.listModels;
-  const metadata = serviceMetadata(token, { requestId, trace });
-  const { models } = await call(inference, method, create(method.input), metadata, timeoutMs);
-  const selected = select(models, query);
+export async function listModels(parts: ListParts, url: string, caller: ListCaller): Promise<unknown> {
+  const query = readQuery(url, modelFilters);
+  const selected = select(await allModels(parts, caller), query);
   const { offset = 0, limit = selected.length } = query;
   return {
     object: "list",
@@ -24,6 +20,24 @@ export async function listModels(
     total_count: selected.length,
     links: { next: offset + limit < selected.length ? nextPath(url, query, offset + limit) : null },
   };
+}
+
+/** @param url of the request */
+export async function countModels(parts: ListParts, url: string, caller: ListCaller): Promise<unknown> {
+  const query = readQuery(url, modelSelection);
+  return { data: { count: select(await allModels(parts, caller), query).length } };
+}
+
+/** @param path of the request, undecoded */
+export async function getModel(parts: ListParts, path: string, caller: ListCaller): Promise<unknown> {
+  const { model } = await findModel(parts, slugOf(path), caller);
+  return modelJson(model);
+}
+
+async function allModels({ inference, token }: ListParts, { requestId, trace }: ListCaller): Promise<readonly Model[]> {
+  const method = InferenceService.method.listModels;
+  const metadata = serviceMetadata(token, { requestId, trace });
+  return (await call(inference, method, create(method.input), metadata, timeoutMs)).models;
 }
 
 function nextPath(url: string, { limit }: Query, offset: number): string {

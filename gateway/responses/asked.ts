@@ -5,6 +5,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { Access } from "@sluice/proto/runtime/access.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import { newId } from "@sluice/proto/runtime/id.js";
+import type { Member } from "@sluice/proto/runtime/validation/json-span.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import type { KeepAlive } from "../sse/event-stream.ts";
 import { type Exchange, ObjectExchange, type Settled, StreamExchange } from "./exchange.ts";
@@ -30,17 +31,23 @@ export interface Asked {
   readonly identity: ResponseIdentity;
 }
 
-/** `X-Service-Metadata`, or its legacy spelling; anything but `enabled` is disabled. */
+/** `X-Service-Metadata`, or its legacy spelling; anything but `enabled`, in letters of either case, is disabled. */
 export function wantsServiceMetadata(headers: IncomingHttpHeaders): boolean {
   const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
-  return value === "enabled";
+  return typeof value === "string" && value.toLowerCase() === "enabled";
 }
 
 /** @throws Fault as parseRequest */
-export function askedOf({ compat }: Pick<AskedParts, "compat">, headers: IncomingHttpHeaders, body: Buffer): Asked {
+export function askedOf(
+  { compat }: Pick<AskedParts, "compat">,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  members: readonly Member[],
+): Asked {
   const sessionId = headers["x-session-id"];
   const { request: turn, echo } = parseRequest(
     body,
+    members,
     {
       serviceMetadata: wantsServiceMetadata(headers),
       ...(typeof sessionId === "string" && { sessionId }),

@@ -8,11 +8,13 @@ import type { Limits } from "@sluice/proto/runtime/house-file.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import { readBody } from "../http/body.ts";
-import { parseRequest } from "./request.ts";
+import type { LanePool } from "../lane/pool.ts";
+import { parseRequest, scanBody } from "./request.ts";
 
 export interface DryRunParts {
   readonly access: Access;
   readonly limits: Limits;
+  readonly pool: Pick<LanePool, "requireKnown">;
   /** To any inference process: all of them decide alike, but for what each has seen of the endpoints. */
   readonly inference: Client;
   readonly token: ServiceToken;
@@ -23,16 +25,17 @@ export interface DryRunParts {
  * @throws Fault as the turn would fail before a provider is asked; a block is told in the receipt
  */
 export async function dryRun(
-  { access, limits, inference, token }: DryRunParts,
+  { access, limits, pool, inference, token }: DryRunParts,
   caller: { readonly keyHash: string; readonly requestId: string; readonly trace: TraceHeaders },
   request: IncomingMessage,
 ): Promise<Uint8Array> {
   const sessionId = request.headers["x-session-id"];
   const body = await readBody(request, limits.body_bytes);
-  const { request: turn } = parseRequest(body, {
+  const { request: turn } = parseRequest(body, await scanBody(body, request), {
     serviceMetadata: true,
     ...(typeof sessionId === "string" && { sessionId }),
   });
+  pool.requireKnown(turn);
   const { receiptJson } = await call(
     inference,
     InferenceService.method.dryRun,

@@ -22,11 +22,15 @@ interface Samplers {
 const filledSamplers: Samplers = { temperature: 1, topP: 1, penalty: 0 };
 const unsetSamplers: Samplers = {};
 
-/**
- * @param reasoning as the client sent it, checked or not: only known members are repeated
- * @param fillDefaults whether what is unset shows its default in the place of null
- */
-export function echoOf(request: RunTurnRequest, reasoning: JsonObject | undefined, fillDefaults: boolean): Echo {
+/** What the client sent and a turn does not hold as it was sent. */
+interface Sent {
+  /** Checked or not: only known members are repeated. */
+  readonly reasoning?: JsonObject | null;
+  readonly metadata?: Readonly<Record<string, string>> | null;
+}
+
+/** @param fillDefaults whether what is unset shows its default in the place of null */
+export function echoOf(request: RunTurnRequest, { reasoning, metadata }: Sent, fillDefaults: boolean): Echo {
   const unset = fillDefaults ? filledSamplers : unsetSamplers;
   const tools = verbatim(request.toolsJson, "[]");
   return {
@@ -35,7 +39,7 @@ export function echoOf(request: RunTurnRequest, reasoning: JsonObject | undefine
       `"parallel_tool_calls":${request.parallelToolCalls ?? true}` +
       `,"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')},"tools":${fillDefaults ? filledTools(tools) : tools}` +
       `,"max_output_tokens":${number(request.maxOutputTokens)},"max_tool_calls":${number(request.maxToolCalls)}` +
-      `,"metadata":${metadataJson(request.metadata)}` +
+      `,"metadata":${metadata ? JSON.stringify(metadata) : "null"}` +
       `,"temperature":${number(request.temperature ?? unset.temperature)},"top_p":${number(request.topP ?? unset.topP)}` +
       `,"frequency_penalty":${number(request.frequencyPenalty ?? unset.penalty)}` +
       `,"presence_penalty":${number(request.presencePenalty ?? unset.penalty)}` +
@@ -78,15 +82,12 @@ function filledTool(bytes: Buffer): string {
   return `${tool.slice(0, -1)}${missing.map((name) => `,"${name}":null`).join("")}}`;
 }
 
-const metadataJson = (metadata: RunTurnRequest["metadata"]): string =>
-  Object.keys(metadata).length === 0 ? "null" : JSON.stringify(metadata);
-
 function textJson({ textFormatJson, textVerbosity }: RunTurnRequest): string {
   const verbosity = textVerbosity === "" ? "" : `,"verbosity":${JSON.stringify(textVerbosity)}`;
   return `{"format":${verbatim(textFormatJson, '{"type":"text"}')}${verbosity}}`;
 }
 
-function reasoningJson(reasoning: JsonObject | undefined): string {
+function reasoningJson(reasoning: Sent["reasoning"]): string {
   if (!reasoning) return '{"effort":null,"summary":null}';
   const { effort = null, summary = null, enabled, max_tokens, context, mode } = reasoning;
   return JSON.stringify({ effort, summary, enabled, max_tokens, context, mode });

@@ -82,7 +82,7 @@ export abstract class Exchange implements TurnListener {
 
   protected refuse(fault: Fault): void {
     this.settle(fault);
-    writeFault(this.response, fault, this.headers);
+    writeFault(this.response, fault, { ...this.headers, usageJson: this.object.withheldUsageJson });
   }
 
   abstract events(events: readonly TurnEvent[]): void;
@@ -135,7 +135,7 @@ export class StreamExchange extends Exchange {
 
   override events(events: readonly TurnEvent[]): void {
     const text = this.#ladder.events(events);
-    if (!this.#stream.begun) return this.#begin(text);
+    if (!this.#stream.begun) return this.#begin(text + this.#ladder.open());
     if (text !== "" && !this.#stream.write(text)) this.pause();
   }
 

@@ -15,7 +15,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { OpenItem, type Emit } from "./item.ts";
 import type { ResponseObject } from "./object.ts";
 
-export const doneSentinel = "data: [DONE]\n\n";
+const doneSentinel = "data: [DONE]\n\n";
 
 /** What a provider's own progress events are called; those of the ladder are not among them. */
 const nativeType = /^response\.(?!output_item\.|content_part\.)[a-z0-9_]+(?:\.[a-z0-9_]+)+$/;

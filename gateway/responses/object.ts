@@ -3,7 +3,7 @@ import { type TurnEnd, type TurnEvent, TurnStatus, type Usage } from "@sluice/pr
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { serviceMetadataMembers } from "../http/service-metadata.ts";
 import type { Echo } from "./echo.ts";
-import { usageJson } from "./usage.ts";
+import { usageJson, withheldUsageJson } from "./usage.ts";
 
 export interface ResponseIdentity {
   /** resp_... */
@@ -48,6 +48,11 @@ export class ResponseObject {
     else if (event.case === "usage") this.#usage = event.value;
   }
 
+  /** JSON: what a turn has consumed that is about to fail; undefined when nothing was said of it. */
+  get withheldUsageJson(): string | undefined {
+    return this.#usage && withheldUsageJson(this.#usage);
+  }
+
   /** While the turn runs. */
   inProgress(): string {
     return this.#write({ status: "in_progress", output: [] });
@@ -85,8 +90,16 @@ export class ResponseObject {
       `,"service_tier":${JSON.stringify(end?.serviceTier ?? "default")},${echo.afterTier}` +
       `,"usage":${usageJson(end?.usage ?? this.#usage)}` +
       (fault ? `,"error_type":"${fault.errorType}"` : "") +
+      alignmentMember(end, fault) +
       serviceMetadataMembers(serviceMetadata, metadataAlias) +
       "}"
     );
   }
+}
+
+/** With a comma before it; nothing without the plugin. */
+function alignmentMember(end: TurnEnd | undefined, fault: Fault | undefined): string {
+  if (end && end.alignmentJson.length > 0) return `,"alignment":${Buffer.from(end.alignmentJson).toString()}`;
+  const told = fault?.metadata?.["alignment"];
+  return told === undefined ? "" : `,"alignment":${JSON.stringify(told)}`;
 }

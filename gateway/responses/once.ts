@@ -1,21 +1,29 @@
 /** POST /api/v1/responses with an Idempotency-Key: requests that are equal and run at the same time are one turn. */
 import { type Hash, createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { equals } from "@bufbuild/protobuf";
+import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { digestBody, readBody } from "../http/body.ts";
-import type { Generation, Member } from "../idempotency/generation.ts";
+import { type Generation, type Member, inFlight } from "../idempotency/generation.ts";
 import type { InFlight } from "../idempotency/in-flight.ts";
 import { admit } from "../limits/admission.ts";
 import { metered } from "../limits/metered.ts";
 import { type Asked, type Asker, askedOf, exchangeOf, openOf, wantsServiceMetadata } from "./asked.ts";
 import type { Settled } from "./exchange.ts";
+import { scanBody } from "./request.ts";
 import type { ResponsesParts } from "./route.ts";
 
+/** A turn that can be joined. */
+export interface AskedOnce extends Asked {
+  /** Its key with the policy that it is under. */
+  readonly caller: Caller;
+}
+
 export interface OnceParts extends ResponsesParts {
-  readonly inFlight: InFlight<Asked>;
+  readonly inFlight: InFlight<AskedOnce>;
   readonly limiter: Limiter;
 }
 
@@ -47,16 +55,21 @@ export async function createResponseOnce(parts: OnceParts, idempotencyKey: strin
   }
 }
 
-/** A request that joins counts as one, and opens no turn. Its body is compared and not kept. */
-async function join(parts: OnceParts, generation: Generation<Asked>, call: Call): Promise<Asked> {
+/**
+ * A request that joins counts as one, and opens no turn. Its body is compared and not kept. Under another policy than the turn's it cannot join:
+ * what was changed before it came holds for it.
+ */
+async function join(parts: OnceParts, generation: Generation<AskedOnce>, call: Call): Promise<AskedOnce> {
   const { caller, request, response } = call;
   await admit(parts.limiter, caller, response, { request: true, turn: false });
   const hash = hashOf(request);
   await digestBody(request, parts.limits.body_bytes, hash);
-  return await generation.asked(hash.digest("base64"));
+  const asked = await generation.asked(hash.digest("base64"));
+  if (!equals(CallerSchema, asked.caller, caller)) throw inFlight();
+  return asked;
 }
 
-async function lead(parts: OnceParts, generation: Generation<Asked>, call: Call): Promise<Asked> {
+async function lead(parts: OnceParts, generation: Generation<AskedOnce>, call: Call): Promise<AskedOnce> {
   const { caller, request, response, asker } = call;
   let leave: (tokens?: number) => void = () => {};
   try {
@@ -64,7 +77,8 @@ async function lead(parts: OnceParts, generation: Generation<Asked>, call: Call)
     leave = admission.leave;
     const body = await readBody(request, parts.limits.body_bytes);
     generation.read(hashOf(request).update(body).digest("base64"));
-    const asked = askedOf(parts, request.headers, body);
+    const members = await scanBody(body);
+    const asked = { ...askedOf(parts, request.headers, body, members), caller };
     const meter = admission.countsTokens ? new TokenMeter(asked.turn) : undefined;
     generation.opened(
       asked,

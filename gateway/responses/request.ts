@@ -5,16 +5,21 @@
  * library, because this runs for every request.
  */
 import { isUtf8 } from "node:buffer";
+import type { IncomingMessage } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { PluginJson } from "@sluice/proto/contract/plugin-json.js";
+import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/preferences.js";
 import { requestShape } from "@sluice/proto/contract/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type Member, type Span, scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { pieceBytes, scanObject, scanObjectInPieces } from "@sluice/proto/runtime/validation/json-scan.js";
+import { type Member, type Span, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+import { cutShort } from "../http/body.ts";
 import { type Echo, echoOf } from "./echo.ts";
-import { checkUnavailable, refusePrompt } from "./request-unavailable.ts";
+import { refusePrompt } from "./stored-prompt.ts";
 
 export interface RequestHeaders {
   /** `x-session-id`: counts when the body has none. */
@@ -33,23 +38,41 @@ const quote = 0x22;
 const openBracket = 0x5b;
 
 /**
+ * The members of a body. A long one is read piece by piece, so that nobody waits for it.
+ * @param request whose client alone asks for it
+ * @throws Fault INVALID_REQUEST; when that client has left meanwhile, too
+ */
+export function scanBody(body: Buffer, request?: IncomingMessage): readonly Member[] | Promise<readonly Member[]> {
+  if (body.length <= pieceBytes) return scanObject(body, "body");
+  return scanObjectInPieces(body, "body", async () => {
+    await nextTurn();
+    if (request?.socket.destroyed) throw cutShort();
+  });
+}
+
+/**
+ * @param members of the body
  * @param fillDefaults whether the echo shows defaults in the place of null
  * @throws Fault INVALID_REQUEST with every problem of the scalar fields; NOT_FOUND for a stored prompt
  */
-export function parseRequest(body: Buffer, headers: RequestHeaders, fillDefaults = false): ParsedRequest {
-  const cuts = cutOut(body, scanObject(body, "body"));
+export function parseRequest(
+  body: Buffer,
+  members: readonly Member[],
+  headers: RequestHeaders,
+  fillDefaults = false,
+): ParsedRequest {
+  const cuts = cutOut(body, members);
   const problems = new Problems();
   const parsed = JSON.parse(cuts.rest) as JsonObject;
   checkSubtrees(body, cuts, problems);
   requestShape.check(parsed, "", problems);
-  checkUnavailable(parsed, problems);
   const sessionId = sessionOf(parsed, headers, problems);
   problems.throwIfAny();
   refusePrompt(parsed);
   // The shape has seen every field that is read from here on.
   const fields = parsed as RequestFields;
   const request = turnOf(body, cuts, fields, { ...headers, sessionId });
-  return { request, echo: echoOf(request, fields.reasoning ?? undefined, fillDefaults) };
+  return { request, echo: echoOf(request, fields, fillDefaults) };
 }
 
 interface Cuts {
@@ -113,7 +136,9 @@ function checkSubtrees(body: Buffer, cuts: Cuts, problems: Problems): void {
   if (input === undefined || isNullAt(body, input)) problems.add("input", "required");
   else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
   if (tools && body[tools.start] !== openBracket) problems.add("tools", "must be an array");
-  if (textFormat && !isObjectAt(body, textFormat)) problems.add("text.format", "must be an object");
+  if (textFormat && !isObjectAt(body, textFormat) && !isNullAt(body, textFormat)) {
+    problems.add("text.format", "must be an object or null");
+  }
   if (reasoning && !isObjectAt(body, reasoning) && !isNullAt(body, reasoning)) {
     problems.add("reasoning", "must be an object or null");
   }
@@ -146,6 +171,7 @@ type RequestFields = {
   readonly truncation?: string | { readonly type: string } | null;
   readonly cache_control?: { readonly ttl?: string };
   readonly provider?: PreferencesJson | null;
+  readonly plugins?: readonly PluginJson[];
 };
 
 function turnOf(
@@ -194,6 +220,7 @@ function turnOf(
     traceJson: bytesOf(body, cuts.trace),
     stopServerToolsWhenJson: bytesOf(body, cuts.stopServerToolsWhen),
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
+    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
   };
 }
 

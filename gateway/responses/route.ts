@@ -7,6 +7,7 @@ import type { LanePool } from "../lane/pool.ts";
 import { metered } from "../limits/metered.ts";
 import { type AskedParts, type Asker, askedOf, exchangeOf, openOf } from "./asked.ts";
 import type { Settled } from "./exchange.ts";
+import { scanBody } from "./request.ts";
 
 export interface ResponsesParts extends AskedParts {
   readonly pool: LanePool;
@@ -27,7 +28,9 @@ export async function createResponse(
   settled: Settled,
 ): Promise<void> {
   const body = await readBody(request, parts.limits.body_bytes);
-  const asked = askedOf(parts, request.headers, body);
+  const scanned = scanBody(body, request);
+  const members = scanned instanceof Promise ? await scanned : scanned;
+  const asked = askedOf(parts, request.headers, body, members);
   const meter = admission.countsTokens ? new TokenMeter(asked.turn) : undefined;
   const exchange = exchangeOf(parts, asker, asked, response, (fault) => {
     admission.leave(meter?.tokens(fault === undefined));

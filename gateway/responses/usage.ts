@@ -15,6 +15,14 @@ export function usageJson(value: Usage | undefined): string {
   );
 }
 
+/** Of answers that were withheld: the sums alone. */
+export const withheldUsageJson = ({ inputTokens, outputTokens, cost: price }: Usage): string =>
+  `{"input_tokens":${inputTokens},"output_tokens":${outputTokens},"total_tokens":${inputTokens + outputTokens}` +
+  `${price ? `,"cost":${dollars(totalOf(price))}` : ""}}`;
+
+const totalOf = ({ inputPicoUsd, outputPicoUsd, serverToolsPicoUsd }: Cost): bigint =>
+  inputPicoUsd + outputPicoUsd + serverToolsPicoUsd;
+
 /** In USD. Nothing is added to what the providers charge. */
 function cost({ inputPicoUsd, outputPicoUsd, serverToolsPicoUsd }: Cost): string {
   const inference = inputPicoUsd + outputPicoUsd;

@@ -1,4 +1,5 @@
 /** The words of a JSON text: where its strings, names and numbers stand. */
+import type { Pauses } from "../turn/breath.ts";
 
 /** What a token is; `name` is the name of a member. */
 export type TokenKind = "string" | "name" | "scalar";
@@ -14,12 +15,21 @@ const quote = 0x22;
 const backslash = 0x5c;
 const structure: ReadonlySet<string> = new Set(["{", "}", "[", "]", ":", ",", " ", "\t", "\n", "\r"]);
 
-/** @param json well-formed */
-export function* tokensOf(json: string): Iterable<Token> {
+/** Signs and quotation marks that are gone through without others getting their turn. */
+const stepsAtOnce = 8_192;
+
+/** Undefined where others may have their turn. @param json well-formed */
+export function* tokensOf(json: string): Generator<Token | undefined, void> {
   let at = 0;
-  while (at < json.length) {
+  for (let steps = 1; at < json.length; steps++) {
+    if (steps % stepsAtOnce === 0) yield undefined;
     if (json.charCodeAt(at) === quote) {
-      const end = endOfString(json, at);
+      let end = json.indexOf('"', at + 1);
+      for (; end !== -1 && isQuoted(json, at, end); steps++) {
+        if (steps % stepsAtOnce === 0) yield undefined;
+        end = json.indexOf('"', end + 1);
+      }
+      end = end === -1 ? json.length : end + 1;
       yield { kind: isName(json, end) ? "name" : "string", start: at, end };
       at = end;
     } else if (structure.has(json[at] as string)) at++;
@@ -31,25 +41,39 @@ export function* tokensOf(json: string): Iterable<Token> {
   }
 }
 
+/** UTF-16 units of a string that are decoded at once: a millisecond. */
+const decodedAtOnce = 65_536;
+
 /** What the token says. */
-export const valueOf = (json: string, { kind, start, end }: Token): string =>
-  kind === "scalar" ? json.slice(start, end) : (JSON.parse(json.slice(start, end)) as string);
-
-export const isEscaped = (json: string, { start, end }: Token): boolean => {
-  const found = json.indexOf("\\", start);
-  return found !== -1 && found < end;
-};
-
-function endOfString(json: string, start: number): number {
-  let end = json.indexOf('"', start + 1);
-  while (end !== -1 && isQuoted(json, end)) end = json.indexOf('"', end + 1);
-  return end === -1 ? json.length : end + 1;
+export function* valueOf(json: string, { kind, start, end }: Token): Pauses<string> {
+  if (kind === "scalar") return json.slice(start, end);
+  if (end - start <= decodedAtOnce) return JSON.parse(json.slice(start, end)) as string;
+  const pieces: string[] = [];
+  for (let at = start + 1; at < end - 1; ) {
+    const cut = cutBefore(json, at, Math.min(at + decodedAtOnce, end - 1));
+    pieces.push(JSON.parse(`"${json.slice(at, cut)}"`) as string);
+    at = cut;
+    yield;
+  }
+  return pieces.join("");
 }
 
-/** Whether the quotation mark belongs to the text. */
-function isQuoted(json: string, at: number): boolean {
+/** The place, or that of the escape in which it lies. */
+function cutBefore(json: string, from: number, place: number): number {
+  for (let at = Math.max(from, place - 5); at < place; at++) {
+    if (json.charCodeAt(at) !== backslash || isQuoted(json, from - 1, at)) continue;
+    const length = json[at + 1] === "u" ? 6 : 2;
+    if (at + length > place) return at;
+  }
+  return place;
+}
+
+export const isEscaped = (json: string, { start, end }: Token): boolean => json.slice(start, end).includes("\\");
+
+/** Whether the sign belongs to the text. @param before the last place that is no part of an escape */
+function isQuoted(json: string, before: number, at: number): boolean {
   let first = at;
-  while (json.charCodeAt(first - 1) === backslash) first--;
+  while (first - 1 > before && json.charCodeAt(first - 1) === backslash) first--;
   return (at - first) % 2 === 1;
 }
 

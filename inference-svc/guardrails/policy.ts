@@ -29,22 +29,36 @@ export interface Rule extends Applied {
   readonly stage: "content-filter" | "regex_pi_detection";
   /** Looks at messages of the user alone. */
   readonly userOnly: boolean;
+  /** Which passages of a request it reads; absent: all. Others than all leave out what others refer to by what it says. */
+  readonly reads?: Reading;
+  /** Set where a service is asked: what the receipt says when that has not looked. */
+  readonly outage?: string;
   readonly finder: Finder;
 }
 
+/** JSON word by word, or as one text. */
+export type Reading = "words" | "wholes";
+
 export type Side = "input" | "output";
 
-/** What it could not look at passes, on record. */
-export const failsOpen = (applied: Applied): boolean =>
-  applied.guardrail.onError === ErrorPolicy.OPEN || isAudit(applied);
+/** Something that could not look: a guardrail, or one of its rules. */
+export type Failed = Applied & Partial<Pick<Rule, "name" | "action" | "engine" | "outage">>;
 
-/** Whether it has rules for that side. */
-export function looksAt({ guardrail }: Applied, side: Side): boolean {
-  const { appliesTo, contentFilters, contentFilterBuiltins } = guardrail;
-  if (contentFilters.length + contentFilterBuiltins.length === 0) return false;
+/** What it could not look at passes, on record. What only reports does not stand in the way of the outage of a service. */
+export const failsOpen = (failed: Failed): boolean =>
+  failed.guardrail.onError === ErrorPolicy.OPEN ||
+  isAudit(failed) ||
+  (failed.outage !== undefined && failed.action === "flag");
+
+/** Whether it is for that side. */
+export function covers({ guardrail: { appliesTo } }: Applied, side: Side): boolean {
   if (side === "output") return appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH;
   return appliesTo !== AppliesTo.OUTPUT;
 }
+
+/** Whether it has filters for that side. */
+export const looksAt = (applied: Applied, side: Side): boolean =>
+  applied.guardrail.contentFilters.length + applied.guardrail.contentFilterBuiltins.length > 0 && covers(applied, side);
 
 /** Rules that can be applied, and why others cannot. */
 export interface Rules {
@@ -72,7 +86,6 @@ export function rulesOf(applied: Applied): Rules {
 }
 
 const written = (applied: Applied, { pattern, label, action }: ContentFilter): Rule => ({
-  ...applied,
   name: label || pattern,
   action: known(action),
   placeholder: label || "[REDACTED]",
@@ -80,6 +93,8 @@ const written = (applied: Applied, { pattern, label, action }: ContentFilter): R
   stage: "content-filter",
   userOnly: false,
   finder: patternOf(pattern),
+  // Last: what is added behind a spread costs eighty times as much, and every turn makes all of its rules.
+  ...applied,
 });
 
 const detectorOf: ReadonlyMap<string, Detector> = new Map(detectors.map((detector) => [detector.slug, detector]));
@@ -90,7 +105,6 @@ function builtIn(applied: Applied, { slug, action, scanScope }: BuiltinFilter): 
   if (detector === undefined || placeholder === undefined) throw new Error(`built-in filter ${slug}`);
   const isInjection = slug === injectionSlug;
   return {
-    ...applied,
     name: slug,
     action: known(action),
     placeholder,
@@ -98,6 +112,7 @@ function builtIn(applied: Applied, { slug, action, scanScope }: BuiltinFilter): 
     stage: isInjection ? "regex_pi_detection" : "content-filter",
     userOnly: isInjection && scanScope === ScanScope.USER_ONLY,
     finder: detector.finder,
+    ...applied,
   };
 }
 

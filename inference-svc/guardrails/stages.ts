@@ -1,7 +1,7 @@
 /** What guardrails did, as stages of the receipt: labels and counts, never what was matched. */
 import type { Stage } from "../turn/scope.ts";
-import { type Applied, isAudit } from "../turn/applied.ts";
-import type { Rule } from "./policy.ts";
+import { isAudit } from "../turn/applied.ts";
+import { type Failed, type Rule, failsOpen } from "./policy.ts";
 
 export type Deed = "blocked" | "redacted" | "flagged";
 
@@ -56,12 +56,21 @@ function countsOf(rules: readonly Rule[], counts: ReadonlyMap<Rule, number>): Re
   return Object.fromEntries(sums);
 }
 
-/** A guardrail that could not look: nobody may take that for a clean text. */
-export const failureStage = (applied: Applied, failMode: "closed" | "open"): Stage => ({
-  type: "guardrail",
-  name: "content-filter",
-  guardrail_id: applied.guardrail.id,
-  guardrail_scope: applied.scope,
-  summary: `Error: not looked at, ${failMode === "open" ? "let through" : "refused"}`,
-  data: { action: "error", fail_mode: failMode, ...(isAudit(applied) && { mode: "audit" }) },
-});
+/** A guardrail or rule that could not look: nobody may take that for a clean text. */
+export function failureStage(failed: Failed): Stage {
+  const { guardrail, scope, name, engine, outage = "not looked at" } = failed;
+  const failMode = failsOpen(failed) ? "open" : "closed";
+  return {
+    type: "guardrail",
+    name: "content-filter",
+    guardrail_id: guardrail.id,
+    guardrail_scope: scope,
+    summary: `Error: ${outage}, ${failMode === "open" ? "let through" : "refused"}`,
+    data: {
+      action: "error",
+      ...(failed.outage !== undefined && { detected: false, engines: [engine], patterns: [name] }),
+      fail_mode: failMode,
+      ...(isAudit(failed) && { mode: "audit" }),
+    },
+  };
+}

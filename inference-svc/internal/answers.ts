@@ -17,13 +17,18 @@ interface Asking<Answer> {
 export class Answers<Answer> {
   readonly #keptMs: number;
   readonly #now: () => number;
+  readonly #isSmall: (answer: Answer) => boolean;
   readonly #kept = new Map<string, { readonly answer: Answer; readonly at: number }>();
   readonly #asking = new Map<string, Asking<Answer>>();
 
-  /** @param keptMs 0: no answer is kept, only shared while it is being asked for */
-  constructor(keptMs: number, now: () => number) {
+  /**
+   * @param keptMs 0: no answer is kept, only shared while it is being asked for
+   * @param isSmall others are not kept either: ten thousand of them would fill the memory
+   */
+  constructor(keptMs: number, now: () => number, isSmall: (answer: Answer) => boolean = () => true) {
     this.#keptMs = keptMs;
     this.#now = now;
+    this.#isSmall = isSmall;
   }
 
   /** @throws what `ask` throws; Fault as soon as the signal aborts */
@@ -64,7 +69,7 @@ export class Answers<Answer> {
 
   /** The oldest goes first. */
   #keep(question: string, answer: Answer): void {
-    if (this.#keptMs === 0) return;
+    if (this.#keptMs === 0 || !this.#isSmall(answer)) return;
     this.#kept.delete(question);
     this.#kept.set(question, { answer, at: this.#now() });
     const oldest = this.#kept.keys().next();

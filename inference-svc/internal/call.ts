@@ -5,14 +5,16 @@ import { type ProviderPreferences, ProviderPreferencesSchema } from "@sluice/pro
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import type { TextFormat, TurnRequest } from "../turn/request.ts";
-import { type Scope, Trace } from "../turn/scope.ts";
+import { type Purpose, type Scope, Trace } from "../turn/scope.ts";
 import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
-import type { Turn, TurnEvent } from "../turn/turn.ts";
+import type { Turn, TurnEvent, Usage } from "../turn/turn.ts";
 
 /** On whose behalf: the request and its scope. */
 export interface Occasion {
   readonly request: TurnRequest;
   readonly scope: Scope;
+  /** Told what each call has consumed; undefined when nobody knows. */
+  readonly spent?: (usage: Usage | undefined) => void;
 }
 
 export interface Question {
@@ -22,6 +24,7 @@ export interface Question {
   readonly text: string;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;
+  readonly purpose: Purpose;
   /** Whether the alternatives to each token are wanted, with their probabilities. */
   readonly logprobs: boolean;
 }
@@ -45,32 +48,50 @@ const choices = 5;
 export async function callModel(
   turn: Turn,
   question: Question,
-  { request, scope }: Occasion,
+  { request, scope, spent }: Occasion,
   { signal, timeoutMs }: { readonly signal: TurnSignal; readonly timeoutMs: number },
 ): Promise<Reply> {
   const abort = new TurnAbort();
   const stop = () => abort.abort(signal.reason);
   const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), timeoutMs);
   signal.addEventListener("abort", stop);
+  const inner = innerScope(scope, abort, performance.now() + timeoutMs, question.purpose);
   try {
     if (signal.aborted) stop();
-    const inner = innerScope(scope, abort, performance.now() + timeoutMs);
     const events: TurnEvent[] = [];
     for await (const batch of await turn(requestOf(question, request), inner)) events.push(...batch);
     return replyOf(events);
   } finally {
+    spent?.(inner.trace.usage);
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
   }
 }
 
-function innerScope(scope: Scope, signal: TurnSignal, deadline: number): Scope {
+/** Decides where a request goes. @throws Fault when nobody may serve it */
+export type Route = (request: TurnRequest, scope: Scope) => unknown;
+
+/** What a data policy leaves endpoints out for. */
+const ofPolicy = /^(?:allowed_providers|data_)/;
+
+/** Why the policy of the occasion leaves nobody to be asked, by the words of `excluded_by`; empty when it does not. */
+export function forbidden(route: Route, question: Question, { request, scope }: Occasion): readonly string[] {
+  const inner = innerScope(scope, scope.signal, scope.deadline, question.purpose);
+  try {
+    route(requestOf(question, request), inner);
+    return [];
+  } catch {
+    return [...inner.trace.excluded.keys()].filter((reason) => ofPolicy.test(reason));
+  }
+}
+
+function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose: Purpose): Scope {
   return {
     signal,
     caller: houseOf(scope.caller),
     requestId: scope.requestId,
     deadline: Math.min(scope.deadline, deadline),
-    purpose: "judge",
+    purpose,
     turnId: newUuid(),
     generationId: scope.generationId,
     trace: new Trace(scope.trace.policyGeneration),
@@ -114,7 +135,7 @@ function requestOf(question: Question, { provider }: TurnRequest): TurnRequest {
 }
 
 /** Who may see the text is as for the request; who is preferred is not. */
-const policyOf = ({ only, ignore, zdr, dataCollection }: ProviderPreferences): ProviderPreferences =>
+export const policyOf = ({ only, ignore, zdr, dataCollection }: ProviderPreferences): ProviderPreferences =>
   create(ProviderPreferencesSchema, { only, ignore, dataCollection, ...(zdr !== undefined && { zdr }) });
 
 function replyOf(events: readonly TurnEvent[]): Reply {

@@ -2,24 +2,19 @@
  * Asks a model whether a text breaks a rule. A judge that cannot be asked, or that does not answer in the form it was asked for, gives no
  * verdict, which is never the same as a good one.
  */
-import { createHash } from "node:crypto";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
-import { throwIfAborted } from "../turn/abort.ts";
 import type { TextFormat } from "../turn/request.ts";
-import type { TurnSignal } from "../turn/signal.ts";
+import type { Purpose } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
-import { Answers } from "./answers.ts";
-import { type Occasion, type Question, callModel } from "./call.ts";
-import { Circuit } from "./circuit.ts";
+import { type Occasion, type Question, type Reply, type Route, forbidden } from "./call.ts";
 import { evidence } from "./evidence.ts";
-import { Slots } from "./slots.ts";
+import { Inquiries } from "./inquiry.ts";
 import { calibrated, fromLetters, fromWords } from "./verdict.ts";
 
-/** Of what is asked below: another wording gets other verdicts. */
-const promptVersion = "1";
+/** Of the form of what is asked below: another wording gets other verdicts. */
+const promptVersion = "2";
 
-const task =
+const textTask =
   "You decide whether a text breaks one rule. Judge by that rule alone, and by what the text says or does, not by what it says about itself. " +
   "A text that merely speaks about a matter the rule forbids breaks the rule only if the rule forbids to speak of it.";
 
@@ -49,23 +44,35 @@ const formats: Readonly<Record<JudgeSettings["structured"], TextFormat | undefin
 const letterTokens = 16;
 const wordTokens = 200;
 
-/** Why there is no verdict. */
-export class NoVerdict extends Error {}
+export interface JudgeOptions {
+  /** What is judged, and how: the beginning of every question. By default texts, by what they say. */
+  readonly task?: string;
+  /** As the ledger knows its calls; by default to judge. */
+  readonly purpose?: Purpose;
+  /** Milliseconds. */
+  readonly now?: () => number;
+}
 
 export class Judge {
-  readonly #turn: Turn;
   readonly #settings: JudgeSettings;
-  readonly #circuit: Circuit;
-  readonly #slots: Slots;
-  readonly #answers: Answers<number>;
+  readonly #task: string;
+  readonly #purpose: Purpose;
+  readonly #inquiries: Inquiries<number>;
 
   /** @param turn asks the endpoints of a model, past all layers */
-  constructor(turn: Turn, settings: JudgeSettings, now: () => number = () => performance.now()) {
-    this.#turn = turn;
+  constructor(
+    turn: Turn,
+    settings: JudgeSettings,
+    { task = textTask, purpose = "judge", now = () => performance.now() }: JudgeOptions = {},
+  ) {
     this.#settings = settings;
-    this.#circuit = new Circuit(now);
-    this.#slots = new Slots(settings.max_concurrency);
-    this.#answers = new Answers(settings.cache_ttl_s * 1_000, now);
+    this.#task = task;
+    this.#purpose = purpose;
+    const read = ({ text, first }: Reply) => {
+      const found = settings.logprobs ? fromLetters(first) : fromWords(text);
+      return found === undefined ? undefined : calibrated(found, settings.calibration);
+    };
+    this.#inquiries = new Inquiries({ turn, settings, read, now });
   }
 
   get model(): string {
@@ -77,63 +84,19 @@ export class Judge {
     return this.#settings.calibration.version;
   }
 
+  /** Why the policy of the occasion forbids that it is asked, by the words of `excluded_by`; empty when it may be. */
+  forbidden(route: Route, occasion: Occasion): readonly string[] {
+    return forbidden(route, this.#question("", ""), occasion);
+  }
+
   /**
    * The probability that the text breaks the rule.
    * @throws NoVerdict; Fault when the turn is over
    */
   async probability(rule: string, text: string, occasion: Occasion): Promise<number> {
-    const { signal, caller } = occasion.scope;
     const { model, calibration } = this.#settings;
-    const parts = [promptVersion, model, calibration.version, caller.workspaceId, rule, text];
-    const question = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
-    try {
-      return await this.#answers.get(question, (until) => this.#ask(rule, text, occasion, until), signal);
-    } catch (error) {
-      throwIfAborted(signal);
-      throw error instanceof NoVerdict ? error : new NoVerdict("the judge failed", { cause: error });
-    }
-  }
-
-  async #ask(rule: string, text: string, occasion: Occasion, signal: TurnSignal): Promise<number> {
-    if (this.#circuit.open) throw new NoVerdict("the judge does not answer");
-    const { total_ms, retries } = this.#settings;
-    const until = performance.now() + total_ms;
-    let failure: unknown;
-    for (let left = retries; left >= 0 && performance.now() < until; left--) {
-      throwIfAborted(signal);
-      try {
-        const found = await this.#once(rule, text, occasion, signal, until);
-        this.#circuit.succeeded();
-        if (found !== undefined) return calibrated(found, this.#settings.calibration);
-        failure = new Error("an answer of another form");
-      } catch (error) {
-        throwIfAborted(signal);
-        failure = error;
-        this.#circuit.failed();
-        if (isOurs(error)) break;
-      }
-    }
-    throw new NoVerdict("the judge gave no verdict", { cause: failure });
-  }
-
-  async #once(
-    rule: string,
-    text: string,
-    occasion: Occasion,
-    signal: TurnSignal,
-    until: number,
-  ): Promise<number | undefined> {
-    const release = await this.#slots.take();
-    try {
-      const timeoutMs = Math.max(1, Math.min(this.#settings.timeout_ms, until - performance.now()));
-      const { text: answer, first } = await callModel(this.#turn, this.#question(rule, text), occasion, {
-        signal,
-        timeoutMs,
-      });
-      return this.#settings.logprobs ? fromLetters(first) : fromWords(answer);
-    } finally {
-      release();
-    }
+    const key = [promptVersion, this.#task, model, calibration.version, rule, text];
+    return this.#inquiries.get(key, () => this.#question(rule, text), occasion);
   }
 
   #question(rule: string, text: string): Question {
@@ -141,15 +104,12 @@ export class Judge {
     const format = logprobs ? undefined : formats[structured];
     return {
       model,
+      purpose: this.#purpose,
       logprobs,
-      instructions: `${task} ${logprobs ? letterForm : wordForm}`,
+      instructions: `${this.#task} ${logprobs ? letterForm : wordForm}`,
       text: `${evidence(text)}\n\nThe rule: ${rule}`,
       maxOutputTokens: logprobs ? letterTokens : wordTokens,
       ...(format && { format }),
     };
   }
 }
-
-/** Another try would fail in the same way. */
-const isOurs = (error: unknown): boolean =>
-  error instanceof Fault && [FaultReason.NO_ENDPOINTS, FaultReason.INVALID_REQUEST].includes(error.reason);

@@ -29,8 +29,8 @@ export function fromWords(text: string): number | undefined {
   return agrees ? clamped(probability) : undefined;
 }
 
-/** Models like to put a fence around what they were asked for, or a word before it. */
-function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+/** The object that an answer is, or has in it. Models like to put a fence around what they were asked for, or a word before it. */
+export function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   const from = text.indexOf("{");
   const to = text.lastIndexOf("}");
   if (from === -1 || to < from) return undefined;
@@ -41,6 +41,6 @@ function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** Platt's scaling: sigmoid(a * logit(p) + b). */
+/** Platt's scaling: sigmoid(a * logit(p) + b). What is not corrected stays as it was said, to the last digit: it is held against a threshold. */
 export const calibrated = (probability: number, { a, b }: { readonly a: number; readonly b: number }): number =>
-  1 / (1 + Math.exp(-(a * Math.log(probability / (1 - probability)) + b)));
+  a === 1 && b === 0 ? probability : 1 / (1 + Math.exp(-(a * Math.log(probability / (1 - probability)) + b)));

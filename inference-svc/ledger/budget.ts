@@ -1,17 +1,18 @@
 /** Keys that spend from budgets: a call is made only when its worst case fits into what is left of each. */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { Client } from "@grpc/grpc-js";
+import type { Client, Metadata } from "@grpc/grpc-js";
 import { create } from "@bufbuild/protobuf";
 import {
   BudgetScope,
   LedgerService,
+  ReleaseBudgetRequestSchema,
   ReserveBudgetRequestSchema,
   type ReserveBudgetResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import { appliedTo } from "../turn/applied.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope, Stage } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
@@ -20,8 +21,21 @@ import { Turnstile } from "./turnstile.ts";
 /** As long as anybody who waits for a first event would wait for a policy. */
 const timeoutMs = 2_000;
 
-/** Far more than are answered in that time lose their answers, and what was held for them stays held for ten minutes. */
+/** Far more than are answered in that time lose their answers. */
 const mostQuestions = 64;
+/** Nobody waits for it. */
+const releaseTimeoutMs = 30_000;
+
+/** For whom a call is made. */
+type Spender = Pick<Scope, "turnId" | "caller" | "trace" | "span">;
+
+interface Reservation {
+  readonly turnId: string;
+  readonly attempt: number;
+  readonly keyHash: string;
+  readonly workspaceId: string;
+  readonly amountUsd: string;
+}
 
 /** The truth about budgets is in one place, so that it is asked: any number of processes spend from the same one. */
 export class Budgets {
@@ -41,12 +55,13 @@ export class Budgets {
    * @throws Fault PAYMENT_REQUIRED when it does not fit, GUARDRAIL_BLOCKED when the budget is one of a guardrail; UNAVAILABLE when nobody
    * can say
    */
-  async reserve(scope: Scope, pico: bigint): Promise<void> {
+  async reserve(scope: Spender, pico: bigint): Promise<void> {
     const { turnId, caller, trace, span } = scope;
     const { keyHash, workspaceId } = caller;
     const amountUsd = decimal(pico);
     const reservation = { turnId, attempt: trace.bills.length + 1, keyHash, workspaceId, amountUsd };
-    const answer = await this.#ask(reservation, span).catch((cause: unknown) => {
+    const metadata = serviceMetadata(this.#token, { trace: span });
+    const answer = await this.#ask(reservation, metadata).catch((cause: unknown) => {
       throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
         origin: FaultOrigin.ADMIN,
         retryAfterMs: 1_000,
@@ -54,26 +69,24 @@ export class Budgets {
       });
     });
     if (answer.admitted) return;
-    const guardrail = guardrailOf(answer, scope);
-    if (guardrail) trace.stages.push(stageOf(guardrail));
+    if (answer.guardrailId !== "") trace.stages.push(stageOf(answer.guardrailId, scope));
     throw exhausted(answer, amountUsd);
   }
 
-  #ask(
-    reservation: {
-      readonly turnId: string;
-      readonly attempt: number;
-      readonly keyHash: string;
-      readonly workspaceId: string;
-      readonly amountUsd: string;
-    },
-    trace: TraceHeaders | undefined,
-  ): Promise<ReserveBudgetResponse> {
+  #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
-    const metadata = serviceMetadata(this.#token, { trace });
     return this.#turnstile.pass(() =>
-      call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs),
+      call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs).catch((error: unknown) => {
+        this.#release(reservation, metadata);
+        throw error;
+      }),
     );
+  }
+
+  /** What was held while the answer was lost. Where nobody hears this either, it is held for ten minutes. */
+  #release({ turnId, attempt }: Reservation, metadata: Metadata): void {
+    const request = create(ReleaseBudgetRequestSchema, { turnId, attempt });
+    call(this.#client, LedgerService.method.releaseBudget, request, metadata, releaseTimeoutMs).catch(() => {});
   }
 }
 
@@ -115,22 +128,15 @@ function exhausted(answer: ReserveBudgetResponse, neededUsd: string): Fault {
   });
 }
 
-/** Whose budget it is, and to whom the guardrail is given. */
-function guardrailOf({ guardrailId }: ReserveBudgetResponse, { caller }: Scope): Holding | undefined {
-  if (guardrailId === "") return undefined;
-  return { id: guardrailId, given: caller.guardrail?.id === guardrailId ? "api-key" : "workspace" };
+function stageOf(guardrailId: string, { caller }: Spender): Stage {
+  // Unknown here when the key came under it after the turn began.
+  const applied = appliedTo(caller).find(({ guardrail }) => guardrail.id === guardrailId);
+  return {
+    type: "guardrail",
+    name: "budget",
+    guardrail_id: guardrailId,
+    ...(applied && { guardrail_scope: applied.scope }),
+    summary: "Blocked: the call does not fit into the budget",
+    data: { action: "blocked", detected: true, engines: ["budget"], patterns: [] },
+  };
 }
-
-interface Holding {
-  readonly id: string;
-  readonly given: string;
-}
-
-const stageOf = ({ id, given }: Holding): Stage => ({
-  type: "guardrail",
-  name: "budget",
-  guardrail_id: id,
-  guardrail_scope: given,
-  summary: "Blocked: the call does not fit into the budget",
-  data: { action: "blocked", detected: true, engines: ["budget"], patterns: [] },
-});

@@ -9,6 +9,7 @@ import type { Client } from "@grpc/grpc-js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { Scope } from "../turn/scope.ts";
 import { Delivery } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
@@ -41,6 +42,8 @@ export interface CallLedger {
 export interface Entry {
   /** Its end, written down when this returns; only the first one counts. */
   close(closed: Closed): void;
+  /** Of the call, where it is traced. */
+  readonly span?: Span;
 }
 
 export class Ledger implements CallLedger {

@@ -2,6 +2,7 @@
  * What is written down of a call to a provider: when it is begun, and when it is over. A line of the spool is a letter and a JSON object: `o`
  * with what is known at the beginning, `c` with that and the end, which is a UsageRecord in the JSON mapping of protobuf.
  */
+import type { Part, Purpose } from "../turn/scope.ts";
 
 /** Known when the call is begun. */
 export interface Opened {
@@ -23,7 +24,7 @@ export interface Opened {
   readonly user?: string;
   readonly sessionId?: string;
   /** Absent of a call that answers a request. */
-  readonly kind?: "CALL_KIND_JUDGE";
+  readonly kind?: `CALL_KIND_${Uppercase<Purpose | Part>}`;
 }
 
 export interface Tokens {

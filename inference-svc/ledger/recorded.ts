@@ -2,7 +2,7 @@
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Scope } from "../turn/scope.ts";
+import type { Part, Purpose, Scope } from "../turn/scope.ts";
 import type { Batch, Turn, Usage } from "../turn/turn.ts";
 import { totalOf } from "../turn/usage.ts";
 import type { CallLedger, Entry } from "./ledger.ts";
@@ -23,7 +23,7 @@ export const recorded =
   async (request, scope) => {
     const call = new RecordedCall(ledger, callee, request, scope);
     try {
-      return call.watch(await turn(request, scope));
+      return call.watch(await turn(request, call.scope));
     } catch (error) {
       call.failed(error);
       throw error;
@@ -31,7 +31,7 @@ export const recorded =
   };
 
 /** Nobody waits for the answer any more. */
-const clientLeft = 499;
+export const clientLeft = 499;
 
 class RecordedCall {
   readonly #scope: Scope;
@@ -44,6 +44,12 @@ class RecordedCall {
     this.#attempt = scope.trace.bills.length;
     this.#entry = ledger.open(openedOf(this.#attempt + 1, callee, request, scope), scope);
     scope.signal.addEventListener("abort", this.#onAbort);
+  }
+
+  /** The one in which the call is made: what goes along with it names its own span. */
+  get scope(): Scope {
+    const { span } = this.#entry;
+    return span ? { ...this.#scope, span } : this.#scope;
   }
 
   /** Hand-written: a generator would cost more at every batch. */
@@ -96,8 +102,15 @@ class RecordedCall {
   }
 }
 
-function openedOf(attempt: number, callee: Callee, request: TurnRequest, scope: Scope): Opened {
-  const { caller, turnId, generationId, requestId, user, purpose } = scope;
+/** @param attempt from 1 */
+export function openedOf(
+  attempt: number,
+  callee: Callee,
+  request: Pick<TurnRequest, "stream" | "sessionId">,
+  scope: Scope,
+): Opened {
+  const { caller, turnId, generationId, requestId, user, purpose, part } = scope;
+  const kind = purpose ?? part;
   return {
     turnId,
     attempt,
@@ -112,9 +125,12 @@ function openedOf(attempt: number, callee: Callee, request: TurnRequest, scope: 
     streamed: request.stream,
     ...(user !== undefined && { user }),
     ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
-    ...(purpose === "judge" && { kind: "CALL_KIND_JUDGE" }),
+    ...(kind && { kind: kindOf(kind) }),
   };
 }
+
+const kindOf = (kind: Purpose | Part): NonNullable<Opened["kind"]> =>
+  `CALL_KIND_${kind.toUpperCase() as Uppercase<Purpose | Part>}`;
 
 function consumed(usage: Usage | undefined): Pick<Closed, "tokens" | "isEstimated" | "costUsd"> {
   if (!usage) return { isEstimated: false };

@@ -33,7 +33,7 @@ export function callMetrics(registry: Registry): CallObserver {
     const name = `${provider}\n${model}`;
     let series = known.get(name);
     if (!series) known.set(name, (series = open({ model, provider })));
-    return noting(series);
+    return { end: noting(series) };
   };
 }
 

@@ -3,6 +3,7 @@ import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import type { Attributes, Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import type { Closed, Opened } from "../ledger/record.ts";
+import { addressAttributes } from "./address.ts";
 import type { CallObserver } from "./calls.ts";
 
 /** @param providers as they are now, by id */
@@ -21,14 +22,8 @@ export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<strin
       parent,
       attributes: { ...attributesOf(opened), ...addressOf(opened.provider) },
     });
-    return (closed) => end(span, closed);
+    return { span, end: (closed) => end(span, closed) };
   };
-}
-
-function addressAttributes(baseUrl: string | undefined): Attributes {
-  if (baseUrl === undefined) return {};
-  const { hostname, port, protocol } = new URL(baseUrl);
-  return { "server.address": hostname, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
 /** The provider is called as the house file calls it. */

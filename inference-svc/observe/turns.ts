@@ -40,6 +40,9 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
   readonly #lines: LineLog;
   readonly #turns: Counter<"outcome">;
   readonly #guardrails: Counter<"action" | "mode">;
+  readonly #aligned: Counter<"outcome">;
+  readonly #toolCalls: Counter<"tool" | "outcome">;
+  readonly #parts: Counter<"part" | "outcome">;
   readonly #seconds: Histogram;
   readonly #firstSeconds: Histogram;
 
@@ -56,6 +59,24 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
       name: "sluice_guardrail_actions_total",
       help: "Stages of guardrails by action (blocked, redacted, flagged, error) and by mode: in audit nothing is done.",
       labelNames: ["action", "mode"],
+      registers,
+    });
+    this.#aligned = new Counter({
+      name: "sluice_alignment_answers_total",
+      help: "Answers that the alignment plugin has evaluated: allowed, blocked or unavailable.",
+      labelNames: ["outcome"],
+      registers,
+    });
+    this.#toolCalls = new Counter({
+      name: "sluice_server_tool_calls_total",
+      help: "Calls of tools of the house by type and outcome: completed, failed, or refused, which were not run.",
+      labelNames: ["tool", "outcome"],
+      registers,
+    });
+    this.#parts = new Counter({
+      name: "sluice_fusion_answers_total",
+      help: "Answers to parts of requests for service/fusion, by part (panel, analyst) and outcome (answered, malformed, failed).",
+      labelNames: ["part", "outcome"],
       registers,
     });
     this.#seconds = new Histogram({
@@ -82,6 +103,9 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
     const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
     this.#turns.inc({ outcome: result });
     for (const deed of trace?.deeds() ?? []) this.#guardrails.inc(deed);
+    for (const { outcome } of trace?.aligned ?? []) this.#aligned.inc({ outcome });
+    for (const { kind, outcome } of trace?.allToolCalls() ?? []) this.#toolCalls.inc({ tool: kind, outcome });
+    for (const note of trace?.partNotes ?? []) this.#parts.inc({ ...note });
     if (trace) this.#seconds.observe(ms / 1000);
     const firstMs = request.stream ? trace?.firstMs : undefined;
     if (firstMs !== undefined) this.#firstSeconds.observe(firstMs / 1000);

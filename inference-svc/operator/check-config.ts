@@ -26,8 +26,17 @@ interface Checked {
   readonly problems: readonly string[];
   readonly providers: readonly ProviderRow[];
   readonly models: readonly ModelRow[];
+  readonly detectors: readonly DetectorRow[];
   /** Day of the prices that are known without being stated. */
   readonly catalogue_date: string;
+}
+
+interface DetectorRow {
+  readonly id: string;
+  readonly dialect: string;
+  /** Origin: what stands behind it may be secret. */
+  readonly origin: string;
+  readonly categories: readonly string[];
 }
 
 interface ProviderRow {
@@ -55,7 +64,15 @@ interface EndpointRow {
 }
 
 async function check(file: string, terminal: Terminal): Promise<Checked> {
-  const nothing = { ok: false, file, problems: [], providers: [], models: [], catalogue_date: seedDate() };
+  const nothing = {
+    ok: false,
+    file,
+    problems: [],
+    providers: [],
+    models: [],
+    detectors: [],
+    catalogue_date: seedDate(),
+  };
   try {
     const house = load(file, terminal);
     await loadSdkPackages(house.file.providers, file);
@@ -66,7 +83,7 @@ async function check(file: string, terminal: Terminal): Promise<Checked> {
   }
 }
 
-const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "models"> => ({
+const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "models" | "detectors"> => ({
   providers: [
     ...file.providers.map(({ id, name = id, dialect, region }) => ({
       id,
@@ -78,6 +95,12 @@ const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "mo
     ...leftOut.map(({ provider: id, unset }) => ({ id, left_out: unset })),
   ],
   models: file.models.map(modelRow),
+  detectors: file.detectors.map(({ id, dialect, base_url, categories }) => ({
+    id,
+    dialect,
+    origin: new URL(base_url).origin,
+    categories: Object.keys(categories),
+  })),
 });
 
 const modelsAt = (id: string, { models }: HouseFile): number =>
@@ -94,7 +117,7 @@ const modelRow = ({ id, context_length, endpoints }: ModelSettings): ModelRow =>
   })),
 });
 
-function linesOf({ ok, file, problems, providers, models, catalogue_date: date }: Checked): string[] {
+function linesOf({ ok, file, problems, providers, models, detectors, catalogue_date: date }: Checked): string[] {
   if (!ok) {
     return [
       `${file}: ${problems.length === 1 ? "a problem" : `${problems.length} problems`}`,
@@ -110,6 +133,9 @@ function linesOf({ ok, file, problems, providers, models, catalogue_date: date }
     ...providers.flatMap(({ id, left_out: unset }) => (unset ? [`Left out: ${id}, as ${unsetWords(unset)}.`] : [])),
     "",
     ...table(["MODEL", "PROVIDER", "ITS NAME THERE", "TIER", "WINDOW", "INPUT", "OUTPUT"], endpoints),
+    ...(detectors.length > 0
+      ? ["", ...table(["DETECTOR", "DIALECT", "WHERE", "FINDS"], detectors.map(detectorCells))]
+      : []),
     "",
     `Prices are USD per million tokens; those that the file does not state are of ${date}.`,
     ...(unpriced > 0 ? [`Endpoints without a price: ${unpriced}. No cost is known of their turns.`] : []),
@@ -126,6 +152,13 @@ const providerCells = ({ id, name = "", dialect = "", region = "", models = 0 }:
   dialect,
   region,
   String(models),
+];
+
+const detectorCells = ({ id, dialect, origin, categories }: DetectorRow): string[] => [
+  id,
+  dialect,
+  origin,
+  categories.join(", "),
 ];
 
 const endpointCells = (model: ModelRow, { provider, upstream_model, tier, pricing }: EndpointRow): string[] => [

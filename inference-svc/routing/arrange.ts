@@ -22,8 +22,8 @@ export interface Circumstances {
   readonly records: EndpointRecords;
   /** Asked only where load is shared. */
   readonly sessionOf: (model: string) => Session;
-  /** Whether somebody will really be asked: only then may the request be the one that tries an endpoint in an outage. */
-  readonly probes: boolean;
+  /** Whether the request is to be the one that tries an endpoint in an outage. */
+  readonly tries: (endpoint: Endpoint) => boolean;
 }
 
 /** A candidate with what decides about its place; the lower the earlier. */
@@ -97,15 +97,15 @@ const sharing =
 function settled(
   ranks: readonly Rank[],
   provider: ProviderPreferences | undefined,
-  { records, probes }: Circumstances,
+  { records, tries }: Circumstances,
 ): readonly Endpoint[] {
   const endpoints = ranks.toSorted(before).map((rank) => rank.endpoint);
-  if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records, probes);
+  if (!provider || provider.order.length === 0) return demoted(endpoints, provider, records, tries);
   const places = endpoints.map((endpoint) => ({ endpoint, place: placeIn(provider.order, endpoint) }));
   const named = places.filter(({ place }) => place !== -1).sort((a, b) => a.place - b.place);
   const others = places.filter(({ place }) => place === -1).map(({ endpoint }) => endpoint);
   // Whoever names an order means it, whatever was seen of the endpoints.
-  return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records, probes)];
+  return [...named.map(({ endpoint }) => endpoint), ...demoted(others, provider, records, tries)];
 }
 
 /** Two infinite costs are the same: their difference is no number. */

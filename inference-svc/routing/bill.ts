@@ -57,6 +57,10 @@ class AttemptBill implements Bill {
     this.#answered = answered;
   }
 
+  get settled(): boolean {
+    return this.#settled !== undefined;
+  }
+
   get usage(): Usage | undefined {
     if (this.#settled) return this.#settled;
     return this.#produced ? this.#priced(this.#completed(this.reported), this.#endpoint.tier) : undefined;
@@ -92,11 +96,15 @@ class AttemptBill implements Bill {
 
   #settle(outcome: Outcome): Outcome {
     const { usage } = outcome;
-    // Some servers say zero for what they have not counted; an input always has tokens.
-    const counted = usage !== undefined && usage.inputTokens + usage.outputTokens > 0;
-    this.#settled = this.#priced(counted ? usage : this.#completed(this.reported), outcome.serviceTier);
+    const told = usage !== undefined && usage.inputTokens + usage.outputTokens > 0 ? usage : this.reported;
+    this.#settled = this.#priced(this.#counts(told) ? told : this.#completed(told), outcome.serviceTier);
     this.#answered(this.#settled);
     return { ...outcome, usage: this.#settled };
+  }
+
+  /** Some servers say zero for what they have not counted: an input always has tokens, and so have words. */
+  #counts(usage: Usage | undefined): usage is Usage {
+    return usage !== undefined && usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced);
   }
 
   /** Where less was reported than was seen, what was seen is counted by its size. */

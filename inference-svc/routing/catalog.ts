@@ -15,8 +15,12 @@ export interface Endpoint {
   readonly tier: EndpointSettings["tier"];
   /** Absent when the operator does not say: then everything is sent. */
   readonly supportedParameters?: readonly string[];
+  /** Tokens of input and output together. */
+  readonly contextLength: number;
   /** The model's largest answer, where the operator says. */
   readonly maxOutputTokens?: number;
+  /** The model reads files itself. */
+  readonly takesFiles: boolean;
   readonly quantization: string;
   /** The provider is declared to keep nothing. */
   readonly keepsNothing: boolean;
@@ -59,7 +63,7 @@ export class Catalog {
   /** By id, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
 
-  constructor(file: HouseFile) {
+  constructor(file: Pick<HouseFile, "providers" | "models">) {
     const providers = new Map(file.providers.map((provider) => [provider.id, provider]));
     this.providers = providers;
     this.#models = new Map(
@@ -94,6 +98,8 @@ function endpointsOf(model: ModelSettings, providers: ReadonlyMap<string, Provid
     drawn.set(name, again + 1);
     return {
       model: model.id,
+      contextLength: model.context_length,
+      takesFiles: model.input_modalities.includes("file"),
       provider: id,
       providerName: provider?.name ?? id,
       upstreamModel,

@@ -5,13 +5,13 @@ import type { EndpointRecord, EndpointRecords } from "./endpoint-record.ts";
 
 /**
  * The given order, but first those that keep what is preferred, then those that do not, then those that are ejected.
- * @param probes whether the request may be the one that tries an endpoint again
+ * @param tries whether the request is to be the one that tries an endpoint again
  */
 export function demoted(
   endpoints: readonly Endpoint[],
   provider: ProviderPreferences | undefined,
   records: EndpointRecords,
-  probes: boolean,
+  tries: (endpoint: Endpoint) => boolean,
 ): readonly Endpoint[] {
   const now = records.now();
   const last: Endpoint[] = [];
@@ -20,7 +20,7 @@ export function demoted(
     const record = records.find(endpoint);
     if (record === undefined) return true;
     // Only whoever would have gone there first tries it: another one's attempt would say nothing.
-    const out = record.ejection.state(now) !== "in use" && !(index === 0 && probes && record.ejection.claim(now));
+    const out = record.ejection.state(now) !== "in use" && !(index === 0 && tries(endpoint));
     if (out) last.push(endpoint);
     else if (provider && misses(record, provider, now)) later.push(endpoint);
     else return true;

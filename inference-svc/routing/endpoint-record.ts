@@ -3,7 +3,13 @@ import type { Endpoint } from "./catalog.ts";
 import { Ejection } from "./ejection.ts";
 import { RecentPercentiles } from "./percentiles.ts";
 import { RetryBudget } from "./retry-budget.ts";
-import { WarmEndpoints } from "./warm.ts";
+import type { Seed } from "./rendezvous.ts";
+import { Stays } from "./stays.ts";
+
+/** About as long as providers keep a cache. */
+const warmMs = 600_000;
+/** As long as a task may wait for its next step: then what is best is asked anew. */
+const chosenMs = 300_000;
 
 export class EndpointRecord {
   /** Seconds until the first token. */
@@ -16,7 +22,10 @@ export class EndpointRecord {
 
 export class EndpointRecords {
   readonly #byEndpoint = new WeakMap<Endpoint, EndpointRecord>();
-  readonly warm = new WarmEndpoints();
+  /** Endpoints that a session has a cache at, by what they draw with: that stays when the configuration is read anew. */
+  readonly warm = new Stays<Seed>(warmMs);
+  /** Models that a router has chosen for a session, by slug. */
+  readonly chosen = new Stays<string>(chosenMs);
   /** Milliseconds. */
   readonly now: () => number;
 

@@ -26,7 +26,7 @@ export const fallback =
   (router: Router, asking: Asking, log: Pick<Logger, "warn">): Turn =>
   async (request, scope) => {
     const { records } = router;
-    const endpoints = router.route(request, scope);
+    const endpoints = scope.again ? router.again(request, scope) : router.route(request, scope);
     const walk = new Walk(endpoints, {
       records,
       rest: (endpoint) => asking.rest(endpoint),
@@ -40,7 +40,7 @@ export const fallback =
       const turn = asking.turn(endpoint, patience);
       try {
         const batches = await attempt(step, { turn, records, measure: endpoints.length > 1 }, request, scope);
-        scope.trace.selected = endpoints.indexOf(endpoint);
+        if (!scope.again || scope.again === "first") scope.trace.selected = endpoints.indexOf(endpoint);
         return batches;
       } catch (error) {
         if (scope.signal.aborted) throw error;
@@ -60,6 +60,7 @@ export const fallback =
           },
           "attempt failed",
         );
+        if (scope.again === "once") break;
       }
     }
     throw summary(failures, walk);

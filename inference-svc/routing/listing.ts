@@ -171,7 +171,7 @@ const rateEntry = (rates: Omit<Pricing, "above">) => ({
 });
 
 /** By the price of the prompt, then of the completion: all figures are of one endpoint, so that somebody really offers them. */
-function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
+export function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
   const priced = endpoints.flatMap(({ pricing }) => (pricing ? [pricing] : []));
   return priced.sort(
     (a, b) => Number(units(a.prompt) - units(b.prompt)) || Number(units(a.completion) - units(b.completion)),

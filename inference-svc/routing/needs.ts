@@ -1,4 +1,5 @@
 /** What a request demands of the model and of the endpoint; and what it merely wishes, which an endpoint that lacks it is not sent. */
+import { isParsing } from "../files/parsed.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss } from "../turn/scope.ts";
 import type { Endpoint } from "./catalog.ts";
@@ -24,6 +25,8 @@ export function modalityNeeds(request: TurnRequest): readonly Filter[] {
     });
   }
   for (const modality of inputModalities(request)) {
+    // Whether their text can go in their place is told of each endpoint.
+    if (modality === "file" && isParsing(request)) continue;
     needs.push({
       reason: "modality",
       refusal: `takes no ${modality} input`,
@@ -66,12 +69,20 @@ const supporting = (refusal: string, anyOf: readonly string[]): Filter => ({
     supportedParameters === undefined || anyOf.some((name) => supportedParameters.includes(name)),
 });
 
-function inputModalities(request: TurnRequest): ReadonlySet<string> {
-  const parts = request.input
-    // Parts in a list, or a screenshot that stands alone.
-    .flatMap((item) => [item.content, item.output].flat());
-  const kinds = parts.map((part) => inputKinds[String((part as { type?: unknown } | null | undefined)?.type)]);
-  return new Set(kinds.filter((kind) => kind !== undefined));
+function inputModalities({ input }: TurnRequest): ReadonlySet<string> {
+  const kinds = new Set<string>();
+  const note = (part: unknown): void => {
+    const kind = inputKinds[String((part as { type?: unknown } | null | undefined)?.type)];
+    if (kind !== undefined) kinds.add(kind);
+  };
+  for (const { content, output } of input) {
+    for (const told of [content, output]) {
+      // Parts in a list, or a screenshot that stands alone.
+      if (Array.isArray(told)) told.forEach(note);
+      else if (typeof told === "object") note(told);
+    }
+  }
+  return kinds;
 }
 
 /** By the name in supported_parameters, which is also the path in the request. */

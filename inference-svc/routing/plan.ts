@@ -1,5 +1,5 @@
 /** What asking each candidate would come to: what it would not be told, and what it would charge at most. Nobody is asked. */
-import { inputTokensOf, sizeOf } from "../turn/estimate.ts";
+import { type InputSize, inputTokensOf, sizeOf } from "../turn/estimate.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss } from "../turn/scope.ts";
 import type { Cost } from "../turn/turn.ts";
@@ -27,14 +27,22 @@ export interface Told {
   readonly bodyJson: string | undefined;
 }
 
-/** @param endpoints in the order in which they would be asked */
+/** What an endpoint would be asked. */
+export interface Asked {
+  readonly endpoint: Endpoint;
+  readonly request: TurnRequest;
+}
+
+/** @param all in the order in which they would be asked */
 export function planOf(
-  endpoints: readonly Endpoint[],
-  request: TurnRequest,
+  all: readonly Asked[],
   told: (endpoint: Endpoint, request: TurnRequest) => Told,
 ): readonly PlannedAttempt[] {
-  const size = sizeOf(request);
-  return endpoints.map((endpoint) => {
+  // As a rule all are asked the same.
+  const sizes = new Map<TurnRequest, InputSize>();
+  return all.map(({ endpoint, request }) => {
+    const size = sizes.get(request) ?? sizeOf(request);
+    sizes.set(request, size);
     const lacking: Loss[] = [];
     const { losses, bodyJson } = told(endpoint, fitted(request, endpoint, lacking));
     const inputTokens = inputTokensOf(size, endpoint.model);
@@ -59,6 +67,10 @@ const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
 /** Held for an answer whose length nobody has limited: what a model gives at most is far above what nearly all answers have. */
 const unlimitedTokens = 4_096;
+
+/** What a call costs before it says anything, in 10^-12 USD; 0 when no price is known. */
+export const inputCost = (endpoint: Endpoint, request: TurnRequest): bigint =>
+  mostOf(endpoint, { ...request, maxOutputTokens: 0 });
 
 /** What a call is held to cost at most, in 10^-12 USD; 0 when no price is known. */
 export function mostOf(endpoint: Endpoint, request: TurnRequest): bigint {

@@ -23,7 +23,7 @@ export const requestedSlug = ({
 }): string => (model === "" ? (models[0] ?? "") : model);
 
 export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
-  const { attempts, candidates, excluded, stages, selected } = trace;
+  const { attempts, candidates, excluded, stages, selected, strategy } = trace;
   // The same model whatever variant of it was asked for.
   const asked = trace.primaryModel ?? requested;
   const served = selected === undefined ? undefined : candidates[selected];
@@ -51,7 +51,7 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     pipeline: stages,
     region,
     requested,
-    strategy: candidates.some(({ model }) => model !== asked) ? "fallback" : "direct",
+    strategy: strategy ?? (candidates.some(({ model }) => model !== asked) ? "fallback" : "direct"),
     summary: `available=${candidates.length}${served ? `, selected=${served.provider}` : ""}`,
   };
 }

@@ -58,7 +58,7 @@ function ratesOf({ prompt, completion, cache_read, cache_write, cache_write_1h }
 }
 
 /**
- * Of one attempt.
+ * Of one attempt; input, output and tools at most 100,000 USD each.
  * @param media of the request
  * @param outputImages of the answer
  */
@@ -80,11 +80,18 @@ export function costOf(
     BigInt(hourly) * rates.cacheWriteHour;
   const mediaFees = BigInt(media.images) * fees.image + BigInt(media.audios) * fees.audio;
   return {
-    input: perMillion(tokens) + mediaFees + fees.request,
-    output: perMillion(BigInt(usage.outputTokens) * rates.completion) + BigInt(outputImages) * fees.outputImage,
-    serverTools: BigInt(usage.serverToolUse?.webSearchRequests ?? 0) * fees.webSearch,
+    input: bounded(perMillion(tokens) + mediaFees + fees.request),
+    output: bounded(
+      perMillion(BigInt(usage.outputTokens) * rates.completion) + BigInt(outputImages) * fees.outputImage,
+    ),
+    serverTools: bounded(BigInt(usage.serverToolUse?.webSearchRequests ?? 0) * fees.webSearch),
   };
 }
+
+/** 100,000 USD: no attempt costs more, and the sum over all attempts of a turn fits into the 64 bits of the contract. */
+const mostCost = 100_000n * 1_000_000_000_000n;
+
+const bounded = (pico: bigint): bigint => (pico > mostCost ? mostCost : pico);
 
 const million = 1_000_000n;
 

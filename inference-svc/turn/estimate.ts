@@ -4,7 +4,7 @@
  * Bytes of UTF-8 and not characters are divided: most scripts that take more bytes take more tokens. Held against the vocabulary o200k_base,
  * English, German, Chinese, Japanese and code come out right to about a fifth, JSON a fifth too low, Russian half too high.
  */
-import type { TurnRequest } from "./request.ts";
+import type { InputItem, TurnRequest } from "./request.ts";
 
 /** "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856), as with most vocabularies of today. */
 const bytesPerToken = 4;
@@ -57,12 +57,23 @@ const mediumOf: Readonly<Record<string, keyof Media>> = {
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
 
 export function sizeOf(request: TurnRequest): InputSize {
+  const size = sizeOfItems(request.input);
+  return { ...size, textBytes: size.textBytes + settingsBytesOf(request) };
+}
+
+/** What a model reads before the input. */
+export function settingsBytesOf(request: TurnRequest): number {
+  let bytes = Buffer.byteLength(request.instructions ?? "");
+  for (const tool of request.tools) bytes += Buffer.byteLength(tool.json);
+  if (request.textFormat?.type === "json_schema") bytes += Buffer.byteLength(request.textFormat.schemaJson);
+  return bytes;
+}
+
+export function sizeOfItems(items: readonly InputItem[]): InputSize {
   const media: Media = { images: 0, audios: 0, others: 0 };
-  let textBytes = Buffer.byteLength(request.instructions ?? "");
-  for (const tool of request.tools) textBytes += Buffer.byteLength(tool.json);
-  if (request.textFormat?.type === "json_schema") textBytes += Buffer.byteLength(request.textFormat.schemaJson);
+  let textBytes = 0;
   // By hand and not by recursion: how deep a client nests is its own choice.
-  const open: unknown[] = [...request.input];
+  const open: unknown[] = [...items];
   while (open.length > 0) {
     const value = open.pop();
     if (typeof value === "string") textBytes += Buffer.byteLength(value);
@@ -73,5 +84,5 @@ export function sizeOf(request: TurnRequest): InputSize {
       else for (const [field, inner] of Object.entries(value)) if (!notText.has(field)) open.push(inner);
     }
   }
-  return { textBytes, items: request.input.length, media };
+  return { textBytes, items: items.length, media };
 }

@@ -2,23 +2,13 @@
 import { inputItem, input as inputShape } from "@sluice/proto/contract/input.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { callFieldOf, callOf, namesOfCall } from "./call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { References } from "./item-references.ts";
 import { type Aliases, neutralize } from "./parse-kinds.ts";
 import { neutralizeTools } from "./parse-tools.ts";
 import type { InputItem } from "./request.ts";
 
-/** Outputs with the kind of call before them that they belong to. */
-const callOf: ReadonlyMap<string, string> = new Map([
-  ["function_call_output", "function_call"],
-  ["custom_tool_call_output", "custom_tool_call"],
-  ["apply_patch_call_output", "apply_patch_call"],
-  ["local_shell_call_output", "local_shell_call"],
-  ["shell_call_output", "shell_call"],
-  ["computer_call_output", "computer_call"],
-  ["tool_search_output", "tool_search_call"],
-  ["mcp_approval_response", "mcp_approval_request"],
-]);
 const calls: ReadonlySet<string> = new Set(callOf.values());
 
 /** A string is one message of the user. The items are the parsed ones themselves, with defaults put in. */
@@ -61,7 +51,7 @@ class Sequence {
     for (let index = 0; index < values.length; index++) {
       // What is none has been said to be none; nothing is read after that.
       const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
-      if (item["type"] === undefined && item["role"] !== undefined) item["type"] = "message";
+      item["type"] ??= item["role"] === undefined ? "item_reference" : "message";
       items.push(this.#item(item, index, items));
     }
     return items;
@@ -72,7 +62,7 @@ class Sequence {
     if (type === "message") message(item);
     else if (type === "reasoning") item["summary"] ??= [];
     else if (type === "item_reference") this.#reference(item, index, before);
-    else if (calls.has(type)) this.#called(type, item);
+    else if (calls.has(type)) this.#called(item);
     else if (callOf.has(type)) this.#answered(type, item, index);
     else if (type === "configuration_update" && before.at(-1)?.type === type) {
       this.#problems.add(`input.${index}`, "follows another configuration_update");
@@ -80,17 +70,17 @@ class Sequence {
     return item as InputItem;
   }
 
-  #called(type: string, item: JsonObject): void {
-    let ids = this.#calls.get(type);
-    if (!ids) this.#calls.set(type, (ids = new Set()));
-    if (type === "mcp_approval_request" || type === "local_shell_call") ids.add(item["id"]);
-    ids.add(item["call_id"]);
+  #called(item: JsonObject): void {
+    for (const [kind, id] of namesOfCall(item)) {
+      let ids = this.#calls.get(kind);
+      if (!ids) this.#calls.set(kind, (ids = new Set()));
+      ids.add(id);
+    }
   }
 
   #answered(type: string, item: JsonObject, index: number): void {
     const call = callOf.get(type) as string;
-    const field =
-      type === "mcp_approval_response" ? "approval_request_id" : type === "local_shell_call_output" ? "id" : "call_id";
+    const field = callFieldOf(type);
     const id = item[field];
     if (typeof id === "string" && !this.#calls.get(call)?.has(id)) {
       this.#problems.add(`input.${index}.${field}`, `matches no ${call} before it`);

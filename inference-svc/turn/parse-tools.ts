@@ -1,8 +1,7 @@
 /** The tools that a model may call. */
 import { tool, tools as toolsShape } from "@sluice/proto/contract/tools.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { Span } from "@sluice/proto/runtime/validation/json-scan.js";
-import { elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { type Span, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./parse-kinds.ts";

@@ -5,17 +5,18 @@
  */
 import { promptCacheOptions } from "@sluice/proto/contract/caching.js";
 import { imageConfig, stopServerToolsWhen, trace } from "@sluice/proto/contract/settings.js";
-import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { tool } from "@sluice/proto/contract/tools.js";
+import type { FusionPlugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
 import { DeclaredTools } from "./declared-tools.ts";
 import { parseInput } from "./parse-input.ts";
-import type { Aliases } from "./parse-kinds.ts";
+import { type Aliases, neutralizeAll } from "./parse-kinds.ts";
 import { parseReasoning, parseTextFormat } from "./parse-settings.ts";
 import { parseToolChoice } from "./parse-tool-choice.ts";
 import { parseTools } from "./parse-tools.ts";
-import type { TurnRequest } from "./request.ts";
+import type { Plugins, StopCondition, TurnRequest } from "./request.ts";
 
 export interface ParseOptions {
   /** Whether the JSON texts were scanned where the body was read: then nothing that costs memory or has two meanings is in them. */
@@ -57,11 +58,11 @@ function parsed(request: RunTurnRequest, { aliases = [], identityHash, promptCac
     problems,
   );
   verbatim(request.traceJson, "trace", trace, problems);
-  verbatim(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
+  const stopsWhen = verbatim(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
   if (request.provider?.sortBy === "exacto") problems.add("provider.sort", "exacto is not available yet");
   problems.throwIfAny();
   return {
-    ...scalarsOf(request),
+    ...scalarsOf(request, aliases),
     input,
     tools,
     ...(toolChoice !== undefined && { toolChoice }),
@@ -69,6 +70,7 @@ function parsed(request: RunTurnRequest, { aliases = [], identityHash, promptCac
     ...(reasoning && { reasoning }),
     ...(imageConfigJson !== undefined && { imageConfigJson }),
     ...(promptCacheOptionsJson !== undefined && { promptCacheOptionsJson }),
+    ...(stopsWhen !== undefined && { stopServerToolsWhen: [JSON.parse(stopsWhen)].flat() as readonly StopCondition[] }),
     ...(identityHash !== undefined && { identityHash }),
     ...(promptCacheKey !== undefined && { promptCacheKey }),
   };
@@ -104,7 +106,7 @@ function valueOf(json: Uint8Array): unknown {
 }
 
 /** Absent, not undefined or empty, is what unset means from here on. */
-function scalarsOf(request: RunTurnRequest): Omit<TurnRequest, "input" | "tools"> {
+function scalarsOf(request: RunTurnRequest, aliases: Aliases): Omit<TurnRequest, "input" | "tools"> {
   return {
     models: [...new Set([request.model, ...request.models])].filter((slug) => slug !== ""),
     stream: request.stream,
@@ -126,8 +128,24 @@ function scalarsOf(request: RunTurnRequest): Omit<TurnRequest, "input" | "tools"
     ...(request.sessionId !== undefined && request.sessionId !== "" && { sessionId: request.sessionId }),
     ...(request.promptCacheKey !== undefined && { promptCacheKey: request.promptCacheKey }),
     ...(request.provider && { provider: request.provider }),
+    ...(request.plugins.length > 0 && { plugins: pluginsOf(request.plugins, aliases) }),
     ...(request.maxToolCalls !== undefined && { maxToolCalls: request.maxToolCalls }),
     ...(request.truncation !== "" && { truncation: request.truncation as "auto" | "disabled" }),
     ...(request.cacheControl && { cacheControl: { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" } }),
   };
+}
+
+const pluginsOf = (plugins: RunTurnRequest["plugins"], aliases: Aliases): Plugins =>
+  Object.fromEntries(
+    plugins.flatMap(({ plugin }) => {
+      if (plugin.case === undefined) return [];
+      return [[plugin.case, plugin.case === "fusion" ? spelledPlainly(plugin.value, aliases) : plugin.value]];
+    }),
+  );
+
+function spelledPlainly(plugin: FusionPlugin, aliases: Aliases): FusionPlugin {
+  if (plugin.toolsJson.length === 0) return plugin;
+  const tools: unknown = JSON.parse(Buffer.from(plugin.toolsJson).toString());
+  neutralizeAll(tools, tool.kinds, aliases);
+  return { ...plugin, toolsJson: Buffer.from(JSON.stringify(tools)) };
 }

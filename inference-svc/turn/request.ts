@@ -1,5 +1,6 @@
 /** What is asked for, checked and in the form that the dialects read. */
-import type { ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Plugin, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { FileTexts } from "./file-text.ts";
 
 /** An input item in its JSON form; its kind and the fields named in turn/parse.ts have been checked. */
 export type InputItem = { readonly type: string; readonly [field: string]: unknown };
@@ -29,12 +30,15 @@ export interface CustomTool {
   readonly json: string;
 }
 
+/** A tool that the client runs. */
+export type CallableTool = FunctionTool | CustomTool;
+
 /** Tools under a common name; their calls carry it. */
 export interface NamespaceTool {
   readonly type: "namespace";
   readonly name: string;
   readonly description: string;
-  readonly tools: readonly (FunctionTool | CustomTool)[];
+  readonly tools: readonly CallableTool[];
   /** As the client wrote it. */
   readonly json: string;
 }
@@ -89,6 +93,26 @@ export interface Reasoning {
   readonly mode?: string;
 }
 
+/** A page of the web. */
+export interface Source {
+  readonly url: string;
+  /** Empty when it has none. */
+  readonly title: string;
+}
+
+type OfKind = Exclude<Plugin["plugin"], { case: undefined }>;
+
+/** Settings by plugin, checked; absent are those that were not asked for. */
+export type Plugins = { readonly [Kind in OfKind as Kind["case"]]?: Kind["value"] };
+
+/** Holds or does not hold of everything that the turn has done so far. */
+export type StopCondition =
+  | { readonly type: "step_count_is"; readonly step_count: number }
+  | { readonly type: "has_tool_call"; readonly tool_name: string }
+  | { readonly type: "max_tokens_used"; readonly max_tokens: number }
+  | { readonly type: "max_cost"; readonly max_cost_in_dollars: number }
+  | { readonly type: "finish_reason_is"; readonly reason: string };
+
 /** Absent means unset. */
 export interface TurnRequest {
   /** The slugs to try, in order, each once; the first is the one that was asked for. */
@@ -116,7 +140,17 @@ export interface TurnRequest {
   readonly serviceTier?: string;
   /** Where it may be served. */
   readonly provider?: ProviderPreferences;
+  /** Absent when none was asked for. */
+  readonly plugins?: Plugins;
+  /** What was read on the web for it: an answer that links to one of them cites it. */
+  readonly sources?: readonly Source[];
+  /** What its files say, by their parts; absent where nobody has looked. */
+  readonly files?: FileTexts;
+  /** Set where service/fusion was asked for: a panel answers first, and the models of the request after it. */
+  readonly fused?: true;
   readonly maxToolCalls?: number;
+  /** Each by itself stops the tools of the house; at least one. In the place of `maxToolCalls`. */
+  readonly stopServerToolsWhen?: readonly StopCondition[];
   readonly truncation?: "auto" | "disabled";
   /** JSON object. */
   readonly imageConfigJson?: string;

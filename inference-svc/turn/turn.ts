@@ -1,5 +1,6 @@
 /** A turn: one request to a model and everything that comes back. The one contract between the rooms of inference-svc. */
 import type { TurnRequest } from "./request.ts";
+import type { AlignmentReport } from "./alignment.ts";
 import type { Scope } from "./scope.ts";
 
 /** A Responses item in its JSON form. Fields that nobody here reads pass through. */
@@ -15,7 +16,7 @@ export type TurnEvent =
   | {
       readonly type: "text.delta" | "refusal.delta" | "reasoning.delta" | "summary.delta";
       readonly index: number;
-      /** Index of the part within the item; of the summary part for summary.delta. */
+      /** Index of the part within the item; of the summary part for summary.delta. Nothing more comes of a part once another has begun. */
       readonly part: number;
       readonly delta: string;
       /** JSON array; only text.delta, only on request. */
@@ -47,6 +48,8 @@ export interface Outcome {
   readonly usage?: Usage;
   /** The tier that served. */
   readonly serviceTier: string;
+  /** Absent without the alignment plugin. */
+  readonly alignment?: AlignmentReport;
 }
 
 export interface Usage {

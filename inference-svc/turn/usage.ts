@@ -30,7 +30,7 @@ const costTogether = (a: Cost, b: Cost): Cost => ({
   serverTools: a.serverTools + b.serverTools,
 });
 
-function toolsTogether(a: ServerToolUse, b: ServerToolUse): ServerToolUse {
+export function toolsTogether(a: ServerToolUse, b: ServerToolUse): ServerToolUse {
   const sums: Partial<Record<keyof ServerToolUse, number>> = { ...a };
   for (const name of Object.keys(b) as (keyof ServerToolUse)[]) sums[name] = (a[name] ?? 0) + (b[name] ?? 0);
   return sums;

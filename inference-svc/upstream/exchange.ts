@@ -9,6 +9,8 @@ import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Batch, Patience, TurnEvent, Usage } from "../turn/turn.ts";
 import { type Expected, openAnswer } from "./answer.ts";
+import { CodedBody, codingOf, unpackerOf } from "./coding.ts";
+import { Deadline, type Timeouts } from "./deadline.ts";
 import type { Answer, Translator } from "./dialect.ts";
 import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
 import { BatchQueue } from "./queue.ts";
@@ -17,22 +19,16 @@ import { BatchQueue } from "./queue.ts";
 const unreadLimitBytes = 256 * 1024;
 /** Above what any model writes in one turn, images included. */
 const answerLimitBytes = 64 * 1024 * 1024;
-/** How long the figures are waited for after the finish reason. */
-const figuresMs = 5_000;
-/** How long the last bytes of an answer are waited for that has been read, so that its connection can be used again. */
-const lingerMs = 1_000;
 
 export interface Call extends Expected {
   readonly options: Dispatcher.DispatchOptions;
-  readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
+  readonly timeouts: Timeouts;
   readonly patience: Patience;
   readonly signal: TurnSignal;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
   /** Called with the figures of an answer that came to no end, where it gave some. */
   readonly reported: (usage: Usage) => void;
 }
-
-type Phase = "connection" | "headers" | "first event" | "event" | "figures" | "close";
 
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #call: Call;
@@ -41,15 +37,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #over: ((reusable: boolean) => void) | undefined;
   #controller: Dispatcher.DispatchController | undefined;
   #answer: Answer | undefined;
+  /** Absent where the body is not coded, or not read. */
+  #coded: CodedBody | undefined;
+  /** As they are after unpacking. */
   #readBytes = 0;
-  #phase: Phase = "connection";
-  #timer: NodeJS.Timeout | undefined;
-  /** performance.now() at which the phase has lasted too long. */
-  #dueMs = Number.POSITIVE_INFINITY;
-  /** performance.now() by which a first event must be there, if others are to be asked in time. */
-  #patientUntilMs = Number.POSITIVE_INFINITY;
-  /** When the timer fires: it may be earlier than what is due, and then looks again. */
-  #firesMs = Number.POSITIVE_INFINITY;
+  readonly #deadline: Deadline;
   #flushing = false;
   #paused = false;
   /** The answer was read, or failed: what still comes is ignored. */
@@ -61,6 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#call = call;
     this.#queue = new BatchQueue(!call.stream, { taken: () => this.#resume(), left: () => this.#leave() });
     this.#translator = call.translate((event) => this.#queue.emit(event));
+    this.#deadline = new Deadline(call.timeouts, call.patience, () => this.#expire());
   }
 
   /** True once the request may have reached the provider: from then on it may have been billed. */
@@ -72,8 +65,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   start(connection: Dispatcher, over: (reusable: boolean) => void): Promise<AsyncIterable<Batch>> {
     this.#over = over;
     this.#call.signal.addEventListener("abort", this.#onAbort);
-    this.#patientUntilMs = performance.now() + this.#call.patience.withinMs;
-    this.#enter("connection");
+    this.#deadline.begin();
     connection.dispatch(this.#call.options, this);
     return this.#queue.opened;
   }
@@ -82,19 +74,41 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (!this.#closed) this.#enter("headers");
+    if (!this.#closed) this.#deadline.enter("headers");
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
     this.status = status;
     this.#step(() => {
       this.#answer = openAnswer({ status, headers }, this.#call, this.#translator);
-      this.#enter(this.#call.stream ? "first event" : "event");
+      const coding = codingOf(headers);
+      if (coding !== undefined) this.#unpack(coding, controller);
+      this.#deadline.enter(this.#call.stream ? "first event" : "event");
+    });
+  }
+
+  #unpack(coding: string, source: Dispatcher.DispatchController): void {
+    const unpacker = unpackerOf(coding);
+    // Of an error, whose status says enough.
+    if (unpacker === undefined) return;
+    this.#coded = new CodedBody(unpacker, source, {
+      read: (chunk) => this.#read(chunk),
+      unreadable: (cause) =>
+        this.#step(() => {
+          if (this.status < 400) throw providerFailed(`content-encoding ${coding} that cannot be read`, cause);
+          this.#answer?.end();
+        }),
     });
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#closed) return;
+    if (this.#coded) this.#coded.write(chunk);
+    else this.#read(chunk);
+  }
+
+  #read(chunk: Buffer): void {
     if (this.#closed) return;
     this.#readBytes += chunk.length;
     if (this.#queue.open) this.#queue.unreadBytes += chunk.length;
@@ -107,19 +121,25 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#release(true);
-    if (!this.#closed) this.#step(() => this.#answer?.end());
-    this.#stopTimer();
+    this.#afterBody(() => this.#answer?.end());
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (!this.#closed) {
-      this.#step(() => {
-        if (!this.#translator.finished) throw this.#socketFault(error);
-        this.#translator.close();
-      });
-    }
+    this.#afterBody(() => {
+      if (!this.#translator.finished) throw this.#socketFault(error);
+      this.#translator.close();
+    });
     this.#release(false);
-    this.#stopTimer();
+  }
+
+  /** What was received of a coded body is read before it counts that nothing more comes. */
+  #afterBody(read: () => void): void {
+    const finish = () => {
+      if (!this.#closed) this.#step(read);
+      this.#deadline.stop();
+    };
+    if (this.#coded && !this.#closed) this.#coded.end(finish);
+    else finish();
   }
 
   #release(reusable: boolean): void {
@@ -154,15 +174,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     // What was read is the beginning of one event: nothing can be taken before its end, so that nobody would resume.
     if (!this.#queue.waits) return;
     this.#paused = true;
-    this.#stopTimer();
-    this.#controller?.pause();
+    this.#deadline.stop();
+    (this.#coded ?? this.#controller)?.pause();
   };
 
   #resume(): void {
     if (!this.#paused || this.#closed) return;
     this.#paused = false;
-    this.#enter("event");
-    this.#controller?.resume();
+    this.#deadline.enter("event");
+    (this.#coded ?? this.#controller)?.resume();
   }
 
   /** A reader who is done with an answer that has ended costs nothing; otherwise the provider must stop. */
@@ -173,64 +193,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #advance(): void {
     if (this.#translator.done) return;
     if (this.#translator.finished) {
-      if (this.#phase !== "figures") this.#enter("figures");
-    } else if (this.#phase === "event" || this.#queue.committed) this.#enter("event");
-  }
-
-  /** Begins the phase, or begins it again: once an event, so a timer that fires early enough is left as it is. */
-  #enter(phase: Phase): void {
-    this.#phase = phase;
-    const dueMs = performance.now() + this.#limitMs();
-    this.#dueMs = this.#waitsForFirst ? Math.min(dueMs, this.#patientUntilMs) : dueMs;
-    if (this.#dueMs < this.#firesMs) this.#arm();
-  }
-
-  /** Never later than an event that comes next would need it: so one timer serves a quick answer from its beginning to its end. */
-  #arm(): void {
-    clearTimeout(this.#timer);
-    const now = performance.now();
-    const waitMs = Math.ceil(Math.min(this.#dueMs - now, this.#call.timeouts.idle_ms));
-    this.#firesMs = now + waitMs;
-    this.#timer = setTimeout(this.#look, waitMs);
-  }
-
-  readonly #look = (): void => {
-    this.#firesMs = Number.POSITIVE_INFINITY;
-    if (performance.now() < this.#dueMs) this.#arm();
-    else this.#expire();
-  };
-
-  #stopTimer(): void {
-    clearTimeout(this.#timer);
-    this.#firesMs = Number.POSITIVE_INFINITY;
-  }
-
-  get #waitsForFirst(): boolean {
-    return this.#phase === "connection" || this.#phase === "headers" || this.#phase === "first event";
-  }
-
-  #limitMs(): number {
-    const { headers_ms, first_event_ms, idle_ms } = this.#call.timeouts;
-    switch (this.#phase) {
-      case "connection":
-        // undici's own.
-        return Number.POSITIVE_INFINITY;
-      case "headers":
-        return headers_ms;
-      case "first event":
-        return this.#call.patience.last ? Number.POSITIVE_INFINITY : first_event_ms;
-      case "event":
-        return idle_ms;
-      case "figures":
-        return Math.min(figuresMs, idle_ms);
-      case "close":
-        return lingerMs;
-    }
+      // Some write the reason into every chunk: while words come, the figures are waited for anew.
+      if (this.#deadline.phase !== "figures" || this.#queue.waits) this.#deadline.enter("figures");
+    } else if (this.#deadline.phase === "event" || this.#queue.committed) this.#deadline.enter("event");
   }
 
   #expire(): void {
-    if (this.#phase === "close") return this.#release(false);
-    if (this.#phase !== "figures") return this.#fail(providerTimeout(this.#phase));
+    const { phase } = this.#deadline;
+    if (phase === "close") return this.#release(false);
+    if (phase !== "figures") return this.#fail(providerTimeout(phase));
     this.#step(() => this.#translator.close());
   }
 
@@ -238,14 +209,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#closed) return;
     this.#closed = true;
     this.#call.signal.removeEventListener("abort", this.#onAbort);
+    this.#coded?.close();
     this.#queue.end();
-    if (this.#over) this.#enter("close");
+    if (this.#over) this.#deadline.enter("close");
+    else this.#deadline.stop();
   }
 
   #fail(fault: Fault): void {
     if (this.#closed) return;
     this.#closed = true;
-    this.#stopTimer();
+    this.#coded?.close();
+    this.#deadline.stop();
     this.#call.signal.removeEventListener("abort", this.#onAbort);
     const { usage } = this.#translator;
     if (usage) this.#call.reported(usage);

@@ -37,6 +37,8 @@ const byStatus: Readonly<Record<number, FaultReason>> = {
   413: FaultReason.PAYLOAD_TOO_LARGE,
   422: FaultReason.UNPROCESSABLE,
   429: FaultReason.RATE_LIMITED,
+  // Groq's, where a tier has no room.
+  498: FaultReason.PROVIDER_OVERLOADED,
   504: FaultReason.PROVIDER_TIMEOUT,
   524: FaultReason.PROVIDER_TIMEOUT,
   529: FaultReason.PROVIDER_OVERLOADED,
@@ -52,10 +54,25 @@ const byCode: Readonly<Record<string, FaultReason>> = {
   timeout: FaultReason.PROVIDER_TIMEOUT,
 };
 
-const contextOverflow =
-  /context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|input token count/i;
+/** In the words of, from the second line on: llama.cpp; xAI, vLLM; Moonshot, GLM; Anthropic, Bedrock; text-generation-inference; Qwen; Groq. */
+const contextOverflow = new RegExp(
+  [
+    "context[_ ](length|window)|maximum context|prompt is too long|input is too long|too many (input )?tokens|input token count",
+    "available context size|exceed_context_size",
+    "maximum (prompt|model) length",
+    "exceeded model token limit|prompt exceeds max length",
+    "exceeds? context limit",
+    "max_new_tokens. must be <=",
+    "range of input length should be",
+    "reduce the length of the messages",
+  ].join("|"),
+  "i",
+);
 const contentPolicy =
   /content[_ ]?(management )?(policy|filter)|responsible_?ai_?policy|safety system|usage polic(y|ies)/i;
+/** The operator's name of the model: OpenAI and others answer 400 or 403 to one that is not there, or no longer. */
+const unknownModel =
+  /^(model_not_found|invalid_model|model_decommissioned)$|^(\/\S+: )?invalid model\b|^model not exist/i;
 const quotaSpent = /insufficient_quota|billing_hard_limit|credit balance|spend limit/i;
 
 /** Money, and nobody says when there will be some: to come back helps nobody, unlike after a limit of rates. */
@@ -68,6 +85,8 @@ function reasonOf(error: ProviderError): FaultReason {
   const { status } = error;
   const text = `${error.code ?? ""} ${error.message ?? ""}`;
   const callers = status === undefined || status === 400 || status === 413 || status === 422;
+  if ((status === 400 || status === 403) && [error.code, error.message].some((said) => unknownModel.test(said ?? "")))
+    return FaultReason.NO_ENDPOINTS;
   if (callers && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
   if ((callers || status === 403) && contentPolicy.test(text)) return FaultReason.CONTENT_POLICY;
   if (isSpent(error)) return FaultReason.PROVIDER_FAILED;
@@ -85,8 +104,11 @@ const explained: ReadonlySet<FaultReason> = new Set([
   FaultReason.UNPROCESSABLE,
 ]);
 
-/** 409 and 425 are worth another endpoint and say nothing about the caller's request. */
-const transient: ReadonlySet<number | undefined> = new Set([409, 425]);
+/**
+ * These are worth another endpoint and say nothing about the caller's request: a server that nobody asks this way, or no longer; one that
+ * did not get to an end (text-generation-inference and Groq say 424); what proxies answer of themselves.
+ */
+const transient: ReadonlySet<number | undefined> = new Set([405, 407, 409, 410, 421, 424, 425, 426, 499]);
 
 export function providerFault(error: ProviderError): Fault {
   const reason = transient.has(error.status) ? FaultReason.PROVIDER_FAILED : reasonOf(error);

@@ -23,10 +23,13 @@ export const objects = (value: unknown): readonly JsonObject[] => (Array.isArray
 /** "" for everything but a string. */
 export const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** A count that fits into 32 bits; providers have sent negative ones, huge ones and strings. */
+/** No answer takes a hundred million of anything; so many attempts of a turn still add up to what fits into 32 bits. */
+const mostCounted = 100_000_000;
+
+/** A figure that can be; 0 for one that cannot, which is as good as none. Providers have sent negative ones, huge ones and strings. */
 export function count(value: unknown): number {
   const number = Math.floor(Number(typeof value === "number" || typeof value === "string" ? value : 0));
-  return number > 0 ? Math.min(number, 0xffff_ffff) : 0;
+  return number > 0 && number <= mostCounted ? number : 0;
 }
 
 /** JSON text that is put into a body as it stands: parsing and writing it again would round its numbers. */

@@ -22,11 +22,19 @@ export interface Offered {
 
 const none: readonly Offered[] = [];
 
+const known = new WeakMap<TurnRequest, readonly Offered[]>();
+
 /** Items that bring tools along. */
 const bringers: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
-/** In the order of the request; members of a namespace stand alone. */
+/** In the order of the request; members of a namespace stand alone. Every endpoint of a model asks for those of the same request. */
 export function offeredTools(request: TurnRequest): readonly Offered[] {
+  let offered = known.get(request);
+  if (offered === undefined) known.set(request, (offered = collect(request)));
+  return offered;
+}
+
+function collect(request: TurnRequest): readonly Offered[] {
   const brought = request.input.some((item) => bringers.has(item.type));
   if (request.tools.length === 0 && !brought) return none;
   const allowed = allowedBy(request.toolChoice);

@@ -3,7 +3,9 @@ import type { OutputItem, TurnEvent } from "../turn/turn.ts";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { CallWriter, OtherWriter } from "./item-writer.ts";
 import type { JsonObject } from "./json.ts";
+import { PartSequence } from "./part-sequence.ts";
 import { inSequence } from "./sequence.ts";
+import { inWholeCharacters } from "./whole-characters.ts";
 
 export type Emit = (event: TurnEvent) => void;
 export type ItemStatus = "completed" | "incomplete";
@@ -20,10 +22,12 @@ type Part = TextPart | RefusalPart | { readonly type: "other"; readonly part: Js
 /** Numbers the items in the order in which they begin. */
 export class Output {
   readonly #emit: Emit;
+  /** Given to calls so far. */
+  readonly #callIds = new Set<string>();
   #count = 0;
 
   constructor(emit: Emit) {
-    this.#emit = inSequence(emit);
+    this.#emit = inSequence(inWholeCharacters(emit));
   }
 
   /** @param extra fields of the provider's item that nobody here reads */
@@ -45,7 +49,7 @@ export class Output {
     return this.carrier({
       type: "function_call",
       id: newId("fc_"),
-      call_id: callId ?? newId("call_"),
+      call_id: this.#callId(callId),
       name,
       ...(namespace !== undefined && { namespace }),
     });
@@ -56,11 +60,18 @@ export class Output {
     return this.carrier({
       type: "custom_tool_call",
       id: newId("ctc_"),
-      call_id: callId ?? newId("call_"),
+      call_id: this.#callId(callId),
       name,
       ...(namespace !== undefined && { namespace }),
       status: "in_progress",
     });
+  }
+
+  /** A client answers a call by its id: of two that a provider calls the same, the second is called otherwise. */
+  #callId(given: string | undefined): string {
+    const id = given === undefined || this.#callIds.has(given) ? newId("call_") : given;
+    this.#callIds.add(id);
+    return id;
   }
 
   /** A call of any kind that carries text; what the item says of that text is left to deltas and to its end. */
@@ -88,19 +99,25 @@ export class MessageWriter {
   readonly #index: number;
   readonly #head: OutputItem;
   readonly parts: Part[] = [];
+  readonly #sequence: PartSequence<number>;
 
   constructor(emit: Emit, index: number, id: string, extra: JsonObject) {
     this.#emit = emit;
     this.#index = index;
     this.#head = { ...extra, type: "message", id, role: "assistant" };
+    this.#sequence = new PartSequence(emit);
     emit({ type: "item.start", index, item: { ...this.#head, status: "in_progress", content: [] } });
   }
 
-  /** The last part if it is of this kind, else a new one. */
+  /** The last part if it is of this kind, else a new one behind it. */
   part(type: "output_text" | "refusal"): number {
-    return this.parts.at(-1)?.type === type ? this.parts.length - 1 : this.newPart(type);
+    const last = this.parts.length - 1;
+    if (this.parts[last]?.type === type) return last;
+    this.close(last);
+    return this.newPart(type);
   }
 
+  /** Those before it may still go on: it is shown when they are closed. */
   newPart(type: "output_text" | "refusal"): number {
     const text = { type: "output_text" as const, text: "", annotations: [], logprobs: [] };
     return this.parts.push(type === "refusal" ? { type, refusal: "" } : text) - 1;
@@ -113,29 +130,35 @@ export class MessageWriter {
 
   text(part: number, delta: string, logprobs: readonly unknown[] = []): void {
     const target = this.parts[part];
-    if (target?.type !== "output_text" || delta === "") return;
+    if (target?.type !== "output_text" || delta === "" || !this.#sequence.takes(part)) return;
     target.text += delta;
     const event = { type: "text.delta" as const, index: this.#index, part, delta };
-    if (logprobs.length === 0) return this.#emit(event);
+    if (logprobs.length === 0) return this.#sequence.take(part, event);
     target.logprobs.push(...logprobs);
-    this.#emit({ ...event, logprobsJson: JSON.stringify(logprobs) });
+    this.#sequence.take(part, { ...event, logprobsJson: JSON.stringify(logprobs) });
   }
 
   refusal(part: number, delta: string): void {
     const target = this.parts[part];
-    if (target?.type !== "refusal" || delta === "") return;
+    if (target?.type !== "refusal" || delta === "" || !this.#sequence.takes(part)) return;
     target.refusal += delta;
-    this.#emit({ type: "refusal.delta", index: this.#index, part, delta });
+    this.#sequence.take(part, { type: "refusal.delta", index: this.#index, part, delta });
   }
 
   annotation(part: number, annotation: unknown): void {
     const target = this.parts[part];
     if (target?.type !== "output_text") return;
     target.annotations.push(annotation);
-    this.#emit({ type: "annotation", index: this.#index, part, annotation });
+    this.#sequence.take(part, { type: "annotation", index: this.#index, part, annotation });
+  }
+
+  /** The part is whole. */
+  close(part: number): void {
+    this.#sequence.close(part);
   }
 
   end(status: ItemStatus, extra: JsonObject = {}): void {
+    this.#sequence.end();
     const content = this.parts.map((part) => (part.type === "other" ? part.part : part));
     const item = { ...extra, ...this.#head, status, content };
     this.#emit({ type: "item.end", index: this.#index, item });
@@ -148,11 +171,13 @@ export class ReasoningWriter {
   readonly #id: string;
   readonly texts: string[] = [];
   readonly summaries: string[] = [];
+  readonly #sequence: PartSequence<string>;
 
   constructor(emit: Emit, index: number, id: string) {
     this.#emit = emit;
     this.#index = index;
     this.#id = id;
+    this.#sequence = new PartSequence(emit);
     emit({
       type: "item.start",
       index,
@@ -169,12 +194,20 @@ export class ReasoningWriter {
   }
 
   #add(type: "reasoning.delta" | "summary.delta", parts: string[], part: number, delta: string): void {
+    const key = `${type} ${part}`;
+    if (!this.#sequence.takes(key)) return;
     parts[part] = (parts[part] ?? "") + delta;
-    if (delta !== "") this.#emit({ type, index: this.#index, part, delta });
+    if (delta !== "") this.#sequence.take(key, { type, index: this.#index, part, delta });
+  }
+
+  /** The part is whole. */
+  close(type: "reasoning.delta" | "summary.delta", part: number): void {
+    this.#sequence.close(`${type} ${part}`);
   }
 
   /** @param extra encrypted_content, format, signature and what else the provider says of it */
   end(status: ItemStatus, extra: JsonObject = {}): void {
+    this.#sequence.end();
     const item: OutputItem = {
       type: "reasoning",
       id: this.#id,

@@ -32,7 +32,7 @@ export interface Destination {
 
 export interface Told {
   readonly losses: readonly Loss[];
-  /** Without credentials; undefined where nothing is sent. */
+  /** Without credentials; undefined where the provider is not of this house any more. */
   readonly bodyJson: string | undefined;
 }
 

@@ -27,6 +27,7 @@ import { redacted } from "./redacted.ts";
 import { repeatOf } from "./repeat.ts";
 import { responses } from "./responses/dialect.ts";
 import { retryAfterMs } from "./retry-after.ts";
+import { toldTrace } from "./told-trace.ts";
 
 export type { Destination, Surroundings, Told } from "./provider.ts";
 
@@ -37,12 +38,20 @@ export interface Upstreams extends Provider {
   close(): Promise<void>;
 }
 
+/** It is told of a request by a call; who asks what it was told sees that in the house's own format. */
+function builtInBody({ upstreamModel, tier }: Destination, request: TurnRequest): string {
+  return redacted(responses.body(request, { upstreamModel, tier, original: false }, () => {}));
+}
+
 const builtIn: Provider = {
-  turn: () => echo,
+  turn: (destination) => (request, scope) => {
+    if (request.echoUpstreamBody && request.stream) scope.trace.bodies.push(builtInBody(destination, request));
+    return echo(request, scope);
+  },
   rest: () => undefined,
   refusal: (_, request) => echoRefusal(request),
   losses: () => [],
-  told: (_, request) => ({ losses: echoLosses(request), bodyJson: undefined }),
+  told: (destination, request) => ({ losses: echoLosses(request), bodyJson: builtInBody(destination, request) }),
 };
 
 const dialects: Readonly<Record<string, Dialect>> = { chat, converse, gemini, messages, responses };
@@ -158,6 +167,7 @@ function httpProvider(
           "accept-encoding": "identity",
           "user-agent": userAgent,
           ...proof,
+          ...(provider.trace_context && toldTrace(scope)),
         },
       },
       timeouts: provider.timeouts,

@@ -1,7 +1,8 @@
 /** What formats that know messages and functions cannot say at all: leaving it out would change what was asked. */
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 import type { Refusal } from "./dialect.ts";
-import { type JsonObject, isObject, objects, text } from "./json.ts";
+import { type JsonObject, isObject, text } from "./json.ts";
+import { notableIn } from "./notable.ts";
 import { isSearch, offeredTools } from "./offered.ts";
 
 export const cannot = (what: string): string => `no provider of this model takes ${what}`;
@@ -34,16 +35,16 @@ export function toolRefusal(request: TurnRequest, runs: Runs): Refusal | undefin
 type Refuse = (part: JsonObject) => string | undefined;
 
 export function inputRefusal(input: readonly InputItem[], refuse: Refuse): Refusal | undefined {
-  for (const [index, item] of input.entries()) {
-    const path = `input.${index}`;
-    const whole = itemRefusal(item, path, refuse);
-    if (whole) return whole;
-    for (const [at, part] of partsOf(item, path)) {
-      const message = refuse(part);
-      if (message !== undefined) return { path: at, message };
-    }
+  for (const { path, item, part } of notableIn(input)) {
+    const refusal = item ? itemRefusal(item, path, refuse) : partRefusal(part, path, refuse);
+    if (refusal) return refusal;
   }
   return undefined;
+}
+
+function partRefusal(part: JsonObject, path: string, refuse: Refuse): Refusal | undefined {
+  const message = refuse(part);
+  return message === undefined ? undefined : { path, message };
 }
 
 function itemRefusal(item: InputItem, path: string, refuse: Refuse): Refusal | undefined {
@@ -56,10 +57,4 @@ function itemRefusal(item: InputItem, path: string, refuse: Refuse): Refusal | u
   const url = isObject(item.output) ? text(item.output.image_url) : "";
   const message = url === "" ? cannot("images by file_id") : refuse({ type: "input_image", image_url: url });
   return message === undefined ? undefined : { path: `${path}.output`, message };
-}
-
-/** The parts of a message or of what a tool gave, each with its path. */
-export function partsOf(item: InputItem, path: string): readonly (readonly [string, JsonObject])[] {
-  const field = Array.isArray(item.content) ? "content" : "output";
-  return objects(item[field]).map((part, index) => [`${path}.${field}.${index}`, part] as const);
 }

@@ -22,8 +22,9 @@ export const serverSentEvents: Framing = {
   open(translator) {
     const scanner = new EventScanner((name, data) => {
       // The first end wins; servers have sent [DONE] twice, and data after it.
-      if (translator.done) return;
-      if (data === "[DONE]") translator.close();
+      // Some keep a connection alive with events that are empty.
+      if (translator.done || data.trim() === "") return;
+      if (data.startsWith("[DONE]")) translator.close();
       else translator.event(name, data);
     });
     return {

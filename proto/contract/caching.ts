@@ -12,7 +12,7 @@ export const cacheControl = named(
   ),
 );
 
-export const cacheBreakpoint = named(
+const cacheBreakpoint = named(
   "PromptCacheBreakpoint",
   object({ mode: word("explicit") }, { required: ["mode"], description: "An explicit breakpoint of the cache." }),
 );

@@ -12,28 +12,30 @@ const pricing = { prompt: "0.00000025", completion: "0.000002", input_cache_read
 
 const parameters = ["max_tokens", "reasoning", "tools", "tool_choice"] as const;
 
+export const modelExample = {
+  id: "acme/large",
+  object: "model",
+  canonical_slug: "acme/large",
+  name: "Acme Large",
+  created: 1_767_312_000,
+  owned_by: "acme",
+  description: "",
+  context_length: 400_000,
+  architecture,
+  pricing,
+  top_provider: { context_length: 400_000, max_completion_tokens: 64_000, is_moderated: false },
+  per_request_limits: null,
+  supported_parameters: parameters,
+  default_parameters: null,
+  supported_voices: null,
+  links: { details: "/api/v1/models/acme/large/endpoints" },
+};
+
+export const modelCountExample = { data: { count: 1 } };
+
 export const modelListExample = {
   object: "list",
-  data: [
-    {
-      id: "acme/large",
-      object: "model",
-      canonical_slug: "acme/large",
-      name: "Acme Large",
-      created: 1_767_312_000,
-      owned_by: "acme",
-      description: "",
-      context_length: 400_000,
-      architecture,
-      pricing,
-      top_provider: { context_length: 400_000, max_completion_tokens: 64_000, is_moderated: false },
-      per_request_limits: null,
-      supported_parameters: parameters,
-      default_parameters: null,
-      supported_voices: null,
-      links: { details: "/api/v1/models/acme/large/endpoints" },
-    },
-  ],
+  data: [modelExample],
   total_count: 1,
   links: { next: null },
 };

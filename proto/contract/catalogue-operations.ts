@@ -1,8 +1,14 @@
 /** The operations of the catalogue. */
-import { endpointsExample, modelListExample, providerListExample } from "./catalogue-examples.ts";
+import {
+  endpointsExample,
+  modelCountExample,
+  modelExample,
+  modelListExample,
+  providerListExample,
+} from "./catalogue-examples.ts";
 import { endpointList } from "./endpoints.ts";
-import { modelFilters } from "./model-filters.ts";
-import { modelList } from "./models.ts";
+import { modelFilters, modelSelection } from "./model-filters.ts";
+import { model, modelCount, modelList } from "./models.ts";
 import { type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { providerList } from "./providers.ts";
 
@@ -29,6 +35,36 @@ const listModels: Operation = {
   statuses,
 };
 
+const countModels: Operation = {
+  path: "/models/count",
+  method: "get",
+  id: "countModels",
+  tag: "Catalogue",
+  summary: "Count the models",
+  description:
+    "How many models there are, by the same filters as the list. Parameters that are not listed here are ignored.",
+  query: modelSelection,
+  answer: { says: "How many there are.", content: [json(modelCount, example(modelCountExample))] },
+  statuses,
+};
+
+const slug = [
+  segment("author", "The slug of the model up to its first slash."),
+  segment("slug", "The rest, in which further slashes are percent-encoded. A variant at its end is ignored."),
+];
+
+const getModel: Operation = {
+  path: "/models/{author}/{slug}",
+  method: "get",
+  id: "getModel",
+  tag: "Catalogue",
+  summary: "Read a model",
+  description: "One model, as it is in the list. The slug may also be one segment, its slashes percent-encoded.",
+  parameters: slug,
+  answer: { says: "The model.", content: [json(model, example(modelExample))] },
+  statuses: [400, 401, 404, 408, 500, 503],
+};
+
 const listEndpoints: Operation = {
   path: "/models/{author}/{slug}/endpoints",
   method: "get",
@@ -37,10 +73,7 @@ const listEndpoints: Operation = {
   summary: "List who serves a model",
   description:
     "A model and its endpoints, in the order of the configuration. What is said of their speed and outages is what one process has seen.",
-  parameters: [
-    segment("author", "The slug of the model up to its first slash."),
-    segment("slug", "The rest, in which further slashes are percent-encoded. A variant at its end is ignored."),
-  ],
+  parameters: slug,
   answer: { says: "The model and its endpoints.", content: [json(endpointList, example(endpointsExample))] },
   statuses: [400, 401, 404, 408, 500, 503],
 };
@@ -56,4 +89,10 @@ const listProviders: Operation = {
   statuses,
 };
 
-export const catalogueOperations: readonly Operation[] = [listModels, listEndpoints, listProviders];
+export const catalogueOperations: readonly Operation[] = [
+  listModels,
+  countModels,
+  getModel,
+  listEndpoints,
+  listProviders,
+];

@@ -90,9 +90,21 @@ function eachOnce(entries: readonly unknown[], path: string, problems: Problems)
   }
 }
 
+/** Bytes of all patterns of a guardrail in UTF-8: no more fits into a body over HTTP, and whoever comes another way has no more either. */
+const mostPatternBytes = 1_048_576;
+
+function notTooMuch(filters: readonly unknown[], path: string, problems: Problems): void {
+  let bytes = 0;
+  for (const filter of filters) {
+    const { pattern } = (filter ?? {}) as { pattern?: unknown };
+    if (typeof pattern === "string") bytes += Buffer.byteLength(pattern);
+  }
+  if (bytes > mostPatternBytes) problems.add(path, `at most ${mostPatternBytes} bytes in all patterns together`);
+}
+
 export const contentFilterFields = {
   content_filters: described(
-    nullable(array(filter, { max: 100, entry: "element" })),
+    nullable(array(filter, { max: 100, entry: "element", also: notTooMuch })),
     "What is looked for in the texts of requests and answers.",
   ),
   content_filter_builtins: described(

@@ -34,6 +34,21 @@ export const oneOfFields =
     problems.add(child(path, names[0]), `${names.slice(0, -1).join(", ")} or ${last} is required`);
   };
 
+/** Bytes of something else would be told to a model as what they are not, or as what nobody has looked at. */
+const addressOf = (kind: "image" | "video", max: number): Shape =>
+  string({
+    min: 1,
+    max,
+    pattern: {
+      form: new RegExp(`^(?!\\s*[Dd][Aa][Tt][Aa]:)|^[Dd][Aa][Tt][Aa]:${kind}/`),
+      says: `must be an address, or a data URL of type ${kind}/*`,
+    },
+  });
+
+const fileAddress = string({
+  pattern: { form: /^(?!\s*[Dd][Aa][Tt][Aa]:)/, says: "must be an address; the file itself goes into file_data" },
+});
+
 const text = named(
   "InputText",
   object(
@@ -48,7 +63,7 @@ const image = named(
     {
       type: word("input_image"),
       image_url: described(
-        nullable(string({ min: 1, max: contentLimits.imageUrl })),
+        nullable(addressOf("image", contentLimits.imageUrl)),
         "Address of the image, or its bytes as a data URL.",
       ),
       file_id: described(nullable(string({ min: 1 })), "Identifier of a file that the provider has."),
@@ -69,7 +84,7 @@ const file = named(
     {
       type: word("input_file"),
       file_data: described(nullable(string({ max: contentLimits.fileData })), "Base64, or a data URL."),
-      file_url: described(nullable(string()), "Address of the file."),
+      file_url: described(nullable(fileAddress), "Address of the file."),
       file_id: described(nullable(string()), "Identifier of a file that the provider has."),
       filename: nullable(string()),
       ...cacheMarks,
@@ -105,7 +120,7 @@ const video = named(
   object(
     {
       type: word("input_video"),
-      video_url: described(string({ min: 1, max: contentLimits.fileData }), "Address of the video, or a data URL."),
+      video_url: described(addressOf("video", contentLimits.fileData), "Address of the video, or a data URL."),
       processing: nullable(word("agentic", "static")),
       ...cacheMarks,
     },
@@ -127,7 +142,7 @@ const saidText = named(
   ),
 );
 
-export const encryptedPart = object(
+const encryptedPart = object(
   { type: word("encrypted_content"), encrypted_content: string() },
   { required: ["type", "encrypted_content"], description: "What only its provider can read." },
 );

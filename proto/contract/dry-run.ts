@@ -51,7 +51,7 @@ const candidate = object(
 const decision = object(
   {
     guardrail_id: described(string(), "The guardrail."),
-    guardrail_scope: described(string(), "What it is given to: api-key, member, workspace or account."),
+    guardrail_scope: described(string(), "What it is given to: api-key, workspace or account."),
     decision: described(
       word("allowed", "blocked", "redacted", "flagged", "error"),
       "The gravest of what it did; allowed when it did nothing.",
@@ -81,7 +81,7 @@ export const dryRun = named(
       service_metadata: serviceMetadata,
       upstream_body: described(
         anything,
-        "The body that the first candidate would be sent, with `debug.echo_upstream_body`; absent when the request is blocked, or served by the built-in model.",
+        "The body that the first candidate would be sent, with `debug.echo_upstream_body`; absent when the request is blocked.",
       ),
     },
     {

@@ -94,6 +94,13 @@ export const errorMetadata = object(
     param: described(string(), "The first field that is wrong."),
     issues: described(array(issue), "All fields that are wrong, at most 20."),
     patterns: described(array(string()), "Rules of the guardrail that matched."),
+    reasons: described(array(string()), "Categories that moderation has flagged."),
+    flagged_input: described(
+      string({ max: 100 }),
+      "Of moderation: the text that was flagged, at most 100 characters; the middle of a longer one is left out.",
+    ),
+    provider_name: described(string(), "Of moderation: name of the provider that would have been asked."),
+    model_slug: described(string(), "Of moderation: slug of the model that would have been asked."),
     provider_code: described(string(), "The provider's own name for the failure."),
     previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),
     availability,

@@ -24,6 +24,7 @@ import {
   resetIntervals,
   time,
 } from "./records.ts";
+import { detectorRulesField, shownDetectorRules } from "./detector-rules.ts";
 import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
 import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
 
@@ -33,9 +34,10 @@ const settings = {
   description: described(nullable(string({ max: 1_000, identifier: true })), "What it is for."),
   ...contentFilterFields,
   judge_rules: judgeRulesField,
+  detectors: detectorRulesField,
   applies_to: described(
     nullable(word(...appliesTo.all)),
-    "What the content filters look at: what is sent to a model (the default), what it says, or both.",
+    "What the filters, detectors and judges look at: what is sent to a model (the default), what it says, or both.",
   ),
   mode: described(
     nullable(word(...modes.all)),
@@ -43,11 +45,15 @@ const settings = {
   ),
   on_error: described(
     nullable(word(...errorPolicies.all)),
-    "What becomes of a text that a content filter could not look at: closed, the default, refuses it with 503; open lets it pass, on record.",
+    "What becomes of a text that a content filter, detector or judge could not look at: closed, the default, refuses it with 503; open lets it pass, on record.",
   ),
   workspace_default: described(
     boolean,
     "Whether every key of the workspace is under it, beside the guardrail that the key itself holds; of several the strictest wins.",
+  ),
+  account_default: described(
+    boolean,
+    "Whether every key of every workspace is under it, likewise. Only management keys of the account may say so, and change or delete it then; for others that is 403.",
   ),
   limit_usd: described(
     nullable(number({ min: 0, max: 1_000_000_000 })),
@@ -86,10 +92,12 @@ const fields = {
   description: described(nullable(string()), "What it is for."),
   ...shownContentFilters,
   judge_rules: shownJudgeRules,
+  detectors: shownDetectorRules,
   applies_to: described(word(...appliesTo.all), "What the content filters look at."),
   mode: described(word(...modes.all), "Whether it acts, or only reports."),
   on_error: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),
   workspace_default: described(boolean, "Whether every key of the workspace is under it."),
+  account_default: described(boolean, "Whether every key of every workspace is under it."),
   limit_usd: described(nullable(number({ min: 0 })), "What each key under it may spend, in USD; null: any amount."),
   reset_interval: described(nullable(word(...resetIntervals)), "When that begins anew."),
   include_byok_in_budgets: described(constant(false), "There are no keys of your own."),

@@ -1,10 +1,12 @@
 /** The items of which the input of a request consists: what an answer holds can be sent back, and what only clients say. */
+import type { JsonObject } from "../runtime/validation/fields.ts";
 import {
   type ObjectShape,
   type Shape,
   anything,
   array,
   boolean,
+  constant,
   described,
   named,
   nullable,
@@ -16,7 +18,9 @@ import {
   word,
 } from "../runtime/validation/shape.ts";
 import { agentContent, askedContent, inputText, outputContent, saidContent } from "./content.ts";
-import { codeOutput, itemName, modelItems, outputItems, phase, shellOutput, webSearchAction } from "./output.ts";
+import { localShellAction } from "./client-items.ts";
+import { codeOutput, shellOutput, webSearchActions } from "./hosted-items.ts";
+import { itemName, modelItems, outputItems, phase } from "./output.ts";
 import { openObject } from "./parts.ts";
 import { effort } from "./settings.ts";
 import { tools } from "./tools.ts";
@@ -76,21 +80,35 @@ const reasoning = replayed(
   { content: modelItems.reasoning.fields["content"] as Shape },
 );
 
-const open = (shape: { readonly kinds: ReadonlyMap<string, Shape> }): Shape =>
-  openTagged("type", Object.fromEntries(shape.kinds));
+const mapped = <From>(
+  kinds: Readonly<Record<string, From>>,
+  change: (kind: From, type: string) => Shape,
+): Readonly<Record<string, Shape>> =>
+  Object.fromEntries(Object.entries(kinds).map(([type, kind]) => [type, change(kind, type)]));
 
 /** Replayed output items, by type. */
 const replays: Readonly<Record<string, Shape>> = {
-  ...Object.fromEntries(Object.entries(outputItems).map(([type, shape]) => [type, replayed(shape)])),
+  ...mapped(outputItems, (shape) => replayed(shape)),
   reasoning,
   function_call: replayed(modelItems.function_call, namedCall),
   custom_tool_call: replayed(modelItems.custom_tool_call, namedCall),
   apply_patch_call: replayed(modelItems.apply_patch_call, call),
-  local_shell_call: replayed(modelItems.local_shell_call, call),
+  local_shell_call: replayed(modelItems.local_shell_call, {
+    ...call,
+    // Codex gives none.
+    action: replayed({ ...localShellAction, rules: { required: ["type", "command"] } }),
+  }),
   shell_call: replayed(modelItems.shell_call, call),
   computer_call: replayed(modelItems.computer_call, call),
-  web_search_call: replayed(modelItems.web_search_call, { action: open(webSearchAction) }),
-  code_interpreter_call: replayed(modelItems.code_interpreter_call, { outputs: nullable(array(open(codeOutput))) }),
+  web_search_call: replayed(modelItems.web_search_call, {
+    action: openTagged(
+      "type",
+      mapped(webSearchActions, (shape) => replayed(shape)),
+    ),
+  }),
+  code_interpreter_call: replayed(modelItems.code_interpreter_call, {
+    outputs: nullable(array(openTagged("type", Object.fromEntries(codeOutput.kinds)))),
+  }),
   mcp_call: replayed(modelItems.mcp_call, {
     error: stringOr(string(), openObject, "must be a string, an object or null"),
   }),
@@ -183,15 +201,25 @@ const others: Readonly<Record<string, Shape>> = {
 
 const inputName = (type: string): string => `Input${itemName(type)}`;
 const withNames = (kinds: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> =>
-  Object.fromEntries(Object.entries(kinds).map(([type, shape]) => [type, named(inputName(type), shape)]));
+  mapped(kinds, (shape, type) => named(inputName(type), shape));
+
+const bareReference = object(
+  { type: constant(null), id: string({ min: 1 }) },
+  { required: ["id"], strict: true, description: "An item_reference without its type." },
+);
+
+function untaggedItem({ type, role, id, ...others }: JsonObject): Shape | undefined {
+  // Only a message has a role, so its type may be left out.
+  if (role !== undefined) return type === undefined ? message : undefined;
+  return typeof id === "string" && Object.keys(others).length === 0 ? bareReference : undefined;
+}
 
 export const inputItem = named(
   "InputItem",
   tagged(
     "type",
     { ...withNames({ ...replays, ...outputs, ...others }), message },
-    // Only a message has a role, so its type may be left out.
-    { untagged: (item) => (item["role"] === undefined ? undefined : message) },
+    { untagged: untaggedItem, shorthands: [bareReference] },
   ),
 );
 

@@ -1,4 +1,4 @@
-/** What GET /models takes in its query. Lists are separated by commas, prices are USD per million tokens. */
+/** What GET /models and GET /models/count take in their queries. Lists are separated by commas, prices are USD per million tokens. */
 import { type Shape, described, integer, number, object, string, word } from "../runtime/validation/shape.ts";
 
 const text = (description: string): Shape => described(string({ max: 1_024 }), description);
@@ -7,7 +7,7 @@ const dollars = (description: string): Shape => described(number({ min: 0 }), `$
 
 export const modelSorts = ["pricing-low-to-high", "pricing-high-to-low", "context-high-to-low", "newest"] as const;
 
-export const modelFilters = object({
+const selecting = {
   q: text("Models with this in their slug or name, letters of either case."),
   model_authors: listed("Models of these authors: the slug up to its slash."),
   arch: text("Models whose tokenizer is of this family, such as GPT, letters of either case."),
@@ -26,6 +26,14 @@ export const modelFilters = object({
     word("true", "false"),
     "Whether an endpoint of the model is declared to allow that other models learn from its output.",
   ),
+} as const;
+
+/** Which models. */
+export const modelSelection = object(selecting);
+
+/** Which models, in which order, and which page of them. */
+export const modelFilters = object({
+  ...selecting,
   sort: described(
     word(...modelSorts),
     "By the price of input and output together, the window, or the day on which they came out; models of which that is not known come last.",

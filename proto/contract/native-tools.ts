@@ -190,6 +190,10 @@ export const nativeTools: Readonly<Record<string, Shape>> = {
   web_search_preview_2025_03_11: webSearch("web_search_preview_2025_03_11", typedUserLocation),
   file_search: fileSearch,
   computer_use_preview: computerUse,
+  computer: object(
+    { type: word("computer") },
+    { required: ["type"], description: "Works on a computer by calls that the client carries out." },
+  ),
   code_interpreter: codeInterpreter,
   mcp,
   image_generation: imageGeneration,

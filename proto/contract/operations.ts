@@ -11,6 +11,7 @@ import { guardrailOperations } from "./guardrail-operations.ts";
 import { keyOperations } from "./key-operations.ts";
 import { type Content, type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { usageOperations } from "./usage-operations.ts";
+import { builtServerTools } from "./service-tools.ts";
 import { requestShape } from "./request.ts";
 import { response } from "./response.ts";
 
@@ -61,9 +62,10 @@ const beyondTheSchema = [
   "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only.",
   "`tool_choice` names tools of the request, and `required` needs at least one.",
   "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
+  `Server tools that the service runs itself: ${builtServerTools.map((type) => `\`${type}\``).join(", ")}. Every other tool that neither the client nor a provider of the model runs is refused by its path.`,
   "`service:bash` needs a sandbox, which this service has none of.",
-  "Plugin `alignment` is given once.",
-  "Plugins are not available yet: 400, unless they are disabled; nor is `provider.sort` exacto. Stored prompts do not exist: 404.",
+  "Each plugin is given once. Of `alignment`: Rules that the service cannot decide itself need a judge that keeps to the data policy of the request, and an operator may limit how many there are; without a judge such rules are refused in `enforce`.",
+  "`provider.sort` exacto is not available yet: 400. Stored prompts do not exist: 404.",
 ];
 
 const createResponse: Operation = {

@@ -21,7 +21,7 @@ const start = described(
 );
 const end = described(index, "The character after the last one.");
 
-export const urlCitation = object(
+const urlCitation = object(
   {
     type: word("url_citation"),
     url: described(string(), "Address of the source."),
@@ -36,7 +36,7 @@ export const urlCitation = object(
   },
 );
 
-export const fileCitation = object(
+const fileCitation = object(
   {
     type: word("file_citation"),
     file_id: described(string(), "Identifier of the file."),

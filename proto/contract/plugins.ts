@@ -16,8 +16,9 @@ import {
   tagged,
   word,
 } from "../runtime/validation/shape.ts";
+import { codePointLength } from "../runtime/validation/text.ts";
 import { innerTool } from "./service-tools.ts";
-import { analysisModels, atLeastOne, domains, userLocation, xSearch } from "./tool-settings.ts";
+import { analysisModels, atLeastOne, domains, searchEngine, userLocation, xSearch } from "./tool-settings.ts";
 
 const enabled = described(boolean, "false turns the plugin off for the request.");
 
@@ -26,13 +27,13 @@ const plugin = (id: string, fields: Readonly<Record<string, Shape>>, rules: Obje
 
 const maxPatternCharacters = 65_536;
 
-/** Slugs, or a provider's prefix followed by an asterisk. */
+/** Slugs, in which an asterisk stands for any characters or none. */
 const patterns = array(string({ max: 1024 }), {
   max: 1024,
   entry: "pattern",
   also: (entries, path, problems) => {
     let characters = 0;
-    for (const entry of entries) if (typeof entry === "string") characters += entry.length;
+    for (const entry of entries) if (typeof entry === "string") characters += codePointLength(entry);
     if (characters > maxPatternCharacters) problems.add(path, `at most ${maxPatternCharacters} characters in total`);
   },
 });
@@ -41,10 +42,13 @@ const costTiers = ["low", "medium", "high", "xhigh", "max"] as const;
 
 const autoRouter = {
   enabled,
-  allowed_models: described(patterns, "All ranked models when absent; at most 65536 characters in total."),
+  allowed_models: described(
+    patterns,
+    "All models that are known for the task when absent; at most 65536 characters in total.",
+  ),
   excluded_models: described(patterns, "Counts before allowed_models; at most 65536 characters in total."),
   cost_tier: described(word(...costTiers), "Band of cost percentiles; counts before cost_quality_tradeoff."),
-  cost_quality_tradeoff: described(integer({ min: 0, max: 10 }), "Deprecated; 10 is cheapest."),
+  cost_quality_tradeoff: described(integer({ min: 0, max: 10 }), "Deprecated; 10 is cheapest, 9 when absent."),
 };
 
 const rule = string({
@@ -65,62 +69,138 @@ const kinds: Readonly<Record<string, Shape>> = {
     },
     { required: ["rules"], strict: true, description: "Evaluates every turn against rules." },
   ),
-  "auto-router": plugin("auto-router", { ...autoRouter, pin_model: boolean }),
-  "auto-beta-router": plugin("auto-beta-router", autoRouter),
-  "context-compression": plugin("context-compression", { enabled, engine: word("middle-out") }),
-  "file-parser": plugin("file-parser", {
-    enabled,
-    pdf: object({ engine: word("markdown", "ocr", "native", "cloudflare-ai", "mistral-ocr", "pdf-text") }),
+  "auto-router": plugin(
+    "auto-router",
+    {
+      ...autoRouter,
+      pin_model: described(boolean, "Whether the model that the last message of the assistant names serves if it can."),
+    },
+    { description: "How the model service/auto is chosen; ignored for others." },
+  ),
+  "auto-beta-router": plugin("auto-beta-router", autoRouter, {
+    description: "How the model service/auto-beta is chosen; ignored for others.",
   }),
-  fusion: plugin("fusion", {
-    enabled,
-    analysis_models: analysisModels,
-    model: string({ min: 1 }),
-    preset: word("general-high", "general-budget", "general-fast"),
-    max_tool_calls: described(integer({ min: 1, max: 16 }), "4 when absent."),
-    tools: array(innerTool, { max: 8, entry: "tool" }),
-  }),
+  "context-compression": plugin(
+    "context-compression",
+    {
+      enabled: described(
+        boolean,
+        "false turns it off where it would be on by itself, too: for windows of up to 8192 tokens.",
+      ),
+      engine: described(word("middle-out"), "middle-out when absent."),
+    },
+    { description: "Leaves out of an input what does not fit into the window of the model that is asked." },
+  ),
+  "file-parser": plugin(
+    "file-parser",
+    {
+      enabled,
+      pdf: object({
+        engine: described(
+          word("native", "markdown", "ocr", "cloudflare-ai", "mistral-ocr", "pdf-text"),
+          "native: as files; markdown: as text to every model, whether it takes files or not (cloudflare-ai and pdf-text mean the same). When absent, native where files are taken, else markdown. ocr and mistral-ocr are 400 where the service has no model for them.",
+        ),
+      }),
+    },
+    { description: "Tells models that take no files what files say." },
+  ),
+  fusion: plugin(
+    "fusion",
+    {
+      enabled,
+      analysis_models: analysisModels,
+      model: described(string({ min: 1 }), "Slug of the model that compares the answers, and answers after that."),
+      preset: described(
+        word("general-high", "general-budget", "general-fast"),
+        "Models that the operator has chosen, in the place of those that are not named; general-high when absent.",
+      ),
+      max_tool_calls: described(
+        integer({ min: 1, max: 16 }),
+        "Of each model of the panel and of the comparison; 4 when absent.",
+      ),
+      tools: described(
+        array(innerTool, { max: 8, entry: "tool" }),
+        "Tools of the service for all of them; web search and web fetch when absent.",
+      ),
+    },
+    {
+      description:
+        "Who answers when the model service/fusion is asked for, or the tool service:fusion is called, whose own parameters count first; ignored otherwise.",
+    },
+  ),
   "jev-router": plugin(
     "jev-router",
     {
-      cost_tier: word("low", "medium", "high"),
-      models: patterns,
+      cost_tier: described(
+        word("low", "medium", "high"),
+        "How near to the best the model must be, high the nearest; between low and medium when absent.",
+      ),
+      models: described(patterns, "Together with allowed_models; ignored where none of both matches."),
       allowed_models: patterns,
-      excluded_models: patterns,
+      excluded_models: described(patterns, "Counts before models and allowed_models."),
     },
-    { strict: true },
+    { strict: true, description: "How the model service/jev-router is chosen; ignored for others." },
   ),
-  moderation: plugin("moderation", { enabled }),
+  moderation: plugin(
+    "moderation",
+    { enabled },
+    {
+      description:
+        "Refuses what a moderation model of the house flags in what the user says, before any other reads it.",
+    },
+  ),
   "pareto-router": plugin("pareto-router", {
     enabled,
     max_price: number({ min: 0 }),
     min_coding_score: number({ min: 0, max: 1 }),
     price_source: word("prompt", "weighted_avg"),
   }),
-  "response-healing": plugin("response-healing", { enabled }),
-  "switchyard-router": plugin("switchyard-router", {
-    enabled,
-    algorithm: word("capability", "stage", "auto", "random", "composite", "passthrough"),
-  }),
-  web: plugin("web", {
-    enabled,
-    engine: word("native", "exa", "firecrawl", "parallel", "perplexity"),
-    max_results: described(integer({ min: 1, max: 25 }), "5 when absent."),
-    max_uses: atLeastOne,
-    mode: string(),
-    search_prompt: string(),
-    include_domains: domains,
-    exclude_domains: domains,
-    user_location: nullable(userLocation),
-    x_search: xSearch,
-  }),
-  "web-fetch": plugin("web-fetch", {
-    enabled,
-    allowed_domains: domains,
-    blocked_domains: domains,
-    max_content_tokens: atLeastOne,
-    max_uses: atLeastOne,
-  }),
+  "response-healing": plugin(
+    "response-healing",
+    { enabled },
+    {
+      description:
+        "Mends an answer without a stream that was asked for as JSON and is none; one that is right is not touched.",
+    },
+  ),
+  "switchyard-router": plugin(
+    "switchyard-router",
+    {
+      enabled,
+      algorithm: described(
+        word("capability", "stage", "auto", "random", "composite", "passthrough"),
+        "capability when absent.",
+      ),
+    },
+    { description: "How service/switchyard chooses between the models of the request; ignored for others." },
+  ),
+  web: plugin(
+    "web",
+    {
+      enabled,
+      engine: searchEngine,
+      max_results: described(integer({ min: 1, max: 25 }), "5 when absent."),
+      max_uses: described(atLeastOne, "Searches of the provider's own search; this service searches once."),
+      mode: described(string(), "Of engines that have several; ignored by the others."),
+      search_prompt: described(string(), "Said to the model in the place of the instruction to cite."),
+      include_domains: domains,
+      exclude_domains: described(domains, "What is never given to the model."),
+      user_location: nullable(userLocation),
+      x_search: xSearch,
+    },
+    { description: "Searches the web for what the user said last; the variant `:online` of a model does the same." },
+  ),
+  "web-fetch": plugin(
+    "web-fetch",
+    {
+      enabled,
+      allowed_domains: domains,
+      blocked_domains: described(domains, "What is never read."),
+      max_content_tokens: described(atLeastOne, "Of a page, estimated; 20000 when absent."),
+      max_uses: described(integer({ min: 1, max: 50 }), "Pages that are read; 5 when absent."),
+    },
+    { description: "Reads the pages whose URLs stand in what the user said." },
+  ),
 };
 
 export const plugins = array(
@@ -131,11 +211,14 @@ export const plugins = array(
     }),
   ),
   {
+    // Of two that say different things one would be left out, and nobody told.
     also: (entries, path, problems) => {
-      const aligned = entries.flatMap((entry, index) =>
-        isObject(entry) && entry["id"] === "alignment" ? [index] : [],
-      );
-      for (const index of aligned.slice(1)) problems.add(child(path, index), "plugin alignment is given twice");
+      const before = new Set<unknown>();
+      for (const [index, entry] of entries.entries()) {
+        const id = isObject(entry) ? entry["id"] : undefined;
+        if (before.has(id)) problems.add(child(path, index), `plugin ${String(id)} is given twice`);
+        if (typeof id === "string" && Object.hasOwn(kinds, id)) before.add(id);
+      }
     },
   },
 );

@@ -3,6 +3,7 @@ import type { JsonObject } from "../runtime/validation/fields.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import {
   type Shape,
+  anything,
   array,
   boolean,
   child,
@@ -113,7 +114,7 @@ export const requestShape = named(
       ),
       stop_server_tools_when: described(stopServerToolsWhen, "Server tools stop as soon as one condition holds."),
       text: described(
-        object({ format: elsewhere(textFormat), verbosity: nullable(verbosity) }),
+        object({ format: elsewhere(nullable(textFormat)), verbosity: nullable(verbosity) }),
         "The form of the answer.",
       ),
       reasoning: described(elsewhere(nullable(reasoning)), "How much the model is to think, and what of it is shown."),
@@ -155,7 +156,10 @@ export const requestShape = named(
         nullable(word("auto", "default", "fast", "flex", "priority", "scale", "ultrafast")),
         "Which endpoints are asked; auto when absent. fast is priority.",
       ),
-      truncation: described(nullable(truncation), "What happens to input that is too long; disabled when absent."),
+      truncation: described(
+        nullable(truncation),
+        "What happens to input that is too long: auto is the same as the plugin context-compression; disabled when absent, but for windows of up to 8192 tokens.",
+      ),
       provider: described(nullable(provider), "Preferences for where the request is served."),
       plugins: described(plugins, "What the service does beyond asking the model."),
       trace,
@@ -169,9 +173,13 @@ export const requestShape = named(
         "What a stream shows of the way to the provider.",
       ),
       prompt: described(nullable(prompt), "A stored prompt. None is stored here: 404."),
-      route: described(nullable(word("fallback", "sort")), "Deprecated, without effect."),
+      route: described(anything, "Deprecated, without effect."),
       store: described(nullable(constant(false, notStored)), "Nothing is stored."),
       background: described(nullable(constant(false, notStored)), "Nothing runs in the background."),
+      conversation: described(
+        constant(null, "conversation is not supported; send the full history in input"),
+        "Not supported: nothing is stored.",
+      ),
       previous_response_id: described(
         constant(null, "previous_response_id is not supported; send the full history in input"),
         "Not supported: nothing is stored.",

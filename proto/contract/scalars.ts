@@ -2,6 +2,7 @@
 import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
+import { pluginJson } from "./plugin-readings.ts";
 import { preferencesJson } from "./preferences.ts";
 import { requestShape } from "./request.ts";
 import { verbosity } from "./settings.ts";
@@ -52,4 +53,13 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
   if (provider) shapeOf("provider").check(preferencesJson(provider), "provider", problems);
   if (cacheControl && cacheControl.ttl !== "")
     shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);
+  if (request.plugins.length > 0) checkPlugins(request.plugins, problems);
+}
+
+/** Where one of them is of a later contract, nothing is said of the others. */
+function checkPlugins(messages: RunTurnRequest["plugins"], problems: Problems): void {
+  const plugins = messages.map(pluginJson);
+  const unknown = plugins.flatMap((plugin, index) => (plugin ? [] : [index]));
+  for (const index of unknown) problems.add(`plugins.${index}`, "a plugin that this build does not know");
+  if (unknown.length === 0) shapeOf("plugins").check(plugins, "plugins", problems);
 }

@@ -11,28 +11,10 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
+import { item, settled } from "./item.ts";
 import { containerFileCitation, openObject } from "./parts.ts";
 
-const settled = ["in_progress", "completed", "incomplete"] as const;
-const orFailed = [...settled, "failed"] as const;
-
-function item(
-  type: string,
-  description: string,
-  fields: Readonly<Record<string, Shape>>,
-  status: readonly string[] = settled,
-  required: readonly string[] = [],
-): ObjectShape {
-  return object(
-    {
-      type: word(type),
-      id: described(string({ min: 1 }), "Identifier of the item, unique in its response."),
-      status: described(word(...status), "How far the tool is. Without a stream it has ended."),
-      ...fields,
-    },
-    { required: ["type", "id", "status", ...required], description },
-  );
-}
+const orFailed = { status: [...settled, "failed"] } as const;
 
 const text = (description: string): Shape => described(string(), description);
 const error = text("Why the tool failed. The response goes on without its result.");
@@ -105,6 +87,7 @@ const webSearch = item("service:web_search", "A search that the service made.", 
     },
     { required: ["type", "query"] },
   ),
+  error,
 });
 
 const webFetch = item("service:web_fetch", "A page that the service read.", {
@@ -121,9 +104,9 @@ const datetime = item(
   {
     datetime: text("ISO 8601 with the offset of the zone."),
     timezone: text("IANA name of the zone."),
+    error: text("Why the tool failed. The time is empty then."),
   },
-  settled,
-  ["datetime", "timezone"],
+  { required: ["datetime", "timezone"] },
 );
 
 const imageGeneration = item("service:image_generation", "An image that the service had made.", {
@@ -226,9 +209,11 @@ export const serviceItems = {
   "service:search_models": item("service:search_models", "A search in the catalogue.", {
     query: text("What was searched for."),
     arguments: callArguments,
+    error,
   }),
   "service:tool_search": item("service:tool_search", "A search for tools that were held back.", {
     query: text("What was searched for."),
+    error,
   }),
   "service:shell": shell,
   "service:bash": bash,

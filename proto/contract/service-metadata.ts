@@ -1,5 +1,6 @@
 /** `service_metadata`: the account of how a request was served or refused. */
 import {
+  type Shape,
   array,
   boolean,
   constant,
@@ -39,18 +40,115 @@ const endpoint = object(
   { required: ["model", "provider", "selected"] },
 );
 
+const gaveUp = array(string());
+const calls = integer({ min: 0 });
+/** Each kind of stage has its own. */
+const stepsShape: Shape = {
+  check: (value, path, problems) => (Array.isArray(value) ? gaveUp : calls).check(value, path, problems),
+  schema: (components) => ({ anyOf: [gaveUp.schema(components), calls.schema(components)] }),
+};
+
+const slug = string();
+const option = object(
+  {
+    model: described(string(), "Slug of the model."),
+    effort: described(string(), "Of reasoning."),
+    tier: described(string(), "high, medium or low: how near to the best it is."),
+    estimated_cost: described(nullable(number()), "In US dollars; null when no price is known."),
+  },
+  { required: ["model", "effort", "estimated_cost"] },
+);
+const candidateShape: Shape = {
+  check: (value, path, problems) => (typeof value === "string" ? slug : option).check(value, path, problems),
+  schema: (components) => ({ anyOf: [slug.schema(components), option.schema(components)] }),
+};
+
 const stageData = object(
   {
     action: described(
       string(),
-      "What was done, such as blocked, redacted or flagged; error where something could not be looked at.",
+      "What was done, such as blocked, redacted or flagged; error where something could not be looked at, not_run in a dry run where others would have to be asked.",
     ),
-    mode: described(string(), "audit where this would have been done, and was not."),
+    mode: described(
+      string(),
+      "audit where this would have been done, and was not; of response_healing the format that was asked for; of server_tools sdk, run by the service.",
+    ),
     fail_mode: described(string(), "Of an error: closed, the request is refused; open, it is let through."),
     counts: described(map(integer({ min: 0 })), "In how many places each of the rules matched."),
     detected: described(boolean, "Whether something was found."),
-    engines: described(array(string()), "What looked for it."),
+    engines: described(
+      array(string()),
+      "What looked for it, such as regex, ner:<detector>, classifier:<detector>, judge:<model> or moderation:<model>.",
+    ),
     patterns: described(array(string()), "Rules that matched, by their label or else their pattern."),
+    improved: described(boolean, "Of response_healing: whether the answer was mended."),
+    original_length: described(
+      integer({ min: 0 }),
+      "Of response_healing: characters of the answer as the model gave it.",
+    ),
+    healed_length: described(integer({ min: 0 }), "Of response_healing: characters of the answer as it is delivered."),
+    how: described(
+      string(),
+      "Of response_healing: extracted, repaired, unwrapped, opened or unescaped; else why it was left: truncated, unfit, unrepairable, too_long or schema.",
+    ),
+    task_type: described(string(), "Of an auto router: the kind of task that the request was taken for."),
+    classifier: described(string(), "Of an auto router, who took it for that: local."),
+    confidence: described(number({ min: 0, max: 1 }), "Of an auto router: how sure that is."),
+    cost_tier: described(string(), "Of an auto router: the tier that the models are of."),
+    band_fallback: described(
+      constant(true),
+      "Of an auto router: nobody can serve at the cost that was asked for, and these are the nearest.",
+    ),
+    pinned: described(string(), "Of auto-router: the model that answered last and shall again."),
+    pin_ignored: described(constant(true), "Of auto-router: the model that answered last may not, or cannot, again."),
+    candidates: described(
+      array(candidateShape),
+      "Of a router: the best models, in order; of jev-router each with effort, tier (how near to the best it is) and estimated cost.",
+    ),
+    engine: described(string(), "Of context_compression: middle-out."),
+    input_type: described(string(), "Of context_compression: text, one message that is a string; else items."),
+    original_count: described(integer({ min: 0 }), "Of context_compression: items of the input."),
+    compressed_count: described(integer({ min: 0 }), "Of context_compression: items that the model was asked with."),
+    est_before: described(integer({ min: 0 }), "Of context_compression: tokens before it, estimated."),
+    est_after: described(integer({ min: 0 }), "Of context_compression: tokens after it, estimated."),
+    steps: described(
+      stepsShape,
+      "Of context_compression, what was given up: tool_outputs, media, duplicates, reasoning, units, texts. Of server_tools, how many calls the model made.",
+    ),
+    tools: described(array(string()), "Of server_tools: types of those that the model could call."),
+    stop_reason: described(
+      string(),
+      "Of server_tools, why there were no more calls: answer, client_calls, incomplete or failed; a condition of stop_server_tools_when, max_tool_calls, max_turns, errors or deadline; not_run in a dry run.",
+    ),
+    resolved_models: described(array(string()), "Of jev-router: models in the order in which they are asked."),
+    reason: described(string(), "Of jev-router: what the choice rests on."),
+    pipeline: described(string(), "Of jev-router: agentic where there are tools, else default."),
+    list_fallback: described(string(), "Of jev-router: models_ignored where the lists of the request match nobody."),
+    list_tier_cap: described(
+      string(),
+      "Of jev-router: how near to the best the lists of the request let it come, where that is not near enough.",
+    ),
+    resolved_to: described(string(), "Of switchyard-router: the model that is asked first."),
+    fallback_models: described(array(string()), "Of switchyard-router: those behind it."),
+    strategy: described(string(), "Of switchyard-router: the algorithm."),
+    tier: described(string(), "Of switchyard-router: efficient or capable. Of pareto-router: high, medium or low."),
+    score: described(
+      number(),
+      "Of switchyard-router: how a task with tools is going; above 0 the dear model is called for.",
+    ),
+    judge: described(string(), "Of switchyard-router: the model that forecasts, local, or not_run in a dry run."),
+    judge_failure: described(
+      string(),
+      "Of switchyard-router: error, malformed_answer, time_limit or data_policy; then the dear model is asked.",
+    ),
+    p_solve: described(
+      number({ min: 0, max: 1 }),
+      "Of switchyard-router: how likely it is that the cheap model solves the task.",
+    ),
+    model: described(
+      string(),
+      "Of context_compression: for whose window; each model that was asked has a stage of its own.",
+    ),
   },
   { description: "What the stage found and did; each kind of stage has fields of its own beside these." },
 );
@@ -66,7 +164,7 @@ const stage = named(
       name: described(string(), "What ran, such as content-filter."),
       summary: described(string(), "Its outcome in one line."),
       guardrail_id: described(string(), "The guardrail that decided."),
-      guardrail_scope: described(string(), "What the guardrail is given to: api-key, member, workspace or account."),
+      guardrail_scope: described(string(), "What the guardrail is given to: api-key, workspace or account."),
       cost_usd: described(nullable(number()), "What the stage cost, in US dollars."),
       data: stageData,
     },

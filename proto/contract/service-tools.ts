@@ -158,3 +158,13 @@ export const serviceTools: Readonly<Record<string, ObjectShape>> = {
   ...plainTools,
   "service:subagent": tool("service:subagent", "Gives a task to another model.", subagent),
 };
+
+/** What the service runs without a provider that does; the types that are missing here need one. */
+export const builtServerTools = [
+  "service:datetime",
+  "service:search_models",
+  "service:tool_search",
+  "service:web_search",
+  "service:web_fetch",
+  "service:fusion",
+] as const;

@@ -25,7 +25,10 @@ export const analysisModels = described(
   "Slugs of the models that answer in parallel.",
 );
 
-export const searchEngine = word("auto", "native", "exa", "parallel", "firecrawl", "perplexity");
+export const searchEngine = described(
+  word("auto", "native", "searxng", "exa", "parallel", "firecrawl", "perplexity"),
+  "auto when absent: the provider's own search where it has one, else the engine of this service.",
+);
 export const maxResults = integer({ min: 1, max: 25 });
 export const searchContextSize = word("low", "medium", "high");
 export const domains = described(array(string({ min: 1 })), "Domains such as example.com, *.example.com or host/path.");

@@ -69,7 +69,7 @@ const customFields = {
   defer_loading: nullable(boolean),
 };
 
-export const customTool = named(
+const customTool = named(
   "CustomTool",
   object(customFields, { required: ["type", "name"], description: "A tool of the client whose input is any text." }),
 );
@@ -86,7 +86,7 @@ const namespaceFunction = notNested(
   nestedSays,
 );
 
-export const namespaceTool = named(
+const namespaceTool = named(
   "NamespaceTool",
   object(
     {

@@ -20,7 +20,7 @@ export const generationQuery: ObjectShape = object(
 );
 
 /** @see rules of admin-svc, which says the same of other doors */
-export const activityDate = string({
+const activityDate = string({
   pattern: { form: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, says: "must be a day, such as 2026-11-21" },
 });
 

@@ -5,22 +5,24 @@
  * comparison a revoked setting comes back to life. When admin-svc cannot be reached, a known key keeps working for 300 s and an
  * unknown one is 503, never 401: nobody knows.
  */
-import type { ServiceToken } from "./rpc/service-token.ts";
-import { create } from "@bufbuild/protobuf";
-import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
+import { type DescMessage, type MessageShape, create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
 import {
   AccessService,
   type Caller,
-  type WatchPolicyRequest,
-  WatchPolicyRequestSchema,
+  CallerSchema,
   type WatchPolicyResponse,
-  WatchPolicyResponseSchema,
 } from "../gen/sluice/admin/v1/access_service_pb.ts";
 import { Fault, FaultOrigin, FaultReason } from "./fault.ts";
 import type { Logger } from "./log.ts";
 import { type Registry, gauge } from "./metrics.ts";
-import { call, codec, pathOf, serviceMetadata } from "./rpc/dial.ts";
+import { PolicyWatch, type PolicyWatchOptions } from "./policy-watch.ts";
+import { call, serviceMetadata } from "./rpc/dial.ts";
+import { strangeIn, unknownTo } from "./rpc/knowledge.ts";
+import type { ServiceToken } from "./rpc/service-token.ts";
+import { SharedGuardrails } from "./shared-guardrails.ts";
 import type { TraceHeaders } from "./tracing/context.ts";
+import { invalid } from "./validation/problems.ts";
 
 const freshMs = 30_000;
 /** While the watch is silent nothing vouches for an entry, so it is asked for again soon. */
@@ -49,48 +51,46 @@ export interface Resolved {
   readonly generation: bigint;
 }
 
+export interface AccessOptions extends PolicyWatchOptions {
+  readonly registry: Registry;
+}
+
 export class Access {
   readonly #client: Client;
   readonly #token: ServiceToken;
-  readonly #process: string;
   readonly #log: Logger;
+  readonly #watch: PolicyWatch;
   readonly #entries = new Map<string, Entry>();
   readonly #filling = new Map<string, Promise<Entry>>();
+  readonly #guardrails = new SharedGuardrails();
   /** Generation of the last invalidation of a key, for fills under way. */
   readonly #invalidated = new Map<string, bigint>();
   #flushed = 0n;
   #seen = 0n;
   #applied = 0n;
-  #heardAt = Number.NEGATIVE_INFINITY;
-  #everHeard = false;
   /** Whether the last question to admin-svc was answered. */
   #reachable = true;
-  #stopped = false;
-  #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
-  #reconnect: NodeJS.Timeout | undefined;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
-  #backoffMs = 50;
 
-  /** @param process name of this process, unique among live ones */
-  constructor(options: { client: Client; token: ServiceToken; process: string; log: Logger; registry: Registry }) {
+  constructor({ registry, ...options }: AccessOptions) {
     this.#client = options.client;
     this.#token = options.token;
-    this.#process = options.process;
     this.#log = options.log;
-    gauge(options.registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
+    this.#watch = new PolicyWatch(options, (message) => this.#apply(message));
+    gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
       Number(this.#applied),
     );
     gauge(
-      options.registry,
+      registry,
       "sluice_policy_watch_silence_seconds",
       "Seconds since the policy watch was last heard, -1 before; above 3 the process serves on its last known policy.",
-      () => (this.#everHeard ? (performance.now() - this.#heardAt) / 1000 : -1),
+      () => (this.ready ? this.#watch.silentMs / 1000 : -1),
     );
   }
 
   /** True once admin-svc was heard: before that nothing can be resolved, and the process is not ready. */
   get ready(): boolean {
-    return this.#everHeard;
+    return this.#watch.silentMs !== Number.POSITIVE_INFINITY;
   }
 
   /** The highest generation that this process has been told of. */
@@ -101,6 +101,15 @@ export class Access {
   /** A generation learnt elsewhere, for example from the answer to a write: what is older is not good enough any more. */
   note(generation: bigint): void {
     if (generation > this.#seen) this.#seen = generation;
+  }
+
+  /**
+   * For a request that sets something: an admin-svc of an earlier build would leave out in silence what it has never heard of.
+   * @throws Fault INVALID_REQUEST naming that
+   */
+  requireKnown<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): void {
+    const path = unknownTo(this.#watch.knows, schema, message);
+    if (path !== undefined) throw invalid(path, "not known to admin-svc, which is of an earlier build");
   }
 
   /** Before each change is acknowledged the listener hears of the keys that it concerns, or null: every key. */
@@ -127,7 +136,7 @@ export class Access {
 
   #lifetime(entry: Entry): number {
     if (!entry.caller) return unknownMs;
-    return performance.now() - this.#heardAt < silenceMs ? freshMs : freshUnwatchedMs;
+    return this.#watch.silentMs < silenceMs ? freshMs : freshUnwatchedMs;
   }
 
   /** Answers from a stale entry only when admin-svc cannot. Once that is known, nobody waits for it: the question goes on behind the answer. */
@@ -151,7 +160,7 @@ export class Access {
   }
 
   async #fetch(keyHash: string, trace: TraceHeaders | undefined): Promise<Entry> {
-    const request = create(AccessService.method.resolveKey.input, { keyHash });
+    const request = create(AccessService.method.resolveKey.input, { keyHash, refusesUnknown: true });
     const metadata = serviceMetadata(this.#token, { trace });
     const response = await call(
       this.#client,
@@ -164,11 +173,21 @@ export class Access {
       throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
     });
     this.#reachable = true;
+    this.#requireUnderstood(response.caller);
+    if (response.caller) this.#guardrails.share(response.caller);
     const now = performance.now();
     const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: now, askedAt: now };
     this.note(response.generation);
     if (!this.#outdated(keyHash, entry)) this.#store(keyHash, entry);
     return entry;
+  }
+
+  /** What this process has never heard of it cannot enforce: the key waits until it is of a newer build. */
+  #requireUnderstood(caller: Caller | undefined): void {
+    const path = caller && strangeIn(CallerSchema, caller);
+    if (path === undefined) return;
+    this.#log.error({ reason: path }, "the policy of a key needs a newer build of this process");
+    throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN });
   }
 
   #outdated(keyHash: string, { generation }: Entry): boolean {
@@ -192,43 +211,12 @@ export class Access {
     return { caller: expired ? undefined : entry.caller, generation };
   }
 
-  /** Watches until `stop()`; reconnects by itself. Settles when the first answer is in, or never. */
+  /** Until `stop()`. Settles when the first answer is in, or never. */
   watch(): Promise<void> {
-    return new Promise((resolve) => this.#connect(resolve));
+    return this.#watch.start();
   }
 
-  #connect(heard: () => void): void {
-    const request = codec(WatchPolicyRequestSchema);
-    const response = codec(WatchPolicyResponseSchema);
-    const watch = this.#client.makeBidiStreamRequest(
-      pathOf(AccessService.method.watchPolicy),
-      request.encode,
-      response.decode,
-      serviceMetadata(this.#token),
-    );
-    this.#call = watch;
-    const acknowledge = () => {
-      watch.write(create(WatchPolicyRequestSchema, { process: this.#process, appliedGeneration: this.#applied }));
-    };
-    watch.write(create(WatchPolicyRequestSchema, { process: this.#process, appliedGeneration: 0n }));
-    watch.on("data", (message: WatchPolicyResponse) => {
-      this.#apply(message);
-      this.#backoffMs = 50;
-      acknowledge();
-      heard();
-    });
-    watch.on("error", (error) => this.#log.debug({ err: error }, "policy watch failed"));
-    watch.on("status", () => {
-      if (this.#stopped) return;
-      this.#reconnect = setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random()));
-      this.#reconnect.unref();
-      this.#backoffMs = Math.min(1_000, this.#backoffMs * 2);
-    });
-  }
-
-  #apply(message: WatchPolicyResponse): void {
-    this.#heardAt = performance.now();
-    this.#everHeard = true;
+  #apply(message: WatchPolicyResponse): bigint {
     // A reconnect at the generation that is in force has missed nothing: an outage must not empty the cache that outlives it.
     const all = message.all && message.generation !== this.#applied;
     if (all) {
@@ -247,13 +235,11 @@ export class Access {
     this.#applied = message.generation;
     this.note(message.generation);
     if (all || message.keyHashes.length > 0) this.#changed(all ? null : message.keyHashes);
+    return this.#applied;
   }
 
   stop(): void {
-    this.#stopped = true;
-    // A client that is closed throws at whoever calls.
-    clearTimeout(this.#reconnect);
-    this.#call?.end();
+    this.#watch.stop();
     this.#client.close();
   }
 }

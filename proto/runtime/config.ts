@@ -38,8 +38,11 @@ export function readSettings<Schema extends z.ZodType>(
   return result.data;
 }
 
+const portRule = "must be a port, 0 to 65535";
+
 /** A TCP port. */
-export const port = (fallback: number) => z.coerce.number().int().min(0).max(65535).default(fallback);
+export const port = (fallback: number) =>
+  z.coerce.number(portRule).int(portRule).min(0, portRule).max(65535, portRule).default(fallback);
 
 /** A TCP port on which nothing listens unless it is set. */
 export const optionalPort = z.coerce.number().int().min(0).max(65535).optional();

@@ -66,6 +66,7 @@ const table: Record<FaultReason, Row> = {
   [FaultReason.PAYMENT_REQUIRED]: row(402, "payment_required", Code.FailedPrecondition, false, "Insufficient credits"),
   [FaultReason.PERMISSION_DENIED]: row(403, "permission_denied", Code.PermissionDenied, false, "Permission denied"),
   [FaultReason.GUARDRAIL_BLOCKED]: row(403, "permission_denied", Code.PermissionDenied, false, "Request blocked"),
+  [FaultReason.ALIGNMENT_BLOCKED]: row(403, "permission_denied", Code.PermissionDenied, false, "Answer withheld"),
   [FaultReason.NOT_FOUND]: row(404, "not_found", Code.NotFound, false, "Resource not found"),
   [FaultReason.NO_ENDPOINTS]: row(404, "not_found", Code.NotFound, false, "No endpoint can serve this request"),
   [FaultReason.DEADLINE_EXCEEDED]: row(408, "timeout", Code.DeadlineExceeded, false, "Operation timed out"),
@@ -179,9 +180,9 @@ export class Fault extends Error {
     return this.#shouldRetry ?? table[this.reason].retry;
   }
 
-  /** The same fault with other options laid over its own. */
-  with(options: FaultOptions): Fault {
-    return new Fault(this.reason, this.message, {
+  /** The same fault with other options laid over its own, and in other words where they are given. */
+  with(options: FaultOptions, message = this.message): Fault {
+    return new Fault(this.reason, message, {
       retryAfterMs: this.retryAfterMs,
       origin: this.origin,
       cause: this.cause,

@@ -3,7 +3,10 @@ import { readFileSync } from "node:fs";
 import { parseDocument } from "yaml";
 import { z } from "zod";
 import { ConfigError, problemsOf, readSettings } from "./config.ts";
+import { alignment } from "./house/alignment.ts";
 import { compat, cors } from "./house/edge.ts";
+import { detector, namedDetector } from "./house/detectors.ts";
+import { fusion } from "./house/fusion.ts";
 import { internalModels } from "./house/internal-models.ts";
 import { limits } from "./house/limits.ts";
 import { model } from "./house/model.ts";
@@ -11,12 +14,18 @@ import { provider } from "./house/provider.ts";
 import { dangling, prune } from "./house/references.ts";
 import type { Seed } from "./house/seed.ts";
 import { seeded } from "./house/seeded.ts";
+import { search, webFetch } from "./house/web.ts";
 import { expand, filesOf, variablesOf } from "./house/variables.ts";
 
 export const houseSchema = z.strictObject({
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
   internal_models: internalModels.prefault({}),
+  detectors: z.array(detector).default([]),
+  alignment: alignment.prefault({}),
+  fusion: fusion.prefault({}),
+  search: search.prefault({}),
+  fetch: webFetch.prefault({}),
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
@@ -27,6 +36,7 @@ const edgeSchema = z.object({
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
+  detectors: z.array(namedDetector).default([]),
 });
 
 export type HouseFile = z.infer<typeof houseSchema>;

@@ -51,13 +51,18 @@ export class Lifecycle {
   }
 
   /**
-   * Drains on SIGTERM and SIGINT, then exits 0.
+   * Drains on SIGTERM and SIGINT, then exits 0; at once when it has not started, as nobody relies on it. To be called before anything is
+   * waited for: the first process of a container gets no signal that it has no handler for.
    * @param delayMs between "not ready" and the first step: load balancers need it to look elsewhere
    * @param limitMs after which the process exits 1 although a step has not finished
    */
   handleSignals(delayMs: number, limitMs: number): void {
     const stop = (signal: NodeJS.Signals) => {
       if (this.#draining) return;
+      if (!this.#started) {
+        this.#log.info({ signal }, "told to end before it had begun to serve");
+        process.exit(0);
+      }
       this.#log.info({ signal }, "draining");
       setTimeout(
         () => {

@@ -36,6 +36,8 @@ export interface LogFields {
   /** What lists and logs show of a key of ours. */
   readonly label?: string;
   readonly kind?: string;
+  /** Type of a server tool. */
+  readonly tool?: string;
   readonly role?: string | undefined;
   readonly process?: string;
   readonly host?: string;

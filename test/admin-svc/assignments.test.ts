@@ -74,7 +74,7 @@ test("eight clients assign the same 500 keys to two guardrails: all or nothing, 
   const { rows } = await sql<{ deadlocks: number }>`
     select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
   expect(rows).toEqual([{ deadlocks: 0 }]);
-}, 300_000);
+}, 900_000);
 
 test("overlapping assignments and removals at once: each removal counts exactly the keys that it took", async () => {
   const keyHashes = await addKeys(house.database, 200);
@@ -97,7 +97,7 @@ test("overlapping assignments and removals at once: each removal counts exactly 
     expect(taken).toBeLessThanOrEqual(200);
     await unassign(house.client, b, keyHashes, admin);
   }
-}, 300_000);
+}, 900_000);
 
 describe("what is counted", () => {
   test("distinct known keys; an unknown hash, another case and a revoked key are not", async () => {

@@ -186,7 +186,8 @@ describe("guardrails", () => {
     const models = ["--set", "allowed_models=acme/large,acme/small", "--set", "enforce_zdr_xai=true"];
     const groups = ["--set", "enforce_zdr_groups=acme,other", "--on-error", "open", "--workspace-default"];
     const judge = ["--judge", "block=Never promises\na refund."];
-    const all = [...rules, ...injection, ...models, ...groups, ...judge];
+    const detectors = ["--detector", "names:person-name=redact"];
+    const all = [...rules, ...injection, ...models, ...groups, ...judge, ...detectors];
     const made = await json<GuardrailJson>("guardrails", "create", "--name", "g", ...all);
     expect(made).toMatchObject({
       content_filters: [
@@ -198,6 +199,7 @@ describe("guardrails", () => {
         { slug: "regex-prompt-injection", action: "block", scan_scope: "user_only" },
       ],
       judge_rules: [{ rule: "Never promises\na refund.", action: "block", threshold: 0.7, label: null }],
+      detectors: [{ detector: "names", category: "person-name", action: "redact", threshold: null, label: null }],
       applies_to: "both",
       mode: "audit",
       on_error: "open",
@@ -209,11 +211,13 @@ describe("guardrails", () => {
     const { stdout } = await run("guardrails", "show", made.id);
     expect(stdout).toContain("block    built in: regex-prompt-injection of user_only");
     expect(stdout).toContain("block    judged from 0.7: Never promises\\u{a}a refund.");
+    expect(stdout).toContain("redact   detected by names: person-name");
     expect(stdout).toContain("applies  to both, audit, open on errors");
     expect(stdout).toContain('models   allowed_models ["acme/large","acme/small"]');
     const change = [
       "--no-builtins",
       "--no-judges",
+      "--no-detectors",
       "--set",
       "allowed_models=",
       "--no-workspace-default",
@@ -224,6 +228,7 @@ describe("guardrails", () => {
     expect(changed).toMatchObject({
       content_filter_builtins: [],
       judge_rules: [],
+      detectors: [],
       workspace_default: false,
       mode: "enforce",
     });
@@ -320,6 +325,7 @@ describe("wrong input", () => {
     [["keys"], "usage: admin keys VERB"],
     [["key", "list"], "unknown noun: key"],
     [["constructor", "name"], "unknown noun: constructor"],
+    [["boostrap"], "one of keys, guardrails, end-users, workspaces, ledger, audit, retention, schema, bootstrap"],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],
     [["keys", "create"], "missing option: --name"],
@@ -382,10 +388,21 @@ describe("wrong input", () => {
   });
 });
 
+describe("a DATABASE_URL that is none", () => {
+  test.each(["127.0.0.1:5432/sluice", "mysql://127.0.0.1/sluice"])("is named, not looked up: %s", async (url) => {
+    expect(await runAt(url, ["keys", "list"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: "DATABASE_URL: must be postgres://user:password@host:port/database\n",
+    });
+  });
+});
+
 describe("help", () => {
   test.each([
     [["--help"], "end-users"],
     [["keys", "--help"], "rotate"],
+    [["end-users", "--help"], "  deactivate  Marks an end user as inactive"],
     [["guardrails", "create", "--help"], "JavaScript's syntax"],
     [["end-users", "create", "-h"], "USER"],
   ])("%j", async (argv, text) => {

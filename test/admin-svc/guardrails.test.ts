@@ -1,6 +1,7 @@
 /** The records of GuardrailService through real gRPC: what a guardrail may be made of, and whom a change reaches. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { complaintsAbout } from "@sluice/admin-svc/rules/patterns.js";
 import { currentGeneration, maxNamedKeys } from "@sluice/admin-svc/store/policy.js";
 import {
   AppliesTo,
@@ -17,7 +18,9 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Metadata } from "@grpc/grpc-js";
 import { sql } from "kysely";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type AdminHouse,
   addGuardrail,
@@ -48,6 +51,13 @@ const block = (pattern: string, label = "") => ({ pattern, label, action: Filter
 const builtin = (slug: string, action = FilterAction.BLOCK) => ({ slug, action });
 
 const judged = (rule: string, action: FilterAction, threshold = 0.5) => ({ rule, action, threshold });
+
+const found = (detector: string, more: object = {}) => ({
+  detector,
+  category: "person-name",
+  action: FilterAction.REDACT,
+  ...more,
+});
 
 /** As a mask names the field, and each field of a policy by itself. */
 function pathsOf(name: string, { routingPolicy }: Settings): string[] {
@@ -168,6 +178,12 @@ describe("a guardrail", () => {
     [{ judgeRules: [judged("", FilterAction.BLOCK)] }, "judge_rules.0.rule: at least 1 character"],
     [{ judgeRules: [judged("x", FilterAction.REDACT)] }, "judge_rules.0.action: must be one of block, flag"],
     [{ judgeRules: [judged("x", FilterAction.FLAG, 1.1)] }, "judge_rules.0.threshold: must be"],
+    [{ detectors: [found("")] }, "detectors.0.detector: at least 1 character"],
+    [{ detectors: [found("names", { category: "" })] }, "detectors.0.category: at least 1 character"],
+    [{ detectors: [found("names", { action: 9 as never })] }, "detectors.0.action: must be one of"],
+    [{ detectors: [found("names", { threshold: 0 })] }, "detectors.0.threshold: must be"],
+    [{ detectors: [found("names", { label: "x".repeat(101) })] }, "detectors.0.label: at most 100 characters"],
+    [{ detectors: Array.from({ length: 21 }, () => found("names")) }, "detectors: at most 20 elements"],
     [{ mode: 9 as never }, "mode: must be one of enforce, audit"],
     [{ routingPolicy: { allowedModels: [""] } }, "allowed_models.0: at least 1 character"],
     [{ routingPolicy: { ignoredProviders: ["x".repeat(257)] } }, "ignored_providers.0: at most 256 characters"],
@@ -215,22 +231,57 @@ describe("the guardrail of a workspace", () => {
   });
 });
 
-test("a hundred large patterns hold up nobody who resolves a key", async () => {
-  const [hash] = (await addKeys(house.database, 1)) as [string];
-  const contentFilters = Array.from({ length: 100 }, (_, index) => block("\\p{L}x".repeat(3_000) + index));
-  let settled = false;
-  const making = make({ contentFilters }).finally(() => (settled = true));
-  const resolving = async () => {
-    let resolved = 0;
-    for (let round = 0; round < 10; round++) {
-      await resolveKey(house.client, hash);
-      if (!settled) resolved++;
-    }
-    return resolved;
-  };
-  expect(await resolving()).toBe(10);
-  expect(await making).toMatchObject({ contentFilters });
-}, 60_000);
+describe("the largest patterns", () => {
+  const large = (index: number) => "\\p{L}x".repeat(3_000) + index;
+
+  test("hold up nobody who resolves a key", async () => {
+    const [hash] = (await addKeys(house.database, 1)) as [string];
+    const contentFilters = Array.from({ length: 55 }, (_, index) => block(large(index)));
+    let settled = false;
+    const making = make({ contentFilters }).finally(() => (settled = true));
+    const resolving = async () => {
+      let resolved = 0;
+      for (let round = 0; round < 10; round++) {
+        await resolveKey(house.client, hash);
+        if (!settled) resolved++;
+      }
+      return resolved;
+    };
+    expect(await resolving()).toBe(10);
+    expect(await making).toMatchObject({ contentFilters });
+  }, 300_000);
+
+  test("are compiled beside the thread that serves, and answered in their order", async () => {
+    const done: [string, boolean[]][] = [];
+    const ask = async (name: string, patterns: readonly string[]) =>
+      done.push([name, (await complaintsAbout(patterns)).map((complaint) => complaint === null)]);
+    const many = Array.from({ length: 40 }, (_, index) => large(index));
+    const asked = [ask("first", [...many, "(x"]), ask("second", ["y"])];
+    let turns = 0;
+    for (; done.length < 2; turns++) await nextTurn();
+    await Promise.all(asked);
+    expect(done).toEqual([
+      ["first", [...many.map(() => true), false]],
+      ["second", [true]],
+    ]);
+    // To compile here would take a single turn, however long.
+    expect(turns).toBeGreaterThan(10);
+  });
+
+  test("are 1,048,576 bytes together: a call that has far more is not even decoded", async () => {
+    const filters = (bytes: number) => [
+      ...Array.from({ length: 10 }, (_, index) => block(`${"y".repeat(99_999)}${index}`)),
+      block("\u{1d4b3}".repeat(10_000)),
+      block("z".repeat(bytes - 1_040_000)),
+    ];
+    await expect(make({ contentFilters: filters(1_048_576) })).resolves.toBeDefined();
+    await expect(make({ contentFilters: filters(1_048_577) })).rejects.toMatchObject(
+      refused("content_filters: at most 1048576 bytes in all patterns together"),
+    );
+    const nobody = administrate(house, createGuardrail, { name: "x".repeat(5_000_000) }, new Metadata());
+    await expect(nobody).rejects.toMatchObject({ status: 413 });
+  });
+});
 
 describe("a change", () => {
   test("is of what the mask names, and of nothing else", async () => {
@@ -244,6 +295,15 @@ describe("a change", () => {
     await expect(change(made.id, {}, ["routing_policy.constructor"])).rejects.toMatchObject(
       refused("update_mask: unknown field routing_policy.constructor"),
     );
+  });
+
+  test("takes away both halves of a budget, or neither", async () => {
+    const { id } = await make({ limitUsd: "5", resetInterval: "daily" });
+    const half = refused("reset_interval: goes together with limit_usd: both, or neither");
+    for (const path of ["limit_usd", "reset_interval"])
+      await expect(change(id, {}, [path])).rejects.toMatchObject(half);
+    const { guardrail } = await change(id, {}, ["limit_usd", "reset_interval"]);
+    expect([guardrail?.limitUsd, guardrail?.resetInterval]).toEqual([undefined, ""]);
   });
 
   test("is told of exactly the keys that hold it, and is in force at once", async () => {
@@ -342,7 +402,7 @@ describe("a deletion", () => {
     const { rows } = await sql<{ deadlocks: number }>`
       select deadlocks::int from pg_stat_database where datname = current_database()`.execute(house.database);
     expect(rows).toEqual([{ deadlocks: 0 }]);
-  }, 120_000);
+  }, 300_000);
 });
 
 test("what another workspace has, and what is no id, is not found, and stays as it is", async () => {

@@ -77,7 +77,7 @@ export async function openHouse(
     registry,
   };
   const { port } = await openAdmin(options);
-  const database = openDatabase(url, writeLimits, () => {});
+  const database = openDatabase(url, patientLimits, () => {});
   const client = dial(`127.0.0.1:${port}`);
   const close = async () => {
     client.close();
@@ -96,6 +96,9 @@ export function bearer(key: string): Metadata {
 
 /** A bound for a call that hangs. */
 export const timeoutMs = 60_000;
+
+/** For what a test itself asks the database: what the service may wait for is too little for that on a slow machine. */
+const patientLimits = { ...writeLimits, connectTimeoutMs: timeoutMs, statementTimeoutMs: 0, lockTimeoutMs: 0 };
 
 /** As often as the service says that a retry may help: on a slow machine writes wait for one another longer than it lets them. */
 export async function patiently<Answer>(write: () => Promise<Answer>): Promise<Answer> {
@@ -148,7 +151,7 @@ export const resolveKey = (client: Client, keyHash: string): Promise<ResolveKeyR
   call(
     client,
     AccessService.method.resolveKey,
-    create(ResolveKeyRequestSchema, { keyHash }),
+    create(ResolveKeyRequestSchema, { keyHash, refusesUnknown: true }),
     serviceMetadata(serviceToken),
     timeoutMs,
   );

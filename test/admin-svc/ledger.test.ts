@@ -11,13 +11,20 @@ import {
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
 import { generationRecords } from "@sluice/admin-svc/store/usage.js";
+import { Budgets } from "@sluice/inference-svc/ledger/budget.js";
+import { Trace } from "@sluice/inference-svc/turn/scope.js";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { type AdminHouse, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
+import { sql } from "kysely";
+import { eventually } from "../support/processes.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { type AdminHouse, addKey, bearer, openHouse, patiently, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
 
 let house: AdminHouse;
@@ -121,7 +128,7 @@ test("a batch that is sent again, in part and beside new ones, changes nothing o
 test("the same batch from eight clients at once is stored once", async () => {
   const bootId = randomUUID();
   const batch = Array.from({ length: 100 }, (_, n) => usageRecord({ bootId, sequence: BigInt(n + 1) }));
-  const counts = await Promise.all(Array.from({ length: 8 }, () => record(batch)));
+  const counts = await Promise.all(Array.from({ length: 8 }, () => patiently(() => record(batch))));
   expect(counts.reduce((sum, count) => sum + count)).toBe(100);
 });
 
@@ -195,4 +202,50 @@ describe("the check of the command line", () => {
     expect(output).toContain("the ledger is not whole: 3 places");
     expect((await check())[1]).toContain(`${gap.bootId}  test-1   2        `);
   });
+});
+
+test("nothing is held for a call whose asker no longer waits", async () => {
+  const hash = hashKey(await addKey(house.database));
+  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", hash).execute();
+  const reserve = (limitMs: number) => {
+    const request = {
+      turnId: randomUUID(),
+      attempt: 1,
+      keyHash: hash,
+      workspaceId: defaultWorkspaceId,
+      amountUsd: "0.6",
+    };
+    const method = LedgerService.method.reserveBudget;
+    return call(house.client, method, create(method.input, request), serviceMetadata(serviceToken), limitMs);
+  };
+  await house.database.transaction().execute(async (holder) => {
+    // As a database that is too slow.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${defaultWorkspaceId}::text, 0))`.execute(holder);
+    await expect(reserve(300)).rejects.toMatchObject({ reason: FaultReason.DEADLINE_EXCEEDED });
+  });
+  await eventually(async () => (await reserve(timeoutMs)).admitted);
+});
+
+test("nothing is held for a call whose asker has not heard that it may make it", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
+  const proxy = await startRpcProxy(house.port);
+  const client = dial(`127.0.0.1:${proxy.port}`);
+  const budgets = new Budgets(client, serviceToken);
+  const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
+  const answer = proxy.hold("ReserveBudget");
+  const held = proxy.held();
+  const refused = expect(reserve()).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE });
+  await held;
+  await refused;
+  answer();
+  await eventually(() =>
+    reserve().then(
+      () => true,
+      () => false,
+    ),
+  );
+  client.close();
+  await proxy.stop();
 });

@@ -104,6 +104,32 @@ test("an upgrade from the first schema keeps what is there, and the build before
   expect(await listEndUsers(database, defaultWorkspaceId)).toMatchObject([{ user: "old", is_active: true }]);
 });
 
+test("an upgrade to guardrails of the account: none is one, none of the keys may make one, and the build before it goes on writing", async () => {
+  await migrateTo("0015_detector_rules");
+  const [before, during] = ["a".repeat(64), "b".repeat(64)];
+  const insertKey = (hash: string) =>
+    sql`
+    insert into api_keys (hash, workspace_id, name, kind, label)
+    values (${hash}, ${defaultWorkspaceId}, 'old', 'management', 'mk-sl-old')`.execute(database);
+  const insertGuardrail = (name: string) =>
+    sql`
+    insert into guardrails (workspace_id, name, content_filters, workspace_default)
+    values (${defaultWorkspaceId}, ${name}, '[]', true)`.execute(database);
+  await insertKey(before);
+  await insertGuardrail("before");
+  await migrate(database);
+  await insertKey(during);
+  await insertGuardrail("during");
+  for (const hash of [before, during]) {
+    const { key } = await resolveKey(database, hash);
+    expect(key?.workspaceGuardrails).toMatchObject([
+      { name: "before", account_default: false },
+      { name: "during", account_default: false },
+    ]);
+    expect(await findKey(database, defaultWorkspaceId, hash)).toMatchObject({ account: false });
+  }
+});
+
 test("a schema of a later build is refused by name, and left as it is", async () => {
   await migrate(database);
   const later = "9999_from_the_future";

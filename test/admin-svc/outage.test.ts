@@ -9,6 +9,7 @@ import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js"
 import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { call } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
 import { shortest, took } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
 import { DatabaseLink } from "./database-link.ts";
@@ -164,6 +165,8 @@ test("silent: the answer comes within the limits, and the service returns", asyn
 
 test("busy: a key that another transaction holds is waited for at most 4 s", async () => {
   await house.database.transaction().execute(async (transaction) => {
+    // It is idle for five seconds at most otherwise, and then holds nothing.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
     await transaction
       .selectFrom("api_keys")
       .select("hash")

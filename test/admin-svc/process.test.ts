@@ -87,6 +87,9 @@ test("wrong settings: every problem at once, exit code 1", async () => {
   expect(code).toBe(1);
   for (const name of Object.keys(wrong)) expect(stderr).toContain(`${name}: `);
   expect(stderr).not.toContain(bootstrap.SLUICE_BOOTSTRAP_API_KEY);
+  const elsewhere = await failure({ DATABASE_URL: "mysql://127.0.0.1/sluice", SLUICE_ADMIN_PORT: "http" });
+  expect(elsewhere.stderr).toContain("DATABASE_URL: must be postgres://user:password@host:port/database\n");
+  expect(elsewhere.stderr).toContain("SLUICE_ADMIN_PORT: must be a port, 0 to 65535\n");
 });
 
 test("bootstrap keys: made once, by several starters at once; a revoked one stays revoked", async () => {
@@ -195,4 +198,4 @@ test("kill -9 in the middle of writes, ten times: nothing acknowledged is lost",
     }
   }
   await database.destroy();
-}, 300_000);
+}, 900_000);

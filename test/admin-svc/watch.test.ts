@@ -6,6 +6,7 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { Access } from "@sluice/proto/runtime/access.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
@@ -18,6 +19,7 @@ import {
   addGuardrail,
   addKey,
   addKeys,
+  administrate,
   assign,
   bearer,
   openHouse,
@@ -199,6 +201,42 @@ describe("acknowledgement", () => {
       expect(await shortest(1_500, delayedMs)).toBeLessThan(1_500);
     }, false));
 
+  test("one that was cut off is named in the audit log until it is back, one that ended is not", async () => {
+    const unsure = async () => {
+      const [keyHash] = (await addKeys(house.database, 1)) as [string];
+      const id = await addGuardrail(house.database);
+      const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
+      const about = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
+      return (await listAudit(house.database, about)).map(({ after }) => after);
+    };
+    const joined = async (process: string) => {
+      const watching = new Watching(house.port, { process });
+      // Its name is known when a beat has come after the first message.
+      await beatOf(watching);
+      return watching;
+    };
+    const gone = async (process: string, depart: (watching: Watching) => void) => {
+      const watching = await joined(process);
+      depart(watching);
+      await watchersGone();
+      watching.leave();
+    };
+    const before = await joined("test");
+    expect(await unsure()).toEqual([]);
+    before.halfClose();
+    await watchersGone();
+    before.leave();
+    await gone("ended", (watching) => watching.halfClose());
+    expect(await unsure()).toEqual([]);
+    await gone("cut", (watching) => watching.leave());
+    expect(await unsure()).toEqual([{ processes: [], cut_off: ["cut"] }]);
+    const back = await joined("cut");
+    expect(await unsure()).toEqual([]);
+    back.halfClose();
+    await watchersGone();
+    back.leave();
+  });
+
   test("nobody waits for a watcher that leaves meanwhile, or that can acknowledge nothing any more", async () => {
     for (const depart of [(watching: Watching) => watching.leave(), (watching: Watching) => watching.halfClose()]) {
       const answeredMs = async () => {
@@ -242,6 +280,26 @@ describe("a process with the shared runtime", () => {
       }
     }
     for (const access of processes) access.stop();
+    await watchersGone();
+  });
+
+  test("keeps one copy of a guardrail for all the keys that are under it, and a new one once that has changed", async () => {
+    const keyHashes = await addKeys(house.database, 3);
+    const id = await addGuardrail(house.database);
+    await assign(house.client, id, keyHashes, bearer(house.managementKey));
+    const access = await openAccess("sharing");
+    const held = async () => {
+      const found = await Promise.all(keyHashes.map(async (keyHash) => access.resolve(keyHash)));
+      return new Set(found.map(({ caller }) => caller?.guardrail));
+    };
+    const [before, ...others] = await held();
+    expect([before?.id, others]).toEqual([id, []]);
+    const change = { guardrail: { id, name: "changed" }, updateMask: { paths: ["name"] } };
+    const { method } = GuardrailService;
+    await administrate(house, method.updateGuardrail, change, bearer(house.managementKey));
+    const [after, ...more] = await held();
+    expect([after?.id, after?.name, more]).toEqual([id, "changed", []]);
+    access.stop();
     await watchersGone();
   });
 

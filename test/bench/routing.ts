@@ -20,8 +20,15 @@ const median = (measure: () => number): string => {
   return values[2]!.toFixed(1);
 };
 
+/** As an agent's tasks grow. */
+const input = Array.from({ length: 400 }, (_, index) => {
+  const [role, type] = index % 2 === 0 ? ["user", "input_text"] : ["assistant", "output_text"];
+  return { type: "message", role, content: [{ type, text: `Step ${index}` }] };
+});
+
 const request = { models: [model] };
 const [fiftyUs, oneUs] = [median(() => several.cost(request)), median(() => one.cost(request))];
+const longUs = median(() => several.cost({ ...request, input }));
 process.stdout.write(
-  `a decision among 50 endpoints ${fiftyUs} us, with one ${oneUs} us; one SHA-256 ${median(hashUs)} us (processor time)\n`,
+  `a decision among 50 endpoints ${fiftyUs} us, of 400 messages ${longUs} us, with one endpoint ${oneUs} us; one SHA-256 ${median(hashUs)} us (processor time)\n`,
 );

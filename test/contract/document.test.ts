@@ -30,6 +30,8 @@ describe("the published document", () => {
       "post /responses": inference,
       "post /responses/dry-run": "200 400 401 403 404 408 413 429 500 503",
       "get /models": "200 400 401 408 500 503",
+      "get /models/count": "200 400 401 408 500 503",
+      "get /models/{author}/{slug}": "200 400 401 404 408 500 503",
       "get /models/{author}/{slug}/endpoints": "200 400 401 404 408 500 503",
       "get /providers": "200 400 401 408 500 503",
       "post /guardrails/{id}/assignments/keys": administration,

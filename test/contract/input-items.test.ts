@@ -41,6 +41,30 @@ describe("accepted unchanged", () => {
   );
 });
 
+test("a local shell is answered as Codex does: by the output of a function, and with no environment", () => {
+  const action = { type: "exec", command: ["ls"], timeout_ms: null, working_directory: null, env: null, user: null };
+  const call = { type: "local_shell_call", call_id: "c", status: "completed", action };
+  const output = { type: "function_call_output", call_id: "c", output: "a.txt" };
+  expect(problemsOf({ input: [call, output] })).toEqual([]);
+  const { env: _, ...bare } = action;
+  expect(problemsOf({ input: [{ ...call, action: bare }, output] })).toEqual([]);
+  expect(problemsOf({ input: [{ ...call, id: "c", call_id: "d" }, output] })).toEqual([
+    "input.1.call_id: matches no function_call before it",
+  ]);
+});
+
+test("null inside of what was replayed is unset, too", () => {
+  const search = (action: object) => ({ type: "web_search_call", id: "w", status: "completed", action });
+  const actions = [
+    { type: "search", query: "q", queries: null, sources: null },
+    { type: "search", query: null, queries: ["q"] },
+    { type: "open_page", url: null },
+  ];
+  for (const action of actions) expect(problemsOf({ input: [search(action)] })).toEqual([]);
+  const found = search({ type: "find_in_page", url: null, pattern: "x" });
+  expect(problemsOf({ input: [found] })).toEqual(["input.0.action.url: must be a string"]);
+});
+
 describe("refused with the field's path", () => {
   const wrong = (value: unknown): unknown => (typeof value === "string" || Array.isArray(value) ? 5 : "x");
   /** Whatever a provider or tool likes to put there. */
@@ -91,6 +115,20 @@ describe("items together", () => {
     const reference = { type: "item_reference", id: "m" };
     expect(parsed({ input: [item, reference, reference] }).input).toEqual([item, reference, reference]);
   });
+
+  test.each([[{ id: "m" }], [{ type: null, id: "m" }]])("%j is a reference as well", (short) => {
+    const item = { type: "message", id: "m", role: "assistant", content: "a" };
+    const reference = { type: "item_reference", id: "m" };
+    expect(parsed({ input: [item, short] }).input).toEqual([item, reference]);
+    expect(() => parsed({ input: [short] })).toThrow("input.0.id: names no item before it in this input");
+  });
+
+  test.each([[{ id: "m", content: "a" }], [{ type: null, id: "m", role: "user" }], [{ id: 5 }], [{}]])(
+    "%j is none",
+    (item) => {
+      expect(problemsOf({ input: [item] })[0]).toMatch(/^input\.0\.type: /);
+    },
+  );
 
   test.each([
     [

@@ -96,22 +96,25 @@ describe("a plugin", () => {
       "algorithm: must be one of capability, stage, auto, random, composite, passthrough",
     ],
     ["web", { max_results: 25 }, { max_results: 26 }, "max_results: must be between 1 and 25"],
-    ["web-fetch", { max_uses: 1 }, { max_uses: 0 }, "max_uses: must be at least 1"],
+    ["web-fetch", { max_uses: 1 }, { max_uses: 0 }, "max_uses: must be between 1 and 50"],
+    ["web-fetch", { max_uses: 50 }, { max_uses: 51 }, "max_uses: must be between 1 and 50"],
     ["moderation", {}, { enabled: 1 }, "enabled: must be true or false"],
     ["response-healing", { enabled: true }, { enabled: "yes" }, "enabled: must be true or false"],
   ])("%s with %j, but not %j", (id, within, beyond, problem) => {
     expect(wrong(plugins, [{ id, ...within }], "plugins")).toEqual([]);
     expect(wrong(plugins, [{ id, ...beyond }], "plugins")).toEqual([`plugins.0.${problem}`]);
-    // A whole request says the same; what is well-formed is not built yet.
-    expect(problemsOf({ plugins: [{ id, ...within }] })).toEqual([`plugins.0: plugin ${id} is not available yet`]);
+    // A whole request says the same.
+    expect(problemsOf({ plugins: [{ id, ...within }] })).toEqual([]);
     expect(problemsOf({ plugins: [{ id, ...beyond }] })).toEqual([`plugins.0.${problem}`]);
   });
 
-  test("is given once, where it must be", () => {
-    const alignment = { id: "alignment", ...rules(1) };
-    expect(wrong(plugins, [alignment, { id: "web" }, alignment], "plugins")).toEqual([
-      "plugins.2: plugin alignment is given twice",
-    ]);
+  test.each([
+    ["alignment", rules(1), rules(1)],
+    ["moderation", {}, { enabled: false }],
+    ["web", { enabled: false }, {}],
+  ])("is given once: %s", (id, one, other) => {
+    const given = [{ id, ...one }, { id: "context-compression" }, { id, ...other }];
+    expect(wrong(plugins, given, "plugins")).toEqual([`plugins.2: plugin ${id} is given twice`]);
   });
 });
 

@@ -21,6 +21,7 @@ const minimal: Readonly<Record<string, Tool>> = {
   web_search_preview_2025_03_11: { type: "web_search_preview_2025_03_11" },
   file_search: { type: "file_search", vector_store_ids: ["v"] },
   computer_use_preview: { type: "computer_use_preview", display_width: 1, display_height: 1, environment: "mac" },
+  computer: { type: "computer" },
   code_interpreter: { type: "code_interpreter", container: "ct" },
   mcp: { type: "mcp", server_label: "s", server_url: "https://a.example" },
   image_generation: { type: "image_generation" },

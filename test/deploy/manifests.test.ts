@@ -1,19 +1,21 @@
 /** The manifests: every field, every name, every variable; and that the check would see what is wrong. */
-import { join } from "node:path";
-import { describe, expect, test } from "@jest/globals";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { pathToFileURL } from "node:url";
-import { parseAllDocuments } from "yaml";
+import { parseAllDocuments, stringify } from "yaml";
 import { root, run } from "../support/processes.ts";
 import { type Operation, type Resource, apply, render } from "./kubernetes/kustomize.ts";
 import { secretsOfPage } from "./kubernetes/page.ts";
 import { programProblems } from "./kubernetes/programs.ts";
+import { reachProblems } from "./kubernetes/reach.ts";
 import { danglingReferences } from "./kubernetes/references.ts";
 import { shapeProblems } from "./kubernetes/shapes.ts";
 
 const folder = join(root, "deploy/kubernetes");
-const overlays = ["overlays/development", "overlays/production", "overlays/mutual-tls"];
 const secrets = secretsOfPage();
 
 const problemsOf = (resources: readonly Resource[]): string[] => [
@@ -22,10 +24,37 @@ const problemsOf = (resources: readonly Resource[]): string[] => [
   ),
   ...danglingReferences(resources, secrets),
   ...programProblems(resources),
+  ...reachProblems(resources),
 ];
 
-test.each(overlays)("%s has no problem", (overlay) => {
-  const resources = render(join(folder, overlay));
+/** Overlays as an operator would make them: one of ours, and what is added to it. */
+const made = mkdtempSync(join(tmpdir(), "sluice-test-overlays-"));
+afterAll(() => rmSync(made, { recursive: true, force: true }));
+
+function overlayOf(base: string, components: readonly string[]): string {
+  const own = mkdtempSync(join(made, "overlay-"));
+  const at = (path: string) => relative(own, join(folder, path));
+  const kustomization = { resources: [at(base)], components: components.map((name) => at(`components/${name}`)) };
+  writeFileSync(join(own, "kustomization.yaml"), stringify(kustomization));
+  return own;
+}
+
+const all = ["redis", "tracing", "token-file"];
+const overlays: readonly (readonly [title: string, overlay: string])[] = [
+  ...["overlays/development", "overlays/production", "overlays/mutual-tls"].map(
+    (overlay) => [overlay, join(folder, overlay)] as const,
+  ),
+  ...all.map((name) => [`development with ${name}`, overlayOf("overlays/development", [name])] as const),
+  ["production with everything", overlayOf("overlays/production", all)],
+  ["mutual-tls with redis and tracing", overlayOf("overlays/mutual-tls", ["redis", "tracing"])],
+];
+
+test("every component is tried", () => {
+  expect(readdirSync(join(folder, "components")).toSorted()).toEqual(all.toSorted());
+});
+
+test.each(overlays)("%s has no problem", (_, overlay) => {
+  const resources = render(overlay);
   expect(problemsOf(resources)).toEqual([]);
   const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   expect(names).toEqual([...new Set(names)]);
@@ -42,15 +71,15 @@ const kubectl = await run("kubectl", ["version", "--client"]).then(
   ({ code }) => code === 0,
   () => false,
 );
-(kubectl ? test : test.skip).each(overlays)("kubectl kustomize makes the same of %s", async (overlay) => {
-  const { code, stdout, stderr } = await run("kubectl", ["kustomize", join(folder, overlay)]);
+(kubectl ? test : test.skip).each(overlays)("kubectl kustomize makes the same of %s", async (_, overlay) => {
+  const { code, stdout, stderr } = await run("kubectl", ["kustomize", overlay]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const sorted = (resources: readonly unknown[]) =>
     Object.fromEntries(
       (resources as Resource[]).map((resource) => [`${resource.kind} ${resource.metadata.name}`, resource]),
     );
-  const made = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
-  expect(sorted(render(join(folder, overlay)))).toEqual(sorted(made));
+  const theirs = parseAllDocuments(stdout).map((document) => document.toJS() as unknown);
+  expect(sorted(render(overlay))).toEqual(sorted(theirs));
 });
 
 describe("a planted mistake is seen:", () => {
@@ -102,10 +131,10 @@ describe("a planted mistake is seen:", () => {
     ],
     [
       "a key that the secret does not have",
-      "Deployment",
-      "gateway",
-      { op: "replace", path: `${variable(3)}/valueFrom/secretKeyRef/key`, value: "token" },
-      /^gateway: SLUICE_SERVICE_TOKEN: no secret sluice with the key token$/,
+      "StatefulSet",
+      "inference-svc",
+      { op: "replace", path: `${variable(4)}/valueFrom/secretKeyRef/key`, value: "hash" },
+      /^inference-svc: SLUICE_SECRET: no secret sluice with the key hash$/,
     ],
     [
       "an account that is not there",
@@ -199,6 +228,83 @@ describe("a planted mistake is seen:", () => {
       /no Deployment inference-svc$/,
     ],
     [
+      "a Redis that nobody may reach",
+      "NetworkPolicy",
+      "redis",
+      { op: "replace", path: "/spec/egress/0/ports/0/port", value: 6380 },
+      /^gateway: REDIS_URL: no network policy lets it reach port 6379$/,
+    ],
+    [
+      "a Redis that one service may not reach",
+      "NetworkPolicy",
+      "redis",
+      { op: "remove", path: "/spec/podSelector/matchExpressions/0/values/1" },
+      /^inference-svc: REDIS_URL: no network policy lets it reach port 6379$/,
+    ],
+    [
+      "a Redis whose secret has another key",
+      "StatefulSet",
+      "inference-svc",
+      { op: "replace", path: `${variable(5)}/valueFrom/secretKeyRef/key`, value: "redis-url" },
+      /^inference-svc: REDIS_URL: no secret sluice-redis with the key redis-url$/,
+    ],
+    [
+      "a collector on a port that nobody may reach",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: `${variable(3)}/value`, value: "http://otel-collector.observability:4317" },
+      /^admin-svc: OTEL_EXPORTER_OTLP_ENDPOINT: no network policy lets it reach port 4317$/,
+    ],
+    [
+      "a collector that has no URL",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: `${variable(3)}/value`, value: "otel-collector:4318" },
+      /^admin-svc: OTEL_EXPORTER_OTLP_ENDPOINT cannot be otel-collector:4318$/,
+    ],
+    [
+      "a sampler that is none",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: `${variable(4)}/value`, value: "one-in-ten" },
+      /^admin-svc: OTEL_TRACES_SAMPLER cannot be one-in-ten$/,
+    ],
+    [
+      "a misspelt variable of OpenTelemetry",
+      "Deployment",
+      "admin-svc",
+      { op: "replace", path: `${variable(4)}/name`, value: "OTEL_TRACE_SAMPLER" },
+      /^admin-svc: OTEL_TRACE_SAMPLER is read by nobody$/,
+    ],
+    [
+      "a token file that is not mounted",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: `${variable(3)}/value`, value: "/etc/token/service-token" },
+      /^gateway: SLUICE_SERVICE_TOKEN_FILE: nothing is mounted at \/etc\/token\/service-token$/,
+    ],
+    [
+      "a token file that is not in its secret",
+      "Deployment",
+      "gateway",
+      { op: "replace", path: "/spec/template/spec/volumes/1/secret/items/0/key", value: "token" },
+      /^gateway: no secret sluice with the key token$/,
+    ],
+    [
+      "neither a token nor its file",
+      "Deployment",
+      "admin-svc",
+      { op: "remove", path: variable(1) },
+      /^admin-svc: SLUICE_SERVICE_TOKEN is required$/,
+    ],
+    [
+      "a database that nobody may reach",
+      "NetworkPolicy",
+      "database",
+      { op: "replace", path: "/spec/egress/0/ports/0/port", value: 5433 },
+      /^admin-svc: DATABASE_URL: no network policy lets it reach port 5432$/,
+    ],
+    [
       "a volume that is not there",
       "StatefulSet",
       "inference-svc",
@@ -208,7 +314,7 @@ describe("a planted mistake is seen:", () => {
   ];
 
   test.each(mistakes)("%s", (_, kind, name, operation, problem) => {
-    const resources = render(join(folder, "overlays/production"));
+    const resources = render(overlayOf("overlays/production", all));
     apply(resources.find((resource) => resource.kind === kind && resource.metadata.name === name) as Resource, [
       operation,
     ]);

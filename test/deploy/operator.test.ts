@@ -1,6 +1,6 @@
 /** The operator's checks: what a house file would serve, and whether a provider answers. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runOperator } from "@sluice/inference-svc/operator.js";
@@ -45,7 +45,7 @@ describe("the operator's checks", () => {
       config,
       `
 providers:
-  - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${ACME_KEY}"], timeouts: {headers_ms: 300}${provider}}
+  - {id: acme, name: Acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${ACME_KEY}"]${provider}}
   - {id: openai, dialect: responses, base_url: "https://api.openai.com/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}
   - {id: built-in, dialect: echo}
 models:
@@ -105,6 +105,28 @@ ${models}
       const scripted = await operator(["check-config", "--json"]);
       const { ok, problems } = JSON.parse(scripted.stdout) as { ok: boolean; problems: string[] };
       expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
+    });
+
+    test("shows the detectors beside the house and what guardrails can ask of them, and none that is wrong", async () => {
+      const names = `{id: names, dialect: presidio, base_url: "http://127.0.0.1:5002/x", categories: {person-name: [PERSON]}}`;
+      configured();
+      appendFileSync(config, `detectors: [${names}]\n`);
+      const { code, stdout } = await operator(["check-config"]);
+      expect([code, stdout]).toEqual([
+        0,
+        expect.stringMatching(/^names +presidio +http:\/\/127\.0\.0\.1:5002 +person-name$/m),
+      ]);
+      const wrong = `{id: "a:b", dialect: tei, base_url: "ftp://x", categories: {}, api_key: "\${UNSET}"}`;
+      writeFileSync(config, `detectors: [${names}, ${names}, ${wrong}]`);
+      const { problems } = JSON.parse((await operator(["check-config", "--json"])).stdout) as { problems: string[] };
+      expect(problems).toEqual([
+        "detectors.2.api_key: variable UNSET is not set",
+        "detectors.2.id: letters, digits and . _ -",
+        expect.stringMatching(/^detectors\.2\.base_url: /),
+        "detectors.2.categories: at least one category",
+      ]);
+      writeFileSync(config, `detectors: [${names}, ${names}]`);
+      expect((await operator(["check-config"])).stdout).toContain("detectors.1.id: names is used twice");
     });
 
     test("misses a package that a provider is asked through", async () => {
@@ -167,7 +189,7 @@ ${models}
 
     const failing = (status: number): Reply => ({
       status,
-      chunks: [{ json: { error: { message: `Incorrect API key provided: ${key}`, code: "some_code" } } }],
+      chunks: [{ json: { error: { message: `Not a value that may be provided: ${key}`, code: "some_code" } } }],
     });
     test.each<[string, Reply, object]>([
       [
@@ -184,7 +206,7 @@ ${models}
       ["silence", { hang: true }, { kind: "timeout", message: /^127\.0\.0\.1:\d+: no .* in time$/ }],
       ["a page", { chunks: [{ bytes: "<html></html>" }] }, { kind: "answer", message: /cannot be read/ }],
     ])("says what is wrong: %s", async (_, reply, cause) => {
-      configured();
+      configured(reply.hang === true ? ", timeouts: {headers_ms: 300}" : "");
       upstream.script([reply]);
       const { code, answer } = await tried();
       const expected = Object.entries(cause).map(([name, value]: [string, unknown]) => [

@@ -1,12 +1,28 @@
-/** What the pages for operators say, held against what is there: links, commands, variables, messages. */
+/** What the pages say, held against what is there: links, commands, variables, messages. */
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { operatorHelp } from "@sluice/inference-svc/operator.js";
 import { root } from "../support/processes.ts";
 
-const pages = ["README.md", "SECURITY.md", "deploy/README.md", "inference-svc/guardrails/README.md"];
+const pages = [
+  "README.md",
+  "SECURITY.md",
+  "admin-svc/README.md",
+  "deploy/README.md",
+  "deploy/capacity.md",
+  "deploy/observability/README.md",
+  "gateway/README.md",
+  "inference-svc/guardrails/README.md",
+  "inference-svc/ledger/README.md",
+  "inference-svc/plugins/README.md",
+  "inference-svc/routing/README.md",
+  "inference-svc/tools/README.md",
+  "inference-svc/upstream/README.md",
+  "test/README.md",
+];
 const textOf = (page: string): string => readFileSync(join(root, page), "utf8");
 
 /** As GitHub makes them of headings. */
@@ -63,10 +79,33 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-test("every message of the table on trouble is one that can come", () => {
+const trouble = (() => {
   const page = textOf("deploy/README.md");
-  const table = page.slice(page.indexOf("## Troubleshooting"), page.indexOf("## Limits of the platform"));
-  const messages = [...table.matchAll(/^\| (?:\d{3} )?`([^`]+)`/gm)].map(([, message = ""]) => message);
-  expect(messages.length).toBeGreaterThan(10);
+  return page.slice(page.indexOf("## Troubleshooting"), page.indexOf("## Limits of the platform"));
+})();
+
+test("every message of the tables on trouble is one that can come", () => {
+  const rows = [...trouble.matchAll(/^\| (?:\d{3} )?(`[^|]+`) \|/gm)].map(([, messages = ""]) => messages);
+  const messages = rows.flatMap((row) => [...row.matchAll(/`([^`]+)`/g)].map(([, message = ""]) => message));
+  expect(messages.length).toBeGreaterThan(40);
   expect(messages.filter((message) => !sources.includes(message))).toEqual([]);
+});
+
+test("every warning and every error of a log is in the tables on trouble", () => {
+  const logged = [...sources.matchAll(/\blog\.(?:warn|error)\(\s*(?:\{[^;]*?\},\s*)?"([^"]+)"/g)].map(
+    ([, text = ""]) => text,
+  );
+  expect(logged.length).toBeGreaterThan(20);
+  expect(logged.filter((text) => !trouble.includes(`\`${text}\``))).toEqual([]);
+});
+
+test("every text of an answer that says nothing more is in the tables on trouble, with its status", () => {
+  const reasons = Object.values(FaultReason).filter(
+    (reason) => typeof reason === "number" && reason !== FaultReason.UNSPECIFIED,
+  );
+  const answers = reasons
+    .map((reason) => new Fault(reason as FaultReason))
+    .map(({ status, message }) => `${status} \`${message}\``);
+  expect(answers.length).toBeGreaterThan(15);
+  expect(answers.filter((answer) => !trouble.includes(`| ${answer} |`))).toEqual([]);
 });

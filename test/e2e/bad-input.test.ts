@@ -69,7 +69,7 @@ describe("bad input gets the stated status in the contract's form, and the house
     ["a fraction for an integer", '{"model":"sluice/echo","input":"x","max_output_tokens":1.5}', 400],
     ["previous_response_id", '{"model":"sluice/echo","input":"x","previous_response_id":"resp_1"}', 400],
     ["store", '{"model":"sluice/echo","input":"x","store":true}', 400],
-    ["a plugin that is not built", '{"model":"sluice/echo","input":"x","plugins":[{"id":"auto-router"}]}', 400],
+    ["a plugin that nobody has", '{"model":"sluice/echo","input":"x","plugins":[{"id":"jet-router"}]}', 400],
     ["a plugin that nobody knows", '{"model":"sluice/echo","input":"x","plugins":[{"id":"foo"}]}', 400],
     ["a tool that is not built", '{"model":"sluice/echo","input":"x","tools":[{"type":"web_search"}]}', 400],
     ["an item that nobody knows", '{"model":"sluice/echo","input":[{"type":"foo"}]}', 400],

@@ -261,8 +261,35 @@ models:
     expect(data.id).toBe("acme/large");
   });
 
+  test("every model can be read by itself, with its slash encoded or not, as it is in the list", async () => {
+    for (const model of (await models()).data) {
+      const [author, ...rest] = model.id.split("/");
+      const slug = rest.length === 0 ? "" : `/${encodeURIComponent(rest.join("/"))}`;
+      for (const path of [encodeURIComponent(model.id), `${author}${slug}`]) {
+        expect(await read(`/models/${path}`, "Model")).toEqual(model);
+      }
+    }
+    expect(await read("/models/acme/large:nitro", "Model")).toMatchObject({ id: "acme/large" });
+  });
+
+  test("models are counted by the same filters, whatever the page", async () => {
+    const count = async (query: string) => (await read<{ data: unknown }>(`/models/count${query}`, "ModelCount")).data;
+    expect(await count("")).toEqual({ count: 4 });
+    expect(await count("?providers=acme&limit=1&offset=9&sort=any")).toEqual({ count: 2 });
+    const answer = await get("/models/count?context=many");
+    expect(answer.status).toBe(400);
+    expect(await answer.text()).toContain("context: must be an integer");
+  });
+
   test.each([
-    ["/models/acme/none/endpoints", 404, "Model not found"],
+    ["/models/acme/none", 404, "Model not found: acme/none"],
+    ["/models/acme%2Fnone", 404, "Model not found: acme/none"],
+    ["/models/acme%252Flarge", 404, "Model not found: acme%2Flarge"],
+    ["/models/none", 404, "Model not found: none"],
+    [`/models/${"n".repeat(300)}`, 404, `Model not found: ${"n".repeat(256)}`],
+    ["/models/acme/large/small", 404, "Resource not found: GET /api/v1/models/acme/large/small"],
+    ["/models/%zz", 400, "model: malformed percent-encoding"],
+    ["/models/acme/none/endpoints", 404, "Model not found: acme/none"],
     ["/models/acme/large/small/endpoints", 404, "Resource not found: GET /api/v1/models/acme/large/small/endpoints"],
     ["/models/acme/%zz/endpoints", 400, "slug: malformed percent-encoding"],
   ])("%s is %d", async (path, status, message) => {

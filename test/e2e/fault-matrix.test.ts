@@ -95,7 +95,7 @@ describe("the fault matrix", () => {
       for (let one = left.pop(); one !== undefined; one = left.pop()) found.set(one.id, await outcome(one));
     };
     await Promise.all(Array.from({ length: atOnce }, ask));
-  }, 180_000);
+  }, 300_000);
 
   afterAll(async () => {
     await house?.stop();

@@ -170,6 +170,16 @@ models:
     });
   });
 
+  test("a field of a later contract is refused, not left out", async () => {
+    const later = {
+      ...turnRequest("acme/large-2", "x"),
+      $unknown: [{ no: 99, wireType: 0, data: new Uint8Array([1]) }],
+    };
+    const { code, fault } = await faultOf(runTurn(client, house.apiKey, later));
+    expect(code).toBe(status.INVALID_ARGUMENT);
+    expect(fault.message).toBe("99: a field that this build does not know");
+  });
+
   test("keys decide: none, wrong, and of the wrong kind", async () => {
     const turn = turnRequest("acme/large-2", "x");
     const outcome = async (key: string | undefined) => (await faultOf(runTurn(client, key, turn))).fault.reason;

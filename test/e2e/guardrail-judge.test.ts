@@ -1,5 +1,6 @@
 /** Rules in words, over a whole house: what is asked and what is said is judged by a model of the house's own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { generationOf } from "../support/generation.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { validateError, validateEvents, validateResponse } from "../support/published.ts";
 import { parseSse } from "../support/sse.ts";
@@ -149,20 +150,12 @@ describe("what is asked", () => {
     const response = await ask(key);
     const { usage } = (await response.json()) as { usage: { cost: number } };
     expect(usage.cost).toBeLessThan(0.0001);
-    const generation = response.headers.get("x-generation-id");
-    const shown = await untilShown(`/generation?id=${generation}`, key);
-    expect(shown).toMatchObject({ data: { total_cost: usage.cost, provider_responses: [{ provider_name: "acme" }] } });
+    expect(await generationOf(house, response, { key })).toMatchObject({
+      total_cost: usage.cost,
+      provider_responses: [{ provider_name: "acme" }],
+    });
   });
 });
-
-async function untilShown(path: string, key: string): Promise<unknown> {
-  for (;;) {
-    const response = await fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    const body: unknown = await response.json();
-    if (response.status === 200) return body;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
 
 describe("what is said", () => {
   const output = { applies_to: "output" };

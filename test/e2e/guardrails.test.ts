@@ -13,7 +13,17 @@ interface Answer {
 describe("guardrails", () => {
   let house: House;
   beforeAll(async () => {
-    house = await startHouse();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: sluice, dialect: echo}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+detectors:
+  - {id: names, dialect: presidio, base_url: "http://127.0.0.1:9", categories: {person-name: [PERSON], place: [GPE]}}
+  - {id: guard, dialect: tei, base_url: "http://127.0.0.1:9", categories: {prompt-injection: [INJECTION]}}
+`,
+    });
   });
   afterAll(() => house?.stop());
 
@@ -57,6 +67,7 @@ describe("guardrails", () => {
       limit_usd: null,
       content_filter_builtins: null,
       judge_rules: null,
+      detectors: null,
       workspace_id: "00000000-0000-4000-8000-000000000001",
     });
     expect((await manage("GET", `/guardrails/${made.body.data.id}`)).body).toEqual(made.body);
@@ -72,6 +83,10 @@ describe("guardrails", () => {
       judge_rules: [
         { rule: "Never promises a refund.", action: "flag", threshold: 0.9, label: "refunds" },
         { rule: "Stays polite.", action: "block" },
+      ],
+      detectors: [
+        { detector: "names", category: "person-name", action: "redact", threshold: 0.6, label: "[NAME]" },
+        { detector: "guard", category: "prompt-injection", action: "block" },
       ],
       applies_to: "output",
       mode: "audit",
@@ -90,6 +105,7 @@ describe("guardrails", () => {
     });
     const [email, injection] = rules.content_filter_builtins;
     const [refunds, polite] = rules.judge_rules;
+    const [names, guard] = rules.detectors;
     const shown = {
       ...rules,
       content_filter_builtins: [
@@ -97,6 +113,7 @@ describe("guardrails", () => {
         { ...injection, label: "[PROMPT_INJECTION]" },
       ],
       judge_rules: [refunds, { ...polite, threshold: 0.7, label: null }],
+      detectors: [names, { ...guard, threshold: null, label: null }],
       enforce_zdr: null,
       enforce_zdr_anthropic: true,
       enforce_zdr_other: true,
@@ -195,6 +212,15 @@ describe("guardrails", () => {
       { name: "x", content_filter_builtins: [{ slug: "email", action: "block", scan_scope: "user_only" }] },
       "content_filter_builtins.0.scan_scope: only of regex-prompt-injection",
     ],
+    [
+      { name: "x", detectors: [{ detector: "nobody", category: "person-name", action: "block" }] },
+      "detectors.0.detector: the house file has no detector nobody, but names, guard",
+    ],
+    [
+      { name: "x", detectors: [{ detector: "names", category: "toString", action: "block" }] },
+      "detectors.0.category: the house file gives detector names no category toString, but person-name, place",
+    ],
+    [{ name: "x", detectors: [{ detector: "names", category: "place" }] }, "detectors.0.action: required"],
     [{ name: "x", applies_to: "all" }, "applies_to: must be one of input, output, both"],
     [{ name: "x", mode: "shadow" }, "mode: must be one of enforce, audit"],
     [{ name: "x", on_error: true }, "on_error: must be a string or null"],

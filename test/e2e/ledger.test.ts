@@ -1,6 +1,7 @@
 /** Every call to a provider is on record, once, with what it used and cost: also of a turn that failed over or was left. What is killed: test/chaos. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
+import { type Generation, generationOf } from "../support/generation.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
 import { validate } from "../support/published.ts";
@@ -136,12 +137,10 @@ describe("what is on record can be asked for", () => {
     fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
 
   /** The answer, once the record is there. */
-  async function generation(id: string | null, key?: string): Promise<Record<string, unknown>> {
-    let answer = await get(`/generation?id=${id}`, key);
-    await eventually(async () => (answer = await get(`/generation?id=${id}`, key)).status !== 404);
-    const body: unknown = await answer.json();
-    expect(validate("GenerationAnswer", body)).toEqual([]);
-    return (body as { data: Record<string, unknown> }).data;
+  async function generation(response: Response, key: string): Promise<Generation> {
+    const data = await generationOf(house, response, { key });
+    expect(validate("GenerationAnswer", { data })).toEqual([]);
+    return data;
   }
 
   test("what a response took, by its generation id, and by a key of its workspace only", async () => {
@@ -150,7 +149,7 @@ describe("what is on record can be asked for", () => {
     const answer = await ask({ session_id: "shown", user: "u-2" });
     const id = answer.headers.get("x-generation-id");
     for (const key of [house.apiKey, house.managementKey]) {
-      expect(await generation(id, key)).toMatchObject({
+      expect(await generation(answer, key)).toMatchObject({
         id,
         model: "acme/large",
         provider_name: "second",

@@ -157,9 +157,11 @@ describe("the openai client with only its base URL and key changed", () => {
     await expect(unknown).rejects.toBeInstanceOf(OpenAI.BadRequestError);
   });
 
-  test("models.list() shows the catalogue", async () => {
+  test("models.list() shows the catalogue, models.retrieve() one model of it", async () => {
     const models = [];
     for await (const model of client.models.list()) models.push(model.id);
     expect(models).toContain("sluice/echo");
+    expect(await client.models.retrieve("sluice/echo")).toMatchObject({ id: "sluice/echo", object: "model" });
+    await expect(client.models.retrieve("sluice/none")).rejects.toThrow("404 Model not found: sluice/none");
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
 
@@ -70,5 +70,47 @@ describe("admin-svc that does not answer", () => {
     process.kill(stopped, "SIGCONT");
     await eventually(async () => (await ask(mintKey(KeyKind.INFERENCE))).status === 401);
     expect((await ask(house.apiKey)).status).toBe(200);
+  });
+});
+
+describe("an inference process that stands still while its policy changes", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse({});
+  });
+  afterAll(() => house?.stop());
+
+  const send = (path: string, key: string, body: object) =>
+    fetch(`${house.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const ask = () => send("/responses", house.apiKey, { model: "sluice/echo", input: "a secret" });
+  const lastChange = async () =>
+    JSON.parse((await house.admin("audit", "list", "--limit", "1", "--json")).stdout) as unknown;
+
+  test("is named in the audit log, and serves nothing on the policy before: what was answered holds", async () => {
+    const filters = [{ pattern: "secret", action: "block" }];
+    const made = await send("/guardrails", house.managementKey, { name: "words", content_filters: filters });
+    const { data } = (await made.json()) as { data: { id: string } };
+    expect((await ask()).status).toBe(200);
+    const stopped = house.pids()["inference-svc"] ?? Number.NaN;
+    process.kill(stopped, "SIGSTOP");
+    try {
+      const assigned = await send(`/guardrails/${data.id}/assignments/keys`, house.managementKey, {
+        key_hashes: [hashKey(house.apiKey)],
+      });
+      expect(await assigned.json()).toEqual({ assigned_count: 1 });
+      expect(await lastChange()).toMatchObject([
+        { action: "policy.late", after: { processes: [expect.stringMatching(/^inference-svc\//)] } },
+      ]);
+      // Both find it asleep: whichever it reads first, the turn or the change, the turn says which change its gateway has seen.
+      const asked = ask();
+      process.kill(stopped, "SIGCONT");
+      expect((await asked).status).toBe(403);
+    } finally {
+      process.kill(stopped, "SIGCONT");
+    }
   });
 });

@@ -35,8 +35,8 @@ const ask = (house: House, key: string, body: object = {}, path = "/responses") 
 
 const limitHeaders = ({ headers }: Response) => [...headers.keys()].filter((name) => name.startsWith("x-ratelimit-"));
 
-async function figure(house: House, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+async function figure({ ports }: House, name: string, port = ports.gateway_health): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   return Number(new RegExp(`^${name}\\{[^}]*\\} (\\S+)$`, "m").exec(text)?.[1] ?? Number.NaN);
 }
 
@@ -153,7 +153,13 @@ describeWithRedis("two gateways with one Redis", () => {
     const environment = { REDIS_URL: await link.open(redisUrl), SLUICE_BOOTSTRAP_API_KEY: apiKey };
     const limits = `${config}limits: {requests_per_minute: 60, streams_per_key: 100}\n`;
     houses = await Promise.all([1, 2].map(() => startHouse({ config: limits, environment })));
-    for (const house of houses) await eventually(async () => (await figure(house, "sluice_limits_shared")) === 1);
+    // One that knows of no other takes the whole limit for its part, should Redis be too slow for it.
+    for (const house of houses) {
+      for (const port of [house.ports.gateway_health, house.ports.inference_health]) {
+        await eventually(async () => (await figure(house, "sluice_limits_shared", port)) === 1);
+        await eventually(async () => (await figure(house, "sluice_limits_processes", port)) >= 2);
+      }
+    }
   });
   afterAll(async () => {
     for (const house of houses ?? []) await house.stop();
@@ -181,10 +187,10 @@ describeWithRedis("two gateways with one Redis", () => {
     const given = statuses.filter((code) => code === 200).length;
     const refilled = Math.ceil((performance.now() - startedAt) / 1_000);
     expect(given).toBeGreaterThanOrEqual(60);
-    // A machine too busy for Redis to answer in time cuts a gateway off: then its part comes on top.
+    // A machine too busy for Redis to answer in time cuts gateways off: then the part of each comes on top, which is three fifths.
     const losses = await Promise.all(houses.map((house) => figure(house, "sluice_limits_redis_losses_total")));
-    const lost = losses.some((count) => count > 0);
-    expect(given).toBeLessThanOrEqual((lost ? 60 + 36 : 60) + refilled);
+    const lost = losses.filter((count) => count > 0).length;
+    expect(given).toBeLessThanOrEqual((60 + refilled) * (1 + 0.6 * lost));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     const client = dial(`127.0.0.1:${houses[0]?.ports.inference}`);
     // One a second is let in.

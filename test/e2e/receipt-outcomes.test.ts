@@ -36,7 +36,7 @@ models:
     endpoints: [{provider: cumulus}, {provider: borealis}]
   - id: borealis/small
     endpoints: [{provider: borealis, supported_parameters: []}]
-limits: {stream_ms: 1500}
+limits: {stream_ms: 6000}
 `,
   });
   const created = await house.admin("guardrails", "create", "--name", "no codes", "--block", "code red", "--json");

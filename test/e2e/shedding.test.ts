@@ -1,7 +1,12 @@
 /** A house that has more to do than it can: new turns are refused at once, and everything else goes on. */
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Socket } from "node:net";
+import { json } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { validateError } from "../support/published.ts";
 import { type House, startHouse } from "../support/house.ts";
+import { samplesOf } from "../support/metrics.ts";
 import { eventually } from "../support/processes.ts";
 
 /** More than may wait for an inference process that begins none of them. */
@@ -47,6 +52,9 @@ limits: {streams_per_key: 1000}
       signal,
     });
 
+  /** Of the gateway: inference-svc says nothing. */
+  const metrics = async () => (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
+
   test.each([
     ["a short one", "Hi"],
     ["one that is longer than what is read over", "x".repeat(200_000)],
@@ -63,6 +71,21 @@ limits: {streams_per_key: 1000}
     expect(validateError(503, await response.json())).toEqual([]);
   });
 
+  test("one after another on a connection that stays: in the contract's words each time, and none is read, looked up or logged", async () => {
+    const agent = new Agent({ keepAlive: true });
+    const noted = async () => samplesOf(await metrics()).filter(({ name }) => name === "sluice_http_requests_total");
+    const before = await noted();
+    const sockets = new Set<Socket>();
+    for (let count = 0; count < 4; count++) {
+      const asking = request(`${house.baseUrl}/responses`, { agent, method: "POST" }).end('{"model":"sluice/echo"}');
+      asking.on("socket", (socket) => sockets.add(socket));
+      const [answer] = (await once(asking, "response")) as [IncomingMessage];
+      expect([answer.statusCode, validateError(503, await json(answer))]).toEqual([503, []]);
+    }
+    agent.destroy();
+    expect([sockets.size, await noted()]).toEqual([1, before]);
+  });
+
   test("probes and administration are not", async () => {
     const { origin } = new URL(house.baseUrl);
     expect((await fetch(`${origin}/livez`)).status).toBe(200);
@@ -76,8 +99,7 @@ limits: {streams_per_key: 1000}
   });
 
   test("it is counted and said once", async () => {
-    const metrics = await (await fetch(`http://127.0.0.1:${house.ports.gateway_health}/metrics`)).text();
-    expect(Number(/^sluice_shed_total\{.*\} (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThanOrEqual(3);
+    expect(Number(/^sluice_shed_total\{.*\} (\d+)$/m.exec(await metrics())?.[1])).toBeGreaterThanOrEqual(7);
     await eventually(() => Promise.resolve(house.logs("gateway").includes("overloaded: new turns may be refused")));
   });
 

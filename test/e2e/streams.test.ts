@@ -107,7 +107,7 @@ limits: {streams_per_key: 200, status_gate_ms: 300, keep_alive_ms: 1000, turn_ms
     );
     expect(ends).toEqual(Array.from({ length: 100 }, () => "response.completed"));
     await untilQuiet();
-  }, 300_000);
+  }, 900_000);
 
   test("readers who do not read hold up their own providers, and nobody else", async () => {
     const words = "word ".repeat(2_000);

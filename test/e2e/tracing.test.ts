@@ -24,7 +24,11 @@ beforeAll(async () => {
 providers:
   - {id: first, dialect: chat, base_url: "${first.url}/v1"}
   - {id: second, dialect: chat, base_url: "${second.url}/v1"}
+  - {id: own, dialect: chat, base_url: "${second.url}/v1", trace_context: true}
+  - {id: package, dialect: "ai-sdk:@ai-sdk/mistral", base_url: "${second.url}/v1", api_keys: [k], trace_context: true}
 models:
+  - {id: own/model, endpoints: [{provider: own, upstream_model: own-model}]}
+  - {id: package/model, endpoints: [{provider: package, upstream_model: package-model}]}
   - id: acme/large
     endpoints:
       - {provider: first, upstream_model: large-1}
@@ -323,6 +327,30 @@ describe("the headers", () => {
     await ask({ traceparent: newTrace().traceparent, tracestate: "a=1", baggage: "b=2" }, {});
     const sent = [...first.requests, ...second.requests].flatMap(({ headers }) => Object.keys(headers));
     expect(sent.filter((name) => /trace|baggage|b3/.test(name))).toEqual([]);
+  });
+
+  test("are told to a provider of one's own, of each call its own span", async () => {
+    const trace = newTrace();
+    const busy = { status: 503, chunks: [{ json: { error: { message: "busy" } } }] };
+    second.script([busy, chatAnswer({ role: "assistant", content: "Hello" })]);
+    const before = second.requests.length;
+    const body = { model: "own/model", provider: {} };
+    await (await ask({ traceparent: trace.traceparent, tracestate: "a=1", baggage: "b=2" }, body)).text();
+    const spans = await traced(trace, request(reservation, call("own-model"), reservation, call("own-model")));
+    const calls = spans.filter(({ name }) => name === "chat own-model").toSorted((a, b) => a.startMs - b.startMs);
+    expect(second.requests.slice(before).map(({ headers }) => [headers["traceparent"], headers["tracestate"]])).toEqual(
+      calls.map(({ spanId }) => [`00-${trace.traceId}-${spanId}-01`, "a=1"]),
+    );
+    expect(calls).toHaveLength(2);
+    expect(second.requests.at(-1)?.headers["baggage"]).toBeUndefined();
+  });
+
+  test("are told through a package as well", async () => {
+    const trace = newTrace();
+    await (await ask({ traceparent: trace.traceparent }, { model: "package/model", provider: {} })).text();
+    const spans = await traced(trace, request(reservation, call("package-model")));
+    const { spanId } = named(spans, "chat package-model");
+    expect(second.requests.at(-1)?.headers["traceparent"]).toBe(`00-${trace.traceId}-${spanId}-01`);
   });
 
   test("may say that the trace is not wanted", async () => {

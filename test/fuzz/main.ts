@@ -1,11 +1,14 @@
 /**
- * npm run fuzz -- [requests|patterns] [--seconds N | --count N] [--seed S] [--at N]: random requests against the checks, the formats and the document;
- * random patterns over texts in pieces against the native engine and the whole text.
+ * npm run fuzz -- [requests|patterns|disguises|healing] [--seconds N | --count N] [--seed S] [--at N]: random requests against the checks, the formats
+ * and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against what is in
+ * them; objects that are spoiled, and healed (count only).
  */
 import { parseArgs } from "node:util";
 import { bodyOf } from "./bodies.ts";
 import { type Report, campaign, trial } from "./campaign.ts";
-import { patternCampaign, patternLine, patternTrial } from "./patterns/campaign.ts";
+import { healingCampaign, healingLines } from "./healing/campaign.ts";
+import { type Subject, patternCampaign, patternLine, patternTrial } from "./patterns/campaign.ts";
+import { disguised } from "./patterns/disguises.ts";
 import { caseOf } from "./patterns/generate.ts";
 import { Random } from "./random.ts";
 
@@ -33,7 +36,9 @@ const limits = {
 };
 const at = values.at === undefined ? undefined : Number(values.at);
 
-if (positionals[0] === "patterns") fuzzPatterns();
+const [subject] = positionals;
+if (subject === "patterns" || subject === "disguises") fuzzPatterns(subject);
+else if (subject === "healing") fuzzHealing();
 else await fuzzRequests();
 
 async function fuzzRequests(): Promise<void> {
@@ -48,11 +53,21 @@ async function fuzzRequests(): Promise<void> {
   if (report.complaints.length > 0) process.exitCode = 1;
 }
 
-function fuzzPatterns(): void {
-  if (at !== undefined) return show(JSON.stringify(caseOf(new Random(seed, at))), patternTrial(seed, at));
-  const report = patternCampaign({ ...limits, progress: (sofar) => console.log(patternLine(sofar)) });
+function fuzzPatterns(subject: Subject): void {
+  if (at !== undefined)
+    return show(
+      JSON.stringify((subject === "patterns" ? caseOf : disguised)(new Random(seed, at))),
+      patternTrial(subject, seed, at),
+    );
+  const report = patternCampaign({ ...limits, subject, progress: (sofar) => console.log(patternLine(sofar)) });
   for (const [number, what] of report.complaints) console.log(`\n--seed ${seed} --at ${number}\n${what}`);
   console.log(patternLine(report));
+  if (report.complaints.length > 0) process.exitCode = 1;
+}
+
+function fuzzHealing(): void {
+  const report = healingCampaign(seed, numberOf(values.count, 4_000));
+  for (const line of healingLines(report)) console.log(line);
   if (report.complaints.length > 0) process.exitCode = 1;
 }
 

@@ -66,16 +66,16 @@ export const rules: readonly Rule[] = [
     message: /characters in total$/,
     stated: "at most 65536 characters in total",
   },
-  { path: /^plugins\.\d+$/, message: /is given twice$/, stated: "Plugin `alignment` is given once" },
+  { path: /^plugins\.\d+$/, message: /is given twice$/, stated: "Each plugin is given once" },
   {
-    path: /^plugins\.\d+$/,
-    message: /is not available yet$/,
-    stated: "Plugins are not available yet",
+    path: /^plugins$/,
+    message: /^alignment: /,
+    stated: "Rules that the service cannot decide itself need a judge",
   },
   {
     path: /^provider\.sort$/,
     message: /^exacto is not available yet$/,
-    stated: "nor is `provider.sort` exacto",
+    stated: "`provider.sort` exacto is not available yet",
   },
 ];
 

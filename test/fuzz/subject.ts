@@ -11,6 +11,7 @@ import { echo } from "@sluice/inference-svc/upstream/echo/turn.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { newScope } from "../inference-svc/asking.ts";
 
 const targets: readonly Target[] = [
@@ -33,7 +34,7 @@ export interface Accepted {
 
 /** @throws Fault when the body is refused; anything else is a bug */
 export function accept(body: Buffer, throughWire: boolean): Accepted {
-  const { request, echo: repeated } = parseRequest(body, { serviceMetadata: false });
+  const { request, echo: repeated } = parseRequest(body, scanObject(body, "body"), { serviceMetadata: false });
   const turn = parseTurn(throughWire ? overWire(request) : request);
   const identity = { id: "resp_1", createdAt: 1, model: turn.models[0] ?? "", echo: repeated };
   return { turn, begun: JSON.parse(new ResponseObject(identity).inProgress()) };

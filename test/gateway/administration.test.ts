@@ -87,7 +87,11 @@ beforeAll(async () => {
   edge = createEdgeServer((request, response) => {
     const name = request.method === "PATCH" ? "PATCH" : request.url?.endsWith("/remove") === true ? "remove" : "assign";
     const operation = operations[name] as AdministrationOperation;
-    operation({ admin: client, token, access }, { keyHash, requestId: "req_1", trace: untraced }, request).then(
+    operation(
+      { admin: client, token, access, detectors: [] },
+      { keyHash, requestId: "req_1", trace: untraced },
+      request,
+    ).then(
       (answer) => writeJson(response, answer, { requestId: "req_1" }),
       (error: unknown) => writeFault(response, Fault.from(error), { requestId: "req_1" }),
     );
@@ -292,7 +296,11 @@ describe("without admin-svc", () => {
     await once(broken, "listening");
     dead = dial(`127.0.0.1:${(broken.address() as AddressInfo).port}`);
     deadEdge = createEdgeServer((request, response) => {
-      assignKeys({ admin: dead, token, access }, { keyHash, requestId: "req_1", trace: untraced }, request).then(
+      assignKeys(
+        { admin: dead, token, access, detectors: [] },
+        { keyHash, requestId: "req_1", trace: untraced },
+        request,
+      ).then(
         (answer) => writeJson(response, answer),
         (error: unknown) => writeFault(response, Fault.from(error)),
       );

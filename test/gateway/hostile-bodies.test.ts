@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import fc from "fast-check";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
@@ -41,7 +42,7 @@ const { near } = fc.letrec((tie) => ({
 
 const answer = (body: Buffer): void => {
   try {
-    parseTurn(parseRequest(body, { serviceMetadata: false }).request);
+    parseTurn(parseRequest(body, scanObject(body, "body"), { serviceMetadata: false }).request);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     expect([400, 404]).toContain(error.status);

@@ -4,12 +4,12 @@ import { describe, expect, test } from "@jest/globals";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 
-const parse = (body: unknown, headers: { sessionId?: string } = {}) =>
-  parseRequest(Buffer.from(typeof body === "string" ? body : JSON.stringify(body)), {
-    serviceMetadata: false,
-    ...headers,
-  });
+const parse = (body: unknown, headers: { sessionId?: string } = {}) => {
+  const bytes = Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+  return parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata: false, ...headers });
+};
 
 const faultOf = (body: unknown, headers: { sessionId?: string } = {}): Fault => {
   try {
@@ -115,8 +115,21 @@ describe("a request", () => {
     });
   });
 
+  test("a format of null is none", () => {
+    const { request } = parse({ ...bare, text: { format: null, verbosity: "low" } });
+    expect([request.textFormatJson.length, request.textVerbosity]).toEqual([0, "low"]);
+  });
+
   test("leaves unset what it does not name, or names as null", () => {
-    const nulls = ["background", "frequency_penalty", "include", "instructions", "max_output_tokens", "max_tool_calls"]
+    const nulls = [
+      "background",
+      "conversation",
+      "frequency_penalty",
+      "include",
+      "instructions",
+      "max_output_tokens",
+      "max_tool_calls",
+    ]
       .concat(["metadata", "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "route"])
       .concat([
         "prompt_cache_key",
@@ -139,7 +152,7 @@ describe("a request", () => {
     const input = '[ {"role":"user", "content":"caf\\u00e9 1e2 \\/"} ]';
     const tools = '[{"type":"function","name":"f","parameters":{"maximum":12345678901234567890,"x":1.0}}]';
     const body = Buffer.from(`{"tools":${tools} , "model":"a/b","input":${input}}`);
-    const { request } = parseRequest(body, { serviceMetadata: true });
+    const { request } = parseRequest(body, scanObject(body, "body"), { serviceMetadata: true });
     expect(Buffer.from(request.inputJson).toString()).toBe(input);
     expect(Buffer.from(request.toolsJson).toString()).toBe(tools);
     expect(request.inputJson.buffer).toBe(body.buffer);
@@ -211,15 +224,16 @@ describe("is refused:", () => {
     [{ tools: {} }, "tools: must be an array"],
     [{ tool_choice: 5 }, "tool_choice: must be a string or an object"],
     [{ text: "x" }, "text: must be an object"],
-    [{ text: { format: "text" } }, "text.format: must be an object"],
+    [{ text: { format: "text" } }, "text.format: must be an object or null"],
     [{ text: { verbosity: "loud" } }, "text.verbosity: must be one of low, medium, high, xhigh, max"],
     [{ reasoning: "high" }, "reasoning: must be an object or null"],
     [{ service_tier: "gold" }, "service_tier: must be one of auto, default, fast, flex, priority, scale, ultrafast"],
     [{ debug: { echo_upstream_body: 1 } }, "debug.echo_upstream_body: must be true or false"],
+    [{ conversation: "conv_1" }, "conversation is not supported; send the full history in input"],
+    [{ conversation: { id: "conv_1" } }, "conversation is not supported; send the full history in input"],
     [{ previous_response_id: "resp_1" }, "previous_response_id is not supported; send the full history in input"],
     [{ store: true }, "store: must be false: responses are not stored"],
     [{ background: true }, "background: must be false: responses are not stored"],
-    [{ route: "fastest" }, "route: must be one of fallback, sort"],
     [{ service_tier: "" }, "service_tier: must be one of auto, default, fast, flex, priority, scale, ultrafast"],
     [{ prompt: "pmpt_1" }, "prompt: must be an object or null"],
     [{ prompt: {} }, "prompt.id: required"],
@@ -230,12 +244,19 @@ describe("is refused:", () => {
     [{ prompt_cache_options: {} }, "prompt_cache_options.mode: required"],
     [{ stop_server_tools_when: [] }, "stop_server_tools_when: at least 1 condition"],
     [{ stop_server_tools_when: { type: "never" } }, /^stop_server_tools_when\.type: must be one of / as never],
-    [{ plugins: [{ id: "auto-router" }] }, "plugins.0: plugin auto-router is not available yet"],
     [{ plugins: [{ id: "foo" }] }, "plugins.0.id: unknown plugin foo"],
     [{ plugins: [{ id: "foo", enabled: false }] }, "plugins.0.id: unknown plugin foo"],
-    [{ plugins: [{ id: "alignment", rules: ["r"] }] }, "plugins.0: plugin alignment is not available yet"],
+    [
+      {
+        plugins: [
+          { id: "alignment", rules: ["r"] },
+          { id: "alignment", rules: ["r"] },
+        ],
+      },
+      "plugins.1: plugin alignment is given twice",
+    ],
     [{ plugins: [{ id: "alignment", enabled: false }] }, "plugins.0.rules: required (and 1 more)"],
-    [{ plugins: [{ id: "web" }, {}] }, "plugins.1.id: required (and 1 more)"],
+    [{ plugins: [{ id: "fusion" }, {}] }, "plugins.1.id: required"],
     [{ provider: { order: [""] } }, "provider.order.0: at least 1 character"],
     [{ provider: { colour: "red" } }, "provider.colour: unknown field"],
     [{ provider: { order: "a" } }, "provider.order: must be an array or null"],
@@ -258,9 +279,21 @@ describe("is refused:", () => {
   });
 
   test("everything that is wrong, in one answer", () => {
-    const fault = faultOf({ input: "x", temperature: 3, top_p: "1", plugins: [{ id: "fusion" }], store: true });
+    const fault = faultOf({
+      input: "x",
+      temperature: 3,
+      top_p: "1",
+      plugins: [{ id: "fusion", tools: 1 }],
+      store: true,
+    });
     const issues = fault.metadata?.["issues"] as { path: string }[];
-    expect(issues.map(({ path }) => path).sort()).toEqual(["model", "plugins.0", "store", "temperature", "top_p"]);
+    expect(issues.map(({ path }) => path).sort()).toEqual([
+      "model",
+      "plugins.0.tools",
+      "store",
+      "temperature",
+      "top_p",
+    ]);
   });
 
   test("a body that the scanner refuses", () => {
@@ -274,7 +307,7 @@ test("what changes nothing is accepted", () => {
     store: false,
     background: false,
     truncation: { type: "disabled" },
-    route: "fallback",
+    route: { anything: 1 },
     trace: { trace_id: "t", anything: 1 },
     cache_control: { type: "ephemeral", ttl: "1h" },
     prompt_cache_options: { mode: "explicit", ttl: "30m" },
@@ -339,6 +372,11 @@ describe("the echo", () => {
       safety_identifier: "s",
     };
     expect(echoed({ ...bare, ...sent })).toEqual({ ...defaults, ...sent });
+  });
+
+  test("tells an empty map of metadata from none", () => {
+    expect(echoed({ ...bare, metadata: {} })).toEqual({ ...defaults, metadata: {} });
+    expect(echoed({ ...bare, metadata: null })).toEqual(defaults);
   });
 
   test("puts a spread-out body on one line and rounds nothing", () => {

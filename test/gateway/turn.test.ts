@@ -5,10 +5,12 @@ import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 
 const turn = (body: unknown) => {
   const text = typeof body === "string" ? body : JSON.stringify({ model: "a/b", input: "x", ...(body as object) });
-  return parseTurn(parseRequest(Buffer.from(text), { serviceMetadata: false }).request);
+  const bytes = Buffer.from(text);
+  return parseTurn(parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata: false }).request);
 };
 
 const refusal = (body: unknown): string => {

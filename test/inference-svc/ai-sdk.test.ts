@@ -393,7 +393,6 @@ describe("what the interface is told", () => {
         "top_logprobs",
         "service_tier",
         "input.1",
-        "truncation",
         "include.0",
         "input.0.content.0.cache_control",
         "parallel_tool_calls",

@@ -1,5 +1,7 @@
 /** Turns as tests ask for them: what is not said is what a plain request has. */
 import { create } from "@bufbuild/protobuf";
+import { PdfReaders } from "@sluice/inference-svc/files/pdf/readers.js";
+import { FileReader } from "@sluice/inference-svc/files/texts.js";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { type Rehearse, buildStack } from "@sluice/inference-svc/stack.js";
@@ -7,10 +9,15 @@ import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/reque
 import { type Scope, Trace } from "@sluice/inference-svc/turn/scope.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
+import { openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
+import { openModeration } from "@sluice/inference-svc/upstream/moderation.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
+import { Readers } from "@sluice/inference-svc/web/readers.js";
+import { Web } from "@sluice/inference-svc/web/web.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
-import type { Closed } from "@sluice/inference-svc/ledger/record.js";
+import type { Closed, Opened } from "@sluice/inference-svc/ledger/record.js";
+import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { type HouseFile, houseSchema } from "@sluice/proto/runtime/house-file.js";
@@ -92,7 +99,12 @@ export interface Engine {
   readonly errors: object[];
   /** What was written down of calls that are over. */
   readonly closed: Closed[];
+  /** And of those that were begun. */
+  readonly opened: Opened[];
 }
+
+/** Of all engines: processes are begun when there is something to read. */
+const files = new FileReader(new PdfReaders());
 
 /** The whole stack over a configuration. */
 export function openEngine(
@@ -106,8 +118,28 @@ export function openEngine(
   const into = (list: object[]) => (line: object | string) => void (typeof line === "object" && list.push(line));
   const log = { warn: into(warnings), error: into(errors) };
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
+  const detectors = openDetectors(file.detectors, { version: "0.0.0", watch: () => () => {}, now: records.now });
+  const web = new Web(file, {
+    version: "0.0.0",
+    watch: () => () => {},
+    readers: new Readers(),
+    // Of names that tests give to their own servers.
+    resolve: () => Promise.resolve(["127.0.0.1"]),
+    now: records.now,
+  });
   const closed: Closed[] = [];
-  const ledger = { open: () => ({ close: (end: Closed) => void closed.push(end) }) };
+  const opened: Opened[] = [];
+  const ledger = {
+    open(begun: Opened) {
+      opened.push(begun);
+      return { close: (end: Closed) => void closed.push(end) };
+    },
+  };
+  const moderation = openModeration(file, {
+    version: "0.0.0",
+    watch: (callee) => recordedService(ledger, callee, "moderation"),
+    now: records.now,
+  });
   const stack = buildStack({
     catalog: new Catalog(file),
     upstreams,
@@ -115,10 +147,16 @@ export function openEngine(
     ledger,
     budgets,
     internalModels: file.internal_models,
+    detectors: detectors.byId,
+    moderation: moderation?.detector,
+    web,
+    alignment: file.alignment,
+    files,
+    fusionPresets: file.fusion.presets,
     secret: "s".repeat(32),
     log,
   });
-  return { ...stack, upstreams, warnings, errors, closed };
+  return { ...stack, upstreams, warnings, errors, opened, closed };
 }
 
 export interface Ending {

@@ -169,14 +169,7 @@ describe("chat settings", () => {
   const pictures: Partial<TurnRequest> = { outputModalities: ["text", "image"], imageConfigJson: '{"size":"1K"}' };
   const cache: Partial<TurnRequest> = { promptCacheKey: "k", promptCacheOptionsJson: '{"mode":"explicit"}' };
   test.each<[string, Partial<TurnRequest>, typeof other, object, [string, string][]]>([
-    [
-      "truncation",
-      { truncation: "auto" },
-      vendor,
-      {},
-      [["truncation", "nothing is left out of what is too long: it stays an error"]],
-    ],
-    ["truncation disabled", { truncation: "disabled" }, other, {}, []],
+    ["truncation, which is done before", { truncation: "auto" }, vendor, {}, []],
     [
       "image settings without images",
       { imageConfigJson: "{}" },

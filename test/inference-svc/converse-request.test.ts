@@ -379,7 +379,6 @@ describe("settings", () => {
       "reasoning.mode",
       "text.verbosity",
       "top_logprobs",
-      "truncation",
     ];
     expect(lossesOf(request).sort()).toEqual(paths);
     expect(lossesOf(request, llama).sort()).toEqual(paths);

@@ -372,7 +372,7 @@ describe("over a socket", () => {
       dialect: "converse",
       base_url: upstream.url,
       api_keys: ["upstream-key"],
-      timeouts: { idle_ms: 1_000 },
+      timeouts: { idle_ms: 5_000 },
     };
     const upstream_model = "anthropic.claude-sonnet-4-5-20250929-v1:0";
     const endpoints = ["one", "two"].map((id) => ({ provider: id, upstream_model }));

@@ -61,7 +61,8 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
       const { scope } = newScope({ keyHash: "key" });
       const decide = (batch: number): number => {
         const requests = Array.from({ length: 100 }, (_, index) =>
-          deciding({ ...request, sessionId: `${batch}-${index}` }),
+          // Its own input, as every request has.
+          deciding({ ...request, ...(request.input && { input: [...request.input] }), sessionId: `${batch}-${index}` }),
         );
         const before = process.cpuUsage();
         for (const each of requests) router.route(each, scope);

@@ -49,6 +49,21 @@ test("a stream comes word by word, a whole answer at once", async () => {
   expect(await shortest(2_000, wholeMs, 3)).toBeLessThan(2_000);
 });
 
+test("a stream shows the request as it was told to the built-in model, where that is asked for", async () => {
+  const ask = { text: "Hello", instructions: "Be brief.", echoUpstreamBody: true };
+  const [first, ...others] = (await echo(ask)).events;
+  const bodyJson = first?.type === "debug" ? first.bodyJson : "null";
+  expect(JSON.parse(bodyJson)).toMatchObject({
+    model: "sluice/echo",
+    instructions: "Be brief.",
+    input: [{ role: "user", content: "Hello" }],
+    stream: true,
+  });
+  expect(others.filter(({ type }) => type === "debug")).toEqual([]);
+  expect((await echo({ ...ask, stream: false })).events.filter(({ type }) => type === "debug")).toEqual([]);
+  expect((await echo({ text: "Hello" })).events.filter(({ type }) => type === "debug")).toEqual([]);
+});
+
 test("refuses when asked to", async () => {
   expect(masked(await items({ text: "refuse: anything" }))).toEqual([
     {

@@ -83,12 +83,21 @@ export async function gated(
         stopped = false;
       })(),
     );
+  return { ...(await gatedTurn(turn, filters, fields)), stopped };
+}
+
+/** The same of a turn that does something else than to end well. */
+export async function gatedTurn(
+  turn: Turn,
+  filters: readonly Filter[],
+  fields: GuardrailFields = {},
+): Promise<Omit<Outcome, "stopped">> {
   const { scope } = newScope({ guardrail: guardrailOf(filters, fields) });
   const { events, fault, rejected } = await run(outputGuardrails(turn), asking(), {
     scope,
     abort: new AbortController(),
   });
-  return { events, fault, rejected, stages: scope.trace.stages, stopped };
+  return { events, fault, rejected, stages: scope.trace.stages };
 }
 
 /** What the deltas of a kind say together, and the item in the end. */

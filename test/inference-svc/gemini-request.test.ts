@@ -554,13 +554,6 @@ describe("settings", () => {
         cacheControl: { ttl: "5m" },
         truncation: "auto",
       }),
-    ).toEqual([
-      "text.verbosity",
-      "prompt_cache_key",
-      "prompt_cache_options",
-      "max_tool_calls",
-      "cache_control",
-      "truncation",
-    ]);
+    ).toEqual(["text.verbosity", "prompt_cache_key", "prompt_cache_options", "max_tool_calls", "cache_control"]);
   });
 });

@@ -54,9 +54,31 @@ describe("a text", () => {
     ["in base64 of base64", `a ${twice("my secret-1 is here")} b`, "a [MARK] b"],
     ["in hexadecimal digits", `a ${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],
     ["disguised within base64", Buffer.from("my s\u200be\u200bcret-1 is here").toString("base64"), "[MARK]"],
+    ["turned by thirteen letters", "Read: Gur frperg-1 vf urer, fb xrrc vg.", "Read: Gur [MARK] vf urer, fb xrrc vg."],
+    ["turned, at the beginning", "frperg-1 vf jung jr arire fubhyq gryy", "[MARK] vf jung jr arire fubhyq gryy"],
+    ["turned, in fewer than 16 characters", "frperg-1 vf vg", "frperg-1 vf vg"],
     ["of another kind", "a surrogate pair \u{1f600}, and no more", "a surrogate pair \u{1f600}, and no more"],
   ])("%s", async (_, text, expected) => {
     expect(textOf((await passed({ text }, marked)).sent)).toBe(expected);
+  });
+
+  test("that reads as words as it stands is not turned", async () => {
+    const text =
+      "They were going on singing, having nothing to bring but a green tang and a thing of the king, by the vat. ".repeat(
+        200,
+      );
+    // As `ing` is, turned.
+    const caller = redacting(rule("(?i)vat", REDACT, "[1]"), rule("terra|gnat", REDACT, "[2]"));
+    expect(textOf((await passed({ text }, caller)).sent)).toBe(text.replaceAll("vat", "[1]"));
+  });
+
+  test("that is turned loses what lies over a place where it is cut to be read", async () => {
+    const turned = "jr arire fubhyq gryy gur frperg-1 gb nalobql. ";
+    for (let before = 8_100; before < 8_200; before += 3) {
+      const text = `${"The answer is no. ".repeat(1_000).slice(0, before)}\n${turned}And that is that. `;
+      const { sent } = await passed({ text: text + "So it is. ".repeat(30) }, marked);
+      expect(textOf(sent)).not.toContain("frperg");
+    }
   });
 
   function twice(text: string): string {
@@ -83,7 +105,7 @@ describe("a text", () => {
     const { sent, stages } = await passed({ text: unit.repeat(150) }, marked);
     expect(textOf(sent)).toBe(`${"filler words ".repeat(600)}[MARK] [MARK] `.repeat(150));
     expect(stages).toMatchObject([{ data: { counts: { "[MARK]": 150 } } }]);
-  }, 60_000);
+  }, 300_000);
 });
 
 describe("JSON stays JSON", () => {

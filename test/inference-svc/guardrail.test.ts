@@ -9,6 +9,7 @@ import {
   FilterAction,
   GuardrailSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { FusionPluginSchema, WebPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { isLinear } from "../support/clock.js";
 import { asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
@@ -38,6 +39,12 @@ const call = (fields: object) => ({
   input: [{ type: "function_call", call_id: "a", name: "f", arguments: "{}", ...fields }],
 });
 const output = (value: unknown) => ({ input: [{ type: "function_call_output", call_id: "a", output: value }] });
+const image = (url: string) => message([{ type: "input_image", image_url: url }]);
+const shell = (fields: object) => ({ input: [{ type: "shell_call_output", call_id: "a", output: [fields] }] });
+const panelTools = Buffer.from(
+  '[{"type":"service:web_search","parameters":{"allowed_domains":["plutonium.example"]}}]',
+);
+const base64 = (text: string) => Buffer.from(text).toString("base64");
 const tool = (fields: Partial<FunctionTool>) => ({ tools: [functionTool(fields)] });
 
 describe("where it looks", () => {
@@ -92,6 +99,38 @@ describe("where it looks", () => {
       { input: [{ type: "reasoning", id: "r", summary: [{ type: "summary_text", text: "plutonium" }] }] },
     ],
     ["an item of a kind that nobody knows", { input: [{ type: "new_kind", body: { deep: ["plutonium"] } }] }],
+    ["a text that begins as a data URL does", message("data: plutonium")],
+    ["a part that does", message([{ type: "input_text", text: "data:image/png;base64,plutonium" }])],
+    ["arguments that do", call({ arguments: "data:plutonium" })],
+    ["a data URL of a drawing", image(`data:image/svg+xml;base64,${base64("<text>plutonium</text>")}`)],
+    ["the settings of a data URL", image("data:image/png;x=plutonium;base64,AA")],
+    ["what stands behind bytes", image("data:image/png;base64,AA plutonium")],
+    ["a picture in what is told as JSON", shell({ type: "input_image", image_url: "data:image/png;base64,plutonium" })],
+    ["a field that means something elsewhere", shell({ data: "plutonium", detail: "plutonium" })],
+    ["a type that nobody knows", shell({ outcome: { type: "plutonium" } })],
+    ["the name of a field", shell({ plutonium: 1 })],
+    ["the name of a field of a message", { input: [{ type: "message", role: "user", content: "", plutonium: 1 }] }],
+    [
+      "the name of a variable",
+      { input: [{ type: "local_shell_call", action: { type: "exec", command: [], env: { plutonium: "" } } }] },
+    ],
+    [
+      "what is said of a tool that is chosen",
+      { toolChoice: { type: "tool", tool: { type: "function", name: "f", note: "plutonium" } } },
+    ],
+    [
+      "what is said of tools that are allowed",
+      {
+        toolChoice: {
+          type: "allowed_tools",
+          mode: "auto",
+          tools: [{ type: "mcp", server_label: "s", name: "plutonium" }],
+        },
+      },
+    ],
+    ["a domain to search in", { plugins: { web: create(WebPluginSchema, { includeDomains: ["plutonium.example"] }) } }],
+    ["a place to search from", { plugins: { web: create(WebPluginSchema, { userLocation: { city: "plutonium" } }) } }],
+    ["a tool of a panel", { plugins: { fusion: create(FusionPluginSchema, { toolsJson: panelTools }) } }],
     ["zero-width characters", message("plu\u200bto\u2060ni\u00adum")],
     ["tags", message("plutonium".split("").join("\u{e0041}"))],
     ["full width", message("ｐｌｕｔｏｎｉｕｍ")],
@@ -102,13 +141,28 @@ describe("where it looks", () => {
   });
 
   test.each<[string, Partial<TurnRequest>]>([
+    ["a field that nobody knows", shell({ stdout: "", account: 4111111111111111 })],
+    ["a field of the contract", shell({ outcome: { type: "exit", exit_code: 4111111111111111 } })],
+    ["arguments", { input: [{ type: "tool_search_call", arguments: { query: 4111111111111111 } }] }],
+    [
+      "a tool of an item",
+      { input: [{ type: "additional_tools", tools: [{ parameters: { enum: [4111111111111111] } }] }] },
+    ],
+  ])("numbers in %s", async (_, request) => {
+    const { fault } = await verdict(request, { pattern: "41{15}" });
+    expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
+  });
+
+  test.each<[where: string, request: Partial<TurnRequest>, pattern?: string]>([
     ["the bytes of an image", message([{ type: "input_image", image_url: "data:image/png;base64,plutonium" }])],
+    ["the bytes of a sound", message([{ type: "input_audio", input_audio: { data: "plutonium", format: "mp3" } }])],
+    ["names of the contract", message([{ type: "input_text", text: "a" }]), "type|role|input_text|detail"],
     ["the bytes of a file", message([{ type: "input_file", file_data: "plutonium" }])],
     ["sealed text", { input: [{ type: "reasoning", id: "r", summary: [], encrypted_content: "plutonium" }] }],
     ["ids", { input: [{ type: "function_call_output", id: "plutonium", call_id: "plutonium", output: "" }] }],
     ["other case", message("PLUTONIUM")],
-  ])("but not in %s", async (_, request) => {
-    expect((await verdict(request, { pattern: "plutonium" })).passed).toBe(true);
+  ])("but not in %s", async (_, request, pattern = "plutonium") => {
+    expect((await verdict(request, { pattern })).passed).toBe(true);
   });
 });
 
@@ -184,36 +238,3 @@ test("patterns that kill other engines are linear here", async () => {
   };
   expect(await isLinear(1_000, judge)).toBe(true);
 });
-
-/** Processor time and not the clock: other processes hold up a test, too. */
-const processorMs = (since: NodeJS.CpuUsage): number => {
-  const { user, system } = process.cpuUsage(since);
-  return (user + system) / 1_000;
-};
-
-test.each<[string, string]>([
-  ["as it is", "x".repeat(2_000_000)],
-  ["in disguise", "p\u200bl ".repeat(250_000)],
-  ["of letters that stand apart", "a b c d ".repeat(125_000)],
-  ["in another script", "\u4f60\u597d\uff0c\u4e16\u754c".repeat(100_000)],
-  ["in base64", `${Buffer.from("some text ".repeat(500)).toString("base64")} `.repeat(150)],
-])(
-  "a long text, %s, lets others have their turn",
-  async (_, text) => {
-    const filters = Array.from({ length: 10 }, (__, index) => ({ pattern: `[a-z]+~${index}` }));
-    let longestMs = 0;
-    let since = process.cpuUsage();
-    const tick = () => {
-      longestMs = Math.max(longestMs, processorMs(since));
-      since = process.cpuUsage();
-      timer = setImmediate(tick);
-    };
-    let timer = setImmediate(tick);
-    const { passed } = await verdict(message(text), ...filters);
-    clearImmediate(timer);
-    expect(passed).toBe(true);
-    // 50 ms is the goal, and usual; what the runtime compiles and cleans up in between counts here, too.
-    expect(longestMs).toBeLessThan(200);
-  },
-  60_000,
-);

@@ -1,7 +1,8 @@
 /** The judge: what it is asked, how its answers are read, and what becomes of those that do not come. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Occasion } from "@sluice/inference-svc/internal/call.js";
-import { Judge, NoVerdict } from "@sluice/inference-svc/internal/judge.js";
+import { NoVerdict } from "@sluice/inference-svc/internal/inquiry.js";
+import { Judge } from "@sluice/inference-svc/internal/judge.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/upstream.ts";
 import { type Asked, type Engine, asking, house, newScope, openEngine } from "./asking.ts";
@@ -24,7 +25,7 @@ const judging = (settings: object = {}): Judge => {
   const { internal_models: roles } = houseSchema.parse({
     internal_models: { guard_judge: { model: "acme/large-2", ...settings } },
   });
-  return new Judge(engine.turn, roles.guard_judge!, () => clock);
+  return new Judge(engine.turn, roles.guard_judge!, { now: () => clock });
 };
 
 const words = (verdict: string, probability: number): Reply =>

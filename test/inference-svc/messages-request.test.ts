@@ -388,7 +388,6 @@ describe("settings", () => {
       "reasoning.mode",
       "text.verbosity",
       "top_logprobs",
-      "truncation",
     ]);
   });
 

@@ -114,6 +114,14 @@ test("what cannot be read is not passed", async () => {
   }
 });
 
+test("what goes on in a part behind which another has begun is not passed", async () => {
+  const deltas = [text("sec"), text("a", 1), text("ret")];
+  const { given, fault, stages } = await guarded(ruleOf(failing("push", 1_000), closed), [
+    [start(0, message()), ...deltas, end(0, message("secret", "a")), over],
+  ]);
+  expect([said(given), (fault as Fault).reason, stages]).toEqual(["", FaultReason.UNAVAILABLE, record]);
+});
+
 test("the failure of a provider is its own", async () => {
   const lost = new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
   const { scope } = newScope();

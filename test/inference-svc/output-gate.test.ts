@@ -1,11 +1,24 @@
 /** Rules that look at the output: what they find does not go out, whatever carries it and however it is cut, and the rest does. */
 import { describe, expect, test } from "@jest/globals";
-import type { Batch, OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import type { Batch, OutputItem, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { FaultReason } from "@sluice/proto/runtime/fault.js";
-import { shortest } from "../support/clock.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { itemsOf } from "./asking.js";
-import { block, end, flag, gated, itemAt, message, over, redact, said, spoken, start, text } from "./gating.js";
+import {
+  block,
+  end,
+  flag,
+  gated,
+  gatedTurn,
+  itemAt,
+  message,
+  over,
+  redact,
+  said,
+  spoken,
+  start,
+  text,
+} from "./gating.js";
 
 const textOf = (item: OutputItem | undefined): unknown =>
   (item?.["content"] as { text?: string }[] | undefined)?.map((part) => part.text);
@@ -23,9 +36,9 @@ describe("redaction", () => {
   });
 
   test("holds back no more than it must", async () => {
-    const { events } = await gated(spoken("one hunt", "ing hunter", "2 x"), [redact("hunter2", "<pw>")]);
+    const { events } = await gated(spoken("one hunt", "ing hunter", "2 t"), [redact("hunter2", "<pw>")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
-    expect(deltas).toEqual(["one ", "hunting ", "<pw> x"]);
+    expect(deltas).toEqual(["one ", "hunting ", "<pw> t"]);
   });
 
   test("nothing of overlapping matches stays, and the longest says what stands there", async () => {
@@ -46,9 +59,9 @@ describe("redaction", () => {
   });
 
   test("never half a character", async () => {
-    const { events } = await gated(spoken("a\ud83d", "\ude00b", "\ud83d"), [redact("x")]);
+    const { events } = await gated(spoken("a\ud83d", "\ude00k", "\ud83d"), [redact("x")]);
     const deltas = events.flatMap((event) => ("delta" in event ? [event.delta] : []));
-    expect(deltas).toEqual(["a", "\u{1f600}b", "\ud83d"]);
+    expect(deltas).toEqual(["a", "\u{1f600}k", "\ud83d"]);
   });
 
   test("of a match that goes on for too long, to the character that ends it", async () => {
@@ -126,6 +139,24 @@ describe("redaction", () => {
     expect(JSON.stringify([streamed.events, whole.events])).not.toMatch(/secret|sealed/);
   });
 
+  test.each<[string, object, object]>([
+    ["a text that begins as a data URL", { output: "data: a secret" }, { output: "data: a <s>" }],
+    ["a field that means something elsewhere", { data: "secret" }, { data: "<s>" }],
+    ["a type that nobody knows", { action: { type: "secret" } }, { action: { type: "<s>" } }],
+    ["the name of a field", { arguments: { secret: [1] } }, { arguments: { "<s>": [1] } }],
+    ["the name of a variable", { action: { env: { secret: "" } } }, { action: { env: { "<s>": "" } } }],
+    ["a number", { arguments: { query: 4111111111111111 } }, { arguments: { query: "<c>" } }],
+    ["bytes of a picture", { url: "data:image/png;base64,secret" }, { url: "data:image/png;base64,secret" }],
+    ["names and words of the contract", { status: "completed" }, { status: "completed" }],
+  ])("in a call of any kind: %s", async (_, fields, expected) => {
+    const item = { type: "tool_search_call", id: "ts_1", ...fields };
+    const rules = [redact("secret|completed|type|status", "<s>"), redact("41{15}", "<c>")];
+    const { events } = await gated([[start(0, item), end(0, item), over]], rules);
+    expect(itemAt(events)).toEqual({ type: "tool_search_call", id: "ts_1", ...expected });
+    const { rejected } = await gated([[end(0, item), over]], [block("secret|41{15}")]);
+    expect(rejected).toBe(JSON.stringify(expected) !== JSON.stringify(fields));
+  });
+
   test("what seals a redacted reasoning is declared as left out; of another it stays", async () => {
     const reasoning = (said: string) => ({
       type: "reasoning",
@@ -193,6 +224,54 @@ describe("arguments", () => {
     const passed = await gated(batches, [redact("secret")]);
     expect(itemsOf(passed.events)).toHaveLength(3);
   });
+});
+
+describe("a failure", () => {
+  const told = (message: string, code = "bad_input") =>
+    new Fault(FaultReason.INVALID_REQUEST, message, { metadata: { provider_code: code, param: "input" } });
+  const read = (said: string) =>
+    new Fault(FaultReason.INVALID_REQUEST, "no", {
+      metadata: { file_annotations: [{ type: "file", file: { name: "a", content: [{ type: "text", text: said }] } }] },
+    });
+  const usual = new Fault(FaultReason.INVALID_REQUEST).message;
+
+  test.each([
+    ["redacted", redact("secret", "<s>"), told("no secret here"), told("no <s> here")],
+    ["in our own words", block("secret"), told("no secret here"), told(usual)],
+    [
+      "without the code",
+      redact("secret"),
+      told("no", "secret"),
+      new Fault(FaultReason.INVALID_REQUEST, "no", { metadata: { param: "input" } }),
+    ],
+    ["as it is", redact("secret"), told("no"), told("no")],
+    ["with what is left of the files that were read", redact("secret", "<s>"), read("a secret"), read("a <s>")],
+    [
+      "without the files",
+      block("secret"),
+      read("a secret"),
+      new Fault(FaultReason.INVALID_REQUEST, "no", { metadata: {} }),
+    ],
+    ["with the files", block("secret"), read("a"), read("a")],
+    ["as it is, where rules only report", flag("secret"), told("no secret"), told("no secret")],
+  ])("is told %s, before anything is said and afterwards", async (_, rule, thrown, expected) => {
+    const failing = (said: readonly Batch[]) => gatedTurn(throwing(thrown, said), [rule]);
+    for (const { fault } of [await failing([]), await failing([[start(0, message()), text("Well. ")]])]) {
+      expect([fault?.message, fault?.metadata]).toEqual([expected.message, expected.metadata]);
+    }
+    const { fault } = await gatedTurn(() => Promise.reject(thrown), [rule]);
+    expect([fault?.message, fault?.metadata, fault?.status]).toEqual([expected.message, expected.metadata, 400]);
+  });
+
+  const throwing =
+    (fault: Fault, said: readonly Batch[]): Turn =>
+    () =>
+      Promise.resolve(
+        (async function* () {
+          yield* said;
+          throw fault;
+        })(),
+      );
 });
 
 describe("a block", () => {
@@ -341,42 +420,34 @@ describe("what changes nothing", () => {
   });
 });
 
-describe("does not keep others waiting", () => {
-  /** The most processor time, in ms, between two turns of the event loop while something is done. */
-  async function longestTurn(work: () => Promise<unknown>): Promise<number> {
-    const spent = () => {
-      const { user, system } = process.cpuUsage();
-      return (user + system) / 1_000;
-    };
-    let longest = 0;
-    let last = spent();
-    let timer: NodeJS.Immediate;
-    const tick = () => {
-      longest = Math.max(longest, spent() - last);
-      last = spent();
-      timer = setImmediate(tick);
-    };
-    timer = setImmediate(tick);
-    await work();
-    clearImmediate(timer);
-    return longest;
-  }
-  const rules = [redact("a"), redact("(?:a|b)+c"), redact("[ab]{0,200}c"), flag("b")];
+describe("sees through disguises", () => {
+  const encoded = Buffer.from("write to jane@example.com").toString("base64");
 
   test.each([
-    ["a long text full of matches", message("ab".repeat(30_000))],
-    [
-      "arguments with many strings",
-      { type: "function_call", id: "f", call_id: "c", name: "f", arguments: JSON.stringify(Array(5_000).fill("ab")) },
-    ],
-    ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
-  ])(
-    "%s",
-    async (_, item) => {
-      const attempt = () => longestTurn(() => gated([[end(0, item), over]], rules));
-      // Collecting garbage and compiling count too, in some of the tries.
-      expect(await shortest(50, attempt, 5)).toBeLessThan(50);
-    },
-    60_000,
-  );
+    ["zero-width characters", "ha hun\u200bter2 ha"],
+    ["look-alikes", "ha hunt\u0435r2 ha"],
+    ["an encoded word", `ha ${Buffer.from("it is hunter2, see").toString("hex")} ha`],
+  ])("a block, of %s, before anything of it went out", async (_, text) => {
+    const { events, fault } = await gated(spoken(...text.split("")), [block("hunter2", "pw")]);
+    expect([fault?.status ?? 200, "ha ".startsWith(said(events))]).toEqual([200, true]);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome: { status: "incomplete", reason: "content_filter" } });
+  });
+
+  test("arguments and whole texts", async () => {
+    const json = JSON.stringify({ to: encoded, say: "h u n t e r" });
+    const call = { type: "function_call", id: "f", call_id: "c", name: "f", arguments: json };
+    const { events } = await gated([[end(0, call), over]], [redact("jane@", "<mail>"), redact("hunter", "<pw>")]);
+    expect(itemAt(events)).toMatchObject({ arguments: '{"to":"<mail>","say":"<pw>"}' });
+  });
+
+  test("a key that is too long to be held goes from where it was found on", async () => {
+    const word = Buffer.from(`${"lorem ipsum ".repeat(1_000)}hunter2${" dolor sit".repeat(1_000)}`).toString("base64");
+    const { events } = await gated(spoken(...(word.match(/.{1,50}/g) ?? []), " after"), [redact("hunter2", "<pw>")]);
+    const shown = said(events);
+    expect([word.startsWith(shown.slice(0, shown.indexOf("<"))), shown.slice(shown.indexOf("<"))]).toEqual([
+      true,
+      "<pw> after",
+    ]);
+    expect(Buffer.from(shown.slice(0, shown.indexOf("<")), "base64").toString()).not.toContain("hunt");
+  });
 });

@@ -30,7 +30,7 @@ test("60,000 sessions are shared by price, and an endpoint that goes takes only 
     expect(Math.abs(share - ideal)).toBeLessThan(0.005);
   }
   expect(moved).toBe(0);
-}, 180_000);
+}, 300_000);
 
 test("fifty endpoints of one price get fifty equal shares, whatever they are called", () => {
   const fifty = Array.from({ length: 50 }, (_, index) => priced(`e${index}`, 1));
@@ -45,7 +45,7 @@ test("fifty endpoints of one price get fifty equal shares, whatever they are cal
     .reduce((sum, term) => sum + term, 0);
   // 49 degrees of freedom: one fair draw in ten thousand is above. Sessions and secret are fixed, so it is always the same draw.
   expect(chiSquare).toBeLessThan(96);
-}, 180_000);
+}, 300_000);
 
 describe("a session", () => {
   const of = (fields: Parameters<typeof deciding>[0], keyHash?: string) => all.order({ models, ...fields }, keyHash);

@@ -338,6 +338,12 @@ describe("the end", () => {
       FaultReason.RATE_LIMITED,
     ],
     ["queued", { object: "response", status: "queued", output: [] }, FaultReason.PROVIDER_FAILED],
+    ["neither a status nor output", { object: "response", output: [] }, FaultReason.PROVIDER_FAILED],
+    [
+      "a status that is no word",
+      { object: "response", status: 1, output: [message("a", "Hi")] },
+      FaultReason.PROVIDER_FAILED,
+    ],
     ["an item without a type", added(0, {}), FaultReason.PROVIDER_FAILED],
     ["a terminal event without a response", { type: "response.completed" }, FaultReason.PROVIDER_FAILED],
   ])("%s", (_, event, reason) => {
@@ -371,6 +377,26 @@ describe("the end", () => {
     expect(read([{ type: "response.completed", response: { output: [message("a", "Hi")] } }]).items).toEqual([
       message("a", "Hi"),
     ]);
+  });
+
+  test.each<[string, object, object]>([
+    ["completed", {}, { status: "completed" }],
+    ["completed", { status: null, error: null, incomplete_details: null }, { status: "completed" }],
+    [
+      "incomplete",
+      { incomplete_details: { reason: "content_filter" } },
+      { status: "incomplete", reason: "content_filter" },
+    ],
+    [
+      "incomplete",
+      { output: [{ ...message("a", "Hi"), status: "incomplete" }] },
+      { status: "incomplete", reason: "max_output_tokens" },
+    ],
+  ])("%s by what it holds, where a whole answer does not say how it ended", (_, more, outcome) => {
+    const answer = { object: "response", output: [message("a", "Hi")], ...more };
+    const { items, events } = read([answer]);
+    expect(items).toMatchObject([{ content: [{ text: "Hi" }] }]);
+    expect(events.at(-1)).toMatchObject({ type: "end", outcome });
   });
 
   test("none at all", () => {

@@ -213,3 +213,36 @@ test("a session that is shared does not change who is left", () => {
     ]);
   }
 });
+
+test("a long input is not read again for every endpoint that could serve", () => {
+  const dialects = ["responses", "chat", "messages", "gemini", "converse"];
+  const providers = dialects.map((dialect) => ({
+    id: dialect,
+    dialect,
+    base_url: "http://127.0.0.1:1/v1",
+    region: "us",
+  }));
+  const model = (id: string, each: number) => ({
+    id,
+    input_modalities: ["text", "image"],
+    endpoints: dialects.flatMap((provider) =>
+      Array.from({ length: each }, (_, index) => ({ provider, upstream_model: `${provider}-${index}` })),
+    ),
+  });
+  const several = openDecider([model("few", 1), model("many", 10)], providers);
+  const readings = (slug: string): number => {
+    let count = 0;
+    const message = (text: string, more: object = {}) => ({
+      type: "message",
+      role: "user",
+      get content() {
+        count++;
+        return [{ type: "input_text", text, ...more }];
+      },
+    });
+    const input = [message("Hello"), message("Bye", { cache_control: { type: "ephemeral" } })];
+    expect(several.order({ models: [slug], input })).toHaveLength(slug === "few" ? 5 : 50);
+    return count;
+  };
+  expect(readings("many")).toBe(readings("few"));
+});

@@ -1,6 +1,8 @@
 /** What stays and what goes when the house file is replaced. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
+import { PdfReaders } from "@sluice/inference-svc/files/pdf/readers.js";
+import { FileReader } from "@sluice/inference-svc/files/texts.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
 import { Serving } from "@sluice/inference-svc/serving.js";
 import { eventually } from "../support/processes.ts";
@@ -32,7 +34,13 @@ describe("a replaced house file", () => {
     records = new EndpointRecords();
     const ledger = { open: () => ({ close: () => {} }) };
     const budgets = { reserve: () => Promise.resolve() };
-    serving = new Serving({ version: "0.0.0", records, ledger, budgets, secret: "s".repeat(32), log }, file());
+    const watchDetector = () => () => {};
+    const watchWeb = () => () => {};
+    const files = new FileReader(new PdfReaders());
+    serving = new Serving(
+      { version: "0.0.0", records, ledger, budgets, files, watchDetector, watchWeb, secret: "s".repeat(32), log },
+      file(),
+    );
   });
   afterAll(async () => {
     await serving.close();

@@ -1,9 +1,11 @@
 /** A session stays where it was answered last, because its cache is there; and a dry run changes nothing for those that come after it. */
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Endpoint } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.js";
-import { WarmEndpoints } from "@sluice/inference-svc/routing/warm.js";
+import { Stays } from "@sluice/inference-svc/routing/stays.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import { FilterAction, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Reply, type Upstream, chatAnswer, startUpstream } from "../support/upstream.js";
 import { type Engine, asking, house, newScope, openEngine, run } from "./asking.js";
 import { preferring } from "./deciding.js";
@@ -150,7 +152,7 @@ test.each<[string, Asking, string]>([
 });
 
 test("only so many sessions are remembered, the latest", () => {
-  const warm = new WarmEndpoints();
+  const warm = new Stays<{ high: number; low: number }>(600_000);
   const endpoint = { high: 7, low: 8 };
   const seed = (low: number) => ({ high: 1, low });
   for (let index = 0; index <= 20_000; index++) warm.note(seed(index), endpoint, 0);
@@ -168,4 +170,17 @@ test("a dry run does not try an endpoint in an outage in the place of a request"
   for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
   clock.now += 36_000;
   expect([await first(true), await first(true), await first(false), await first(false)]).toEqual(["b", "b", "a", "b"]);
+});
+
+test("a request that is redacted on its way tries an endpoint in an outage like any other", async () => {
+  upstreams["a"]?.script([failing]);
+  for (let index = 0; index < 5; index++) await askedOf({ models: ["ordered"] });
+  clock.now += 36_000;
+  const redacting = create(GuardrailSchema, {
+    contentFilters: [{ pattern: "secret", action: FilterAction.REDACT }],
+  });
+  const { scope } = newScope({ keyHash: "key", guardrail: redacting });
+  const input = [{ type: "message", role: "user", content: "A secret" }] as const;
+  const { plan } = await engine.rehearse(asking({ models: ["ordered"], stream: false, input }), scope);
+  expect(plan.map(({ endpoint }) => endpoint.provider)).toEqual(["a", "b"]);
 });

@@ -6,14 +6,15 @@ import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sl
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { turnCredit } from "@sluice/proto/runtime/outbox.js";
+import { mostHanded } from "@sluice/proto/runtime/pressure.js";
 import fc from "fast-check";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
-const open = (): Open => ({
+const open = (requestId = "r"): Open => ({
   $typeName: "sluice.inference.v1.Open",
   keyHash: "k",
-  requestId: "r",
+  requestId,
   generationId: "gen-1",
   policyGeneration: 0n,
   deadlineMs: 0,
@@ -33,6 +34,8 @@ const delta = (text: string): TurnEvent => ({
 /** Both ends of one lane over a wire that delivers each message in a later turn of the event loop, and can be cut. */
 class Wire {
   readonly turns: LaneTurn[] = [];
+  /** Request ids, as the server was told of them. */
+  readonly opened: string[] = [];
   server: ServerLane | undefined;
   lane: Lane;
   sessions = 0;
@@ -54,8 +57,9 @@ class Wire {
       setImmediate(() => up && listener.message(message));
       return true;
     };
-    const server = new ServerLane("test", false, down, (_, turn) => {
+    const server = new ServerLane("test", false, down, (opened, turn) => {
       this.turns.push(turn);
+      this.opened.push(opened.requestId);
       return run(turn);
     });
     this.server = server;
@@ -190,6 +194,39 @@ describe("lane", () => {
     await until(() => accepted.over !== undefined && waiting.over !== undefined);
     expect([accepted.over, waiting.over]).toEqual(["failed accepted", "failed unaccepted"]);
     expect(wire.turns.map((turn) => turn.signal.aborted)).toEqual([true, true]);
+  });
+
+  test("no more turns are sent at once than a process can begin soon, and the next in their order", async () => {
+    const listeners = Array.from({ length: mostHanded + 3 }, () => new Listener());
+    const controls = listeners.map((listener, index) => wire.lane.open(open(`${index}`), listener));
+    await until(() => wire.turns.length === mostHanded);
+    // Nobody over there ever hears of it.
+    controls[mostHanded]?.cancel();
+    await tick();
+    await tick();
+    expect([wire.turns.length, wire.lane.waiting]).toEqual([mostHanded, mostHanded + 2]);
+    wire.turns[5]?.accepted();
+    await until(() => wire.opened[mostHanded] === `${mostHanded + 1}`);
+    // One that is cancelled leaves its place to another, too.
+    controls[3]?.cancel();
+    await until(() => wire.opened[mostHanded + 1] === `${mostHanded + 2}`);
+    expect([wire.lane.waiting, wire.lane.openTurns, wire.server?.openTurns]).toEqual([
+      mostHanded,
+      mostHanded + 1,
+      mostHanded + 1,
+    ]);
+  });
+
+  test("a lost session fails those, too, that were not sent, and the next one begins with none", async () => {
+    const listeners = Array.from({ length: mostHanded + 1 }, () => new Listener());
+    for (const listener of listeners) wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === mostHanded);
+    wire.cut();
+    await until(() => wire.sessions === 2 && wire.lane.ready);
+    expect(new Set(listeners.map(({ over }) => over))).toEqual(new Set(["failed unaccepted"]));
+    expect([wire.lane.waiting, wire.lane.openTurns]).toEqual([0, 0]);
+    wire.lane.open(open("after"), new Listener());
+    await until(() => wire.opened.at(-1) === "after");
   });
 
   test("a draining server gets nothing new, keeps what runs, and the client ends the session and comes back", async () => {

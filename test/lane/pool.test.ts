@@ -1,9 +1,11 @@
 /** The pool while processes come and go, as names know of them. */
-import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
 import type { LinkListener, Transport } from "@sluice/gateway/lane/link.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane } from "@sluice/inference-svc/lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 
 const open: Open = {
   $typeName: "sluice.inference.v1.Open",
@@ -23,7 +25,14 @@ const tick = () => new Promise((resolve) => setImmediate(resolve));
 class Processes {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #started = new Set<string>();
+  readonly #earlier = new Set<string>();
   readonly opened: string[] = [];
+
+  /** Greets without a word of what it knows, as builds did before that was asked. */
+  startEarlier(address: string): void {
+    this.#earlier.add(address);
+    this.start(address);
+  }
 
   start(address: string): void {
     this.#started.add(address);
@@ -35,6 +44,7 @@ class Processes {
       let server: ServerLane | undefined;
       const greet = () => {
         const down = (message: SessionResponse) => {
+          if (message.hello && this.#earlier.has(address)) message.hello.knows = {};
           setImmediate(() => client.message(message));
           return true;
         };
@@ -76,4 +86,46 @@ test("a process that names have forgotten serves until another one does", async 
   await tick();
   expect(processes.opened).toEqual(["old:1", "new:1", "new:1", "new:1", "new:1"]);
   pool.stop();
+});
+
+describe("while a rollout is half done", () => {
+  const plugins = [{ plugin: { case: "alignment" as const, value: { rules: ["Be brief."] } } }];
+  const judged: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large", plugins }) };
+  const plain: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large" }) };
+
+  test("a turn goes only to a process that knows all of it, and others go to any", async () => {
+    const processes = new Processes();
+    processes.startEarlier("earlier:1");
+    processes.start("newer:1");
+    const pool = new LanePool(async () => new Set(["earlier:1", "newer:1"]), processes.transport);
+    await pool.start();
+    await tick();
+    for (let n = 0; n < 3; n++) pool.open({ ...judged }, listener);
+    await tick();
+    expect(processes.opened).toEqual(["newer:1", "newer:1", "newer:1"]);
+    pool.open({ ...plain }, listener);
+    await tick();
+    expect(processes.opened.at(-1)).toBe("earlier:1");
+    pool.stop();
+  });
+
+  test("a turn that no process knows all of is 503 with the name of what it is", async () => {
+    const processes = new Processes();
+    processes.startEarlier("earlier:1");
+    const pool = new LanePool(async () => new Set(["earlier:1"]), processes.transport);
+    await pool.start();
+    await tick();
+    const refusal = {
+      status: 503,
+      message: "No inference process that is ready knows plugins yet",
+      retryAfterMs: 30_000,
+    };
+    expect(() => pool.open({ ...judged }, listener)).toThrow(expect.objectContaining(refusal));
+    expect(() => pool.requireKnown(judged.request as RunTurnRequest)).toThrow(expect.objectContaining(refusal));
+    pool.requireKnown(plain.request as RunTurnRequest);
+    pool.open({ ...plain }, listener);
+    await tick();
+    expect(processes.opened).toEqual(["earlier:1"]);
+    pool.stop();
+  });
 });

@@ -20,9 +20,9 @@ limits: {streams_per_key: 100000}
   });
 
 export class Administrator {
-  readonly #house: House;
+  readonly #house: Pick<House, "baseUrl" | "managementKey">;
 
-  constructor(house: House) {
+  constructor(house: Pick<House, "baseUrl" | "managementKey">) {
     this.#house = house;
   }
 

@@ -1,9 +1,12 @@
 /** A few rounds of each measure: npm run policy takes more. What depends on the speed of the machine has its goal there, and a bound here. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
 import type { House } from "../support/house.ts";
-import { openHouse } from "./administrator.ts";
+import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { Administrator, ask, openHouse } from "./administrator.ts";
 import { measureCutOff } from "./cut-off.ts";
 import { measureEnforcement } from "./enforcement.ts";
+import { startGateway, startInference } from "./members.ts";
 import { flatModel, measureOvershoot } from "./overshoot.ts";
 
 let house: House;
@@ -19,6 +22,27 @@ test("an assignment that was answered is in force everywhere", async () => {
 
 test("what is cut off follows within five seconds while it can ask, and serves whom it knows while it cannot", async () => {
   for (const figure of await measureCutOff(house, 2)) expect(figure).toMatchObject({ reached: true });
+});
+
+test("what an inference process has not heard of holds for it all the same, through the gateway that has answered", async () => {
+  const proxy = await startRpcProxy(house.ports.admin);
+  const inference = await startInference(house, proxy.port);
+  const gateway = await startGateway(house, house.ports.admin, [inference.port]);
+  try {
+    const { managementKey } = house;
+    const administrator = new Administrator({ managementKey, baseUrl: `http://127.0.0.1:${gateway.port}/api/v1` });
+    const [guardrail, key] = [await administrator.makeGuardrail(), await administrator.makeKey()];
+    expect(await ask(gateway.port, key)).toBe(200);
+    proxy.hold("WatchPolicy");
+    await administrator.assign(guardrail, [hashKey(key)]);
+    expect(await ask(gateway.port, key)).toBe(403);
+    await administrator.assign(guardrail, [hashKey(key)], true);
+    expect(await ask(gateway.port, key)).toBe(200);
+  } finally {
+    await gateway.stop();
+    await inference.stop();
+    await proxy.stop();
+  }
 });
 
 test("a budget asked for by ten times as many as fit, all at once, is not overspent", async () => {

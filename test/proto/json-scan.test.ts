@@ -1,8 +1,9 @@
 /** The scanner refuses what parsers disagree about, and accepts nothing that JSON.parse does not. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import { type Span, jsonLimits, scanObject, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
-import { elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
+import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
+import { pieceBytes, scanObject, scanObjectInPieces, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
+import { type Span, elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
 import fc from "fast-check";
 
 const refusal = (text: string | Buffer): string => {
@@ -190,5 +191,47 @@ describe("properties", () => {
 
   test("one line rounds nothing", () => {
     expect(oneLine(Buffer.from('[\r\n 12345678901234567890 ,\n"a \\n b" ]'))).toBe('[12345678901234567890,"a \\n b"]');
+  });
+});
+
+describe("a long text", () => {
+  const long = "x".repeat(pieceBytes);
+  const inPieces = async (text: string) => {
+    let pauses = 0;
+    const bytesOf = Buffer.from(text);
+    const said = await scanObjectInPieces(bytesOf, "body", async () => void pauses++).catch(
+      ({ message }: Fault) => message,
+    );
+    return { pauses, said };
+  };
+  /** So that a piece ends between any two bytes of what follows. */
+  const shifted = (text: string) => `{"a":"${long.slice(text.length)}${text}`;
+
+  test.each([
+    ["a member", '","b":1}', []],
+    ["escapes", '\\n\\u00e9\\ud83d\\ude00"}', []],
+    ["numbers and words", '","b":[-12.5e-3,true,null]}', []],
+    ["white space", '" ,\n "b" : { "c" : 1 } } ', []],
+    ["a key twice", '","bb":1,"bb":2}', /^body: duplicate key "bb" at byte \d+$/],
+    ["a lone surrogate", '\\ud83d"}', /^body: lone surrogate at byte \d+$/],
+    ["a string without end", "abc", "body: unterminated string at byte 5"],
+    ["an object without end", '","b":1', /^body: unexpected end of JSON at byte \d+$/],
+    ["something behind the end", '"} x', /^body: unexpected data after the end of the JSON value at byte \d+$/],
+  ])("says the same in pieces, wherever one ends: %s", async (_, rest, expected) => {
+    for (let at = 0; at <= rest.length; at++) {
+      const text = shifted(rest).slice(0, 6) + "y".repeat(at) + shifted(rest).slice(6);
+      const { pauses, said } = await inPieces(text);
+      const message = refusal(text);
+      expect(said).toEqual(message === "accepted" ? scanObject(Buffer.from(text), "body") : message);
+      if (typeof expected === "string" || expected instanceof RegExp) expect(message).toMatch(expected);
+      else expect([message, pauses]).toEqual(["accepted", Math.ceil(text.length / pieceBytes) - 1]);
+    }
+  });
+
+  test("is left as soon as nobody wants it", async () => {
+    const stop = () => Promise.reject(new Error("nobody"));
+    await expect(scanObjectInPieces(Buffer.from(shifted('"}') + " ".repeat(9)), "body", stop)).rejects.toThrow(
+      "nobody",
+    );
   });
 });

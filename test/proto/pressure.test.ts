@@ -94,7 +94,9 @@ describe("a process", () => {
     turns(1, 20);
     expect(pressure.refuses()).toBe(true);
     // One by one, as room is made.
-    waiting = 63;
+    waiting = 32;
+    expect(pressure.refuses()).toBe(true);
+    waiting = 31;
     expect(pressure.refuses()).toBe(false);
     waiting = 0;
     turns(52, 20);

@@ -24,6 +24,17 @@ const refusal = (fields: Init): string => {
   return thrown(problems)?.message ?? "accepted";
 };
 
+type Plugin = NonNullable<NonNullable<Init["plugins"]>[number]["plugin"]>;
+
+const alignment = (value: Extract<Plugin, { case: "alignment" }>["value"]): Plugin => ({ case: "alignment", value });
+
+const auto = (value: Extract<Plugin, { case: "autoRouter" }>["value"]): Plugin => ({ case: "autoRouter", value });
+const beta = (value: Extract<Plugin, { case: "autoBetaRouter" }>["value"]): Plugin => ({
+  case: "autoBetaRouter",
+  value,
+});
+const patterns = (count: number, length = 1) => Array<string>(count).fill("𝒳".repeat(length));
+
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
 
 describe("limits", () => {
@@ -113,6 +124,66 @@ describe("limits", () => {
       { provider: { preferredMaxLatency: { p99: -1 } } },
       "provider.preferred_max_latency.p99: must be at least 0",
     ],
+    [
+      "alignment, rules",
+      { plugins: [{ plugin: alignment({ rules: Array<string>(128).fill("r") }) }] },
+      { plugins: [{ plugin: alignment({ rules: Array<string>(129).fill("r") }) }] },
+      "plugins.0.rules: at most 128 rules",
+    ],
+    [
+      "alignment, rule",
+      { plugins: [{ plugin: alignment({ rules: ["r".repeat(200)] }) }] },
+      { plugins: [{ plugin: alignment({ rules: ["r".repeat(201)] }) }] },
+      "plugins.0.rules.0: at most 200 characters",
+    ],
+    [
+      "alignment, line breaks",
+      { plugins: [{ plugin: alignment({ rules: ["a b"] }) }] },
+      { plugins: [{ plugin: alignment({ rules: ["a\nb"] }) }] },
+      "plugins.0.rules.0: must not contain line breaks",
+    ],
+    [
+      "alignment, retries",
+      { plugins: [{ plugin: alignment({ rules: ["r"], maxRetries: 3 }) }] },
+      { plugins: [{ plugin: alignment({ rules: ["r"], maxRetries: 4 }) }] },
+      "plugins.0.max_retries: must be between 0 and 3",
+    ],
+    [
+      "alignment, threshold",
+      { plugins: [{ plugin: alignment({ rules: ["r"], threshold: 1 }) }] },
+      { plugins: [{ plugin: alignment({ rules: ["r"], threshold: 0 }) }] },
+      "plugins.0.threshold: must be above 0",
+    ],
+    [
+      "auto-router, allowed models",
+      { plugins: [{ plugin: auto({ allowedModels: patterns(1024) }) }] },
+      { plugins: [{ plugin: auto({ allowedModels: patterns(1025) }) }] },
+      "plugins.0.allowed_models: at most 1024 patterns",
+    ],
+    [
+      "auto-router, one pattern",
+      { plugins: [{ plugin: auto({ excludedModels: patterns(1, 1024) }) }] },
+      { plugins: [{ plugin: auto({ excludedModels: patterns(1, 1025) }) }] },
+      "plugins.0.excluded_models.0: at most 1024 characters",
+    ],
+    [
+      "auto-beta-router, all patterns",
+      { plugins: [{ plugin: beta({ excludedModels: patterns(64, 1024) }) }] },
+      { plugins: [{ plugin: beta({ excludedModels: [...patterns(64, 1024), "n"] }) }] },
+      "plugins.0.excluded_models: at most 65536 characters in total",
+    ],
+    [
+      "auto-beta-router, tradeoff",
+      { plugins: [{ plugin: beta({ costQualityTradeoff: 10 }) }] },
+      { plugins: [{ plugin: beta({ costQualityTradeoff: 11 }) }] },
+      "plugins.0.cost_quality_tradeoff: must be between 0 and 10",
+    ],
+    [
+      "auto-router, tradeoff",
+      { plugins: [{ plugin: auto({ costQualityTradeoff: 0, costTier: "max", pinModel: true }) }] },
+      { plugins: [{ plugin: auto({ costQualityTradeoff: -1 }) }] },
+      "plugins.0.cost_quality_tradeoff: must be between 0 and 10",
+    ],
     ["model or models", { model: "", models: ["a/b"] }, { model: "" }, "model or models is required"],
   ])("%s", (_, within, beyond, message) => {
     expect(refusal(within)).toBe("accepted");
@@ -133,6 +204,14 @@ describe("limits", () => {
     [{ provider: { quantizations: ["fp9"] } }, /^provider\.quantizations\.0: must be one of /],
     [{ provider: { preferredMinThroughput: { p50: Number.NaN } } }, /^provider\.preferred_min_throughput\.p50: /],
     [{ modalities: ["text", "smell"] }, /^modalities\.1: must be one of text, image$/],
+    [{ plugins: [{}] }, /^plugins\.0: a plugin that this build does not know$/],
+    [{ plugins: [{ plugin: alignment({}) }] }, /^plugins\.0\.rules: at least 1 rule$/],
+    [{ plugins: [{ plugin: alignment({ rules: ["r"], mode: "watch" }) }] }, /^plugins\.0\.mode: must be one of /],
+    [{ plugins: [{ plugin: auto({ costTier: "all" }) }] }, /^plugins\.0\.cost_tier: must be one of low, medium, /],
+    [
+      { plugins: [{ plugin: alignment({ rules: ["r"] }) }, { plugin: alignment({ rules: ["r"] }) }] },
+      /^plugins\.1: plugin alignment is given twice$/,
+    ],
   ])("%j", (fields, message) => {
     expect(refusal(fields)).toMatch(message);
   });

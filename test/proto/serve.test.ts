@@ -2,12 +2,14 @@
 import { once } from "node:events";
 import { type IncomingHttpHeaders, connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { create } from "@bufbuild/protobuf";
-import { Metadata } from "@grpc/grpc-js";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Client, Metadata, type ServiceError } from "@grpc/grpc-js";
+import { EndUserService, GetEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { Health, HealthCheckResponse_ServingStatus } from "@sluice/proto/gen/grpc/health/v1/health_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
-import { call, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { sendRaw } from "../support/raw-http.ts";
 
@@ -22,7 +24,13 @@ beforeAll(async () => {
     lifecycle,
     log,
     serviceNames: ["known"],
-    routes: () => {},
+    routes: (router) => {
+      router.service(EndUserService, {
+        getEndUser: ({ user }) => {
+          throw new Fault(FaultReason.INVALID_REQUEST, user);
+        },
+      });
+    },
     http1: { port: 0, allowOrigins: () => origins },
   });
   lifecycle.started();
@@ -77,6 +85,43 @@ test("a client of several addresses reaches whoever answers", async () => {
       client.close();
     }
   }
+});
+
+/** As a client reads the status that knows nothing of Faults. */
+const statusText = (client: Client, user: string): Promise<string> =>
+  new Promise((resolve) => {
+    const path = `/${EndUserService.typeName}/GetEndUser`;
+    const body = Buffer.from(toBinary(GetEndUserRequestSchema, create(GetEndUserRequestSchema, { user })));
+    const same = (bytes: Buffer): Buffer => bytes;
+    client.makeUnaryRequest(path, same, same, body, (error: ServiceError | null) => resolve(error?.details ?? ""));
+  });
+
+test.each(["key_hashes: at most 500 elements", "a+b & c/d?e=f#g; 100%, %41", "ünïcode 💥", "two\nlines"])(
+  "a status says what went wrong, and clients of another hand can read it: %j",
+  async (message) => {
+    const client = dial(`127.0.0.1:${server.port}`);
+    try {
+      expect(await statusText(client, message)).toBe(message);
+    } finally {
+      client.close();
+    }
+  },
+);
+
+test("a field of JSON that this build does not know is refused, not left out", async () => {
+  const asked = async (body: string) => {
+    const answer = await fetch(`http://127.0.0.1:${server.http1Port}${check}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    return { status: answer.status, answer: await answer.json() };
+  };
+  expect(await asked('{"service":"known"}')).toMatchObject({ status: 200 });
+  expect(await asked('{"servise":"known"}')).toMatchObject({
+    status: 400,
+    answer: { code: "invalid_argument", message: expect.stringContaining("servise") },
+  });
 });
 
 describe("a host that is none", () => {

@@ -53,13 +53,27 @@ export async function campaign(options: CampaignOptions): Promise<Counts> {
   const gateways = new Gateways(house, balancer);
   try {
     for (let n = 0; n < 2; n++) await gateways.start();
-    return await restartAll(house, gateways, balancer.port, options);
+    const counts = await restartAll(house, gateways, balancer.port, options);
+    if (counts.failures.size > 0) for (const line of warningsOf(house)) options.progress?.(line);
+    return counts;
   } finally {
     balancer.stop();
     await gateways.kill();
     await house.stop();
     await acme.stop();
   }
+}
+
+/** What the processes say themselves when clients have noticed something: the first of each kind. */
+function warningsOf(house: House): string[] {
+  const kinds = new Map<string, string>();
+  for (const line of ["gateways", "admin-svc", ...replicas].flatMap((name) => house.logs(name).split("\n"))) {
+    if (!/^\{"level":[456]0/.test(line)) continue;
+    const { room, msg } = JSON.parse(line) as { room: string; msg: string };
+    const kind = `${room} ${msg}`;
+    if (!kinds.has(kind)) kinds.set(kind, line);
+  }
+  return [...kinds.values()];
 }
 
 async function restartAll(
@@ -70,14 +84,14 @@ async function restartAll(
 ): Promise<Counts> {
   const clients = new Load({ ...load, port, key: house.apiKey });
   const roll: readonly (readonly [string, () => Promise<void>])[] = [
-    ["admin-svc", () => restart(house, "admin-svc")],
     ...replicas.map((name) => [name, () => restart(house, name).then(() => gateways.knowAll())] as const),
     ["gateway", () => gateways.replace()],
+    ["admin-svc", () => restart(house, "admin-svc")],
   ];
   for (let n = 1; n <= restarts; n++) {
     for (const [name, once] of roll) {
       await once();
-      progress(`${name} ${n}: ${clients.counts.requests} requests, ${clients.counts.failures.length} failures`);
+      progress(`${name} ${n}: ${clients.counts.requests} requests, ${clients.counts.failures.size} ways to fail`);
     }
   }
   return clients.stop();
@@ -128,8 +142,28 @@ class Gateways {
     });
     const gateway = { port, healthPort, process: child };
     this.#running.push(gateway);
+    await eventually(() => isReady(healthPort));
+    await this.#introduce(gateway);
     this.#balancer.add(gateway);
     await eventually(() => this.#balancer.isReady(gateway));
+  }
+
+  /**
+   * Has it learn who the key belongs to: there is one admin-svc here and nobody to ask while it restarts, where a cluster has two. A key that
+   * was never heard of is 503 then.
+   */
+  async #introduce({ port }: Gateway): Promise<void> {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${this.#house.apiKey}`,
+        "content-type": "application/json",
+        connection: "close",
+      },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
+    });
+    const text = await response.text();
+    if (response.status !== 200) throw new Error(`a new gateway answered ${response.status} ${text}`);
   }
 
   /** One more, then one less: the oldest drains while the others serve. @throws when it does not end well */

@@ -14,12 +14,12 @@ export interface LoadOptions {
 export interface Counts {
   requests: number;
   streams: number;
-  /** What was wrong with an answer, each in words. */
-  readonly failures: string[];
+  /** What was wrong with answers, in words, and how often. */
+  readonly failures: Map<string, number>;
 }
 
 export class Load {
-  readonly counts: Counts = { requests: 0, streams: 0, failures: [] };
+  readonly counts: Counts = { requests: 0, streams: 0, failures: new Map() };
   readonly #options: LoadOptions;
   readonly #over = new AbortController();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
@@ -56,7 +56,7 @@ export class Load {
       text.includes('"status":"completed"') ? undefined : text.slice(0, 200),
     );
     this.counts.requests++;
-    if (failure !== undefined) this.counts.failures.push(`request: ${failure}`);
+    if (failure !== undefined) this.#failed(`request: ${failure}`);
   }
 
   async #streaming(): Promise<void> {
@@ -68,8 +68,13 @@ export class Load {
         return done && last?.type === "response.completed" ? undefined : `ended with ${last?.type}: ${error?.message}`;
       });
       this.counts.streams++;
-      if (failure !== undefined) this.counts.failures.push(`stream: ${failure}`);
+      if (failure !== undefined) this.#failed(`stream: ${failure}`);
     }
+  }
+
+  #failed(how: string): void {
+    const { failures } = this.counts;
+    failures.set(how, (failures.get(how) ?? 0) + 1);
   }
 
   /** @returns what was wrong */

@@ -21,23 +21,38 @@ const hesitationMs = 100;
 const pauseMs = 1_000;
 /** Longer than the name of any event. */
 const carried = 64;
+/** Of a failure: its type and its message are in there. */
+const keptOfFailure = 4_096;
 
-/** @returns `completed`, `failed`, `left`, `status <code>`, or what should not be, in words */
-export function ask({ baseUrl, key, model, tag, manner, seen }: Asking): Promise<string> {
+export interface Told {
+  /** `completed`, `failed`, `left`, `status <code>`, or what should not be, in words. */
+  readonly outcome: string;
+  /** From the request to that. */
+  readonly ms: number;
+  /** For who has to find out why. */
+  readonly detail: string;
+}
+
+export function ask({ baseUrl, key, model, tag, manner, seen }: Asking): Promise<Told> {
   return new Promise((resolve) => {
+    const began = performance.now();
     const asked = request(`${baseUrl}/responses`, {
       method: "POST",
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       agent: false,
     });
     const timers = [setTimeout(() => end("no end in a minute"), limitMs)];
-    const end = (outcome: string) => {
+    const end = (outcome: string, said = "") => {
       for (const timer of timers) clearTimeout(timer);
       asked.destroy();
-      resolve(outcome);
+      const ms = performance.now() - began;
+      resolve({ outcome, ms, detail: `${tag}, ${manner}, after ${(ms / 1_000).toFixed(1)} s${said && `: ${said}`}` });
     };
     if (manner === "leaves at once") timers.push(setTimeout(() => end("left"), Math.random() * hesitationMs));
-    asked.on("error", (error) => end(`broken connection: ${error.message}`));
+    asked.on("error", (error: NodeJS.ErrnoException) => {
+      const state = asked.socket?.connecting === false ? `${asked.socket.bytesWritten} bytes sent` : "not connected";
+      end(`broken connection: ${error.message}`, `${error.code} of ${error.syscall}, ${state}`);
+    });
     asked.on("response", (response) => {
       read(
         response,
@@ -59,21 +74,24 @@ function pause(response: IncomingMessage, timers: NodeJS.Timeout[]): void {
 }
 
 /** Keeps no more of the text than a name of an event that may be cut. */
-function read(response: IncomingMessage, words: () => void, end: (outcome: string) => void): void {
+function read(response: IncomingMessage, words: () => void, end: (outcome: string, said?: string) => void): void {
   let rest = "";
   let terminal = "";
   let spoken = false;
+  let failure = "";
   response.setEncoding("utf8").on("data", (part: string) => {
     const text = rest + part;
     terminal = /event: response\.(completed|failed)\n/.exec(text)?.[1] ?? terminal;
     rest = text.slice(-carried);
+    if (response.statusCode !== 200 || terminal === "failed") failure = (failure + part).slice(0, keptOfFailure);
     if (spoken || !text.includes("event: response.output_text.delta\n")) return;
     spoken = true;
     words();
   });
   response.on("error", (error) => end(`broken answer: ${error.message}`));
   response.on("end", () => {
-    if (response.statusCode !== 200) end(`status ${response.statusCode}`);
-    else end(rest.endsWith("data: [DONE]\n\n") ? terminal || "without a terminal event" : "without [DONE]");
+    const said = (failure.match(/"(?:error_type|message)":"[^"]*"/g) ?? []).join();
+    if (response.statusCode !== 200) end(`status ${response.statusCode}`, said);
+    else end(rest.endsWith("data: [DONE]\n\n") ? terminal || "without a terminal event" : "without [DONE]", said);
   });
 }

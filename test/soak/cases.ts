@@ -1,7 +1,7 @@
 /** What is asked for: models that serve, models whose provider breaks in a way of the fault table, and what may become of each. */
 import { type FaultRow, type Seen, faultTable } from "../support/fault-table.ts";
 import type { Act } from "../support/faulty-provider.ts";
-import type { Manner } from "./asking.ts";
+import type { Manner, Told } from "./asking.ts";
 import { long, paced } from "./provider.ts";
 
 export interface Case {
@@ -12,6 +12,13 @@ export interface Case {
 
 /** Shorter than limits.status_gate_ms, so that a turn which nobody serves has a status. */
 const turnMs = 8_000;
+
+/** What a turn comes to, whatever its provider does, when its time is over or the gate has opened before it was begun. */
+const late: ReadonlySet<string> = new Set(["failed", "status 408"]);
+
+/** The machine had no time for it, or for the client. */
+export const isLate = ({ expected }: Case, { outcome, ms }: Told): boolean =>
+  ms >= turnMs && late.has(outcome) && !expected.has(outcome);
 
 const faults = faultTable.filter(({ act, only }) => act !== undefined && only !== "whole");
 const nameOf = ({ phase, name }: FaultRow) => `${phase}-${name}`.replaceAll(" ", "-");

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { House } from "../support/house.ts";
 import { type Manner, ask } from "./asking.ts";
-import { type Case, faulty, good, isExpected, large } from "./cases.ts";
+import { type Case, faulty, good, isExpected, isLate, large } from "./cases.ts";
 import type { Provider } from "./provider.ts";
 
 export interface LoadOptions {
@@ -21,14 +21,19 @@ export type Counts = Map<string, number>;
 /** A house with more to do than it can refuses at once, which is as it should be. */
 const busy = "status 503";
 
+const late = "late";
+
 /** Shares of the good ones, and of all. */
 const largeShare = 0.05;
 const leavingShare = 0.1;
 
+/** Enough to see what is always the same about it. */
+const keptDetails = 5;
+
 export class Load {
   readonly outcomes: Counts = new Map();
-  /** Outcomes that no client should see, with the model. */
-  readonly unexpected: Counts = new Map();
+  /** Outcomes that no client should see, with the model: how many, and what is known of the first ones. */
+  readonly unexpected = new Map<string, { count: number; readonly details: string[] }>();
   requests = 0;
   readonly #options: LoadOptions;
   readonly #over = new AbortController();
@@ -38,6 +43,11 @@ export class Load {
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#offered = this.#offer();
+  }
+
+  /** How many came to their end by a time limit. */
+  get late(): number {
+    return [...this.outcomes].reduce((sum, [outcome, times]) => sum + (outcome.endsWith(late) ? times : 0), 0);
   }
 
   /** Settles when the last client has its answer or has left. */
@@ -59,7 +69,7 @@ export class Load {
   async #one(tag: string): Promise<void> {
     const { house, provider } = this.#options;
     const { asked, manner } = this.#choose();
-    const outcome = await ask({
+    const told = await ask({
       baseUrl: house.baseUrl,
       key: house.apiKey,
       model: asked.model,
@@ -67,8 +77,16 @@ export class Load {
       manner,
       seen: () => provider.seen(tag),
     });
+    const { outcome, detail } = told;
+    if (isLate(asked, told)) return count(this.outcomes, `${outcome} ${late}`);
     count(this.outcomes, outcome);
-    if (outcome !== busy && !isExpected(asked, manner, outcome)) count(this.unexpected, `${asked.model}: ${outcome}`);
+    if (outcome !== busy && !isExpected(asked, manner, outcome)) this.#complain(`${asked.model}: ${outcome}`, detail);
+  }
+
+  #complain(what: string, detail: string): void {
+    const known = this.unexpected.get(what) ?? { count: 0, details: [] };
+    this.unexpected.set(what, known);
+    if (known.count++ < keptDetails) known.details.push(detail);
   }
 
   #choose(): { readonly asked: Case; readonly manner: Manner } {

@@ -19,7 +19,7 @@ test("after some seconds of streams, of which some break and some are left, noth
   process.stdout.write([`soak: seed ${seed}`, ...linesOf(report), ...report.heapComplaints, ""].join("\n"));
   expect(report.complaints).toEqual([]);
   for (const outcome of ["completed", "failed", "left"]) expect(countsIn(report.outcomes)).toContain(` ${outcome}`);
-}, 300_000);
+}, 900_000);
 
 describe("the verdict", () => {
   const reading: Reading = { heapKib: 20_000, residentKib: 90_000, descriptors: 40, timers: 10, handles: 20 };

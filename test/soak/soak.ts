@@ -41,6 +41,9 @@ export interface Report {
   readonly heapComplaints: readonly string[];
 }
 
+/** Share of the streams; of a machine that others keep busy. A house that hangs has more of them. */
+const mostLate = 0.01;
+
 /** Connections to the provider are kept for 4 s, those to Postgres for 10 s. */
 const idleLimitMs = 60_000;
 
@@ -123,7 +126,11 @@ class Soak {
   /** Until nothing is under way any more. */
   async #end(load: Load): Promise<void> {
     await load.stop();
-    for (const [outcome, count] of load.unexpected) this.#complaints.push(`${count} times ${outcome}`);
+    const { late, requests } = load;
+    if (late > requests * mostLate) this.#complaints.push(`${late} of ${requests} streams ended by a time limit`);
+    for (const [outcome, { count, details }] of load.unexpected) {
+      this.#complaints.push(`${count} times ${outcome} (${details.join("; ")})`);
+    }
     await eventually(async () => (await this.#underWay()) === 0, idleLimitMs).catch(async () => {
       const { sockets } = this.#provider;
       this.#complaints.push(

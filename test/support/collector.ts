@@ -60,7 +60,7 @@ export async function startCollector(status = 200): Promise<Collector> {
     headers,
     async trace(traceId, count) {
       const found = () => spans.filter((span) => span.traceId === traceId);
-      await eventually(() => found().length >= count, 20_000).catch(() => {
+      await eventually(() => found().length >= count).catch(() => {
         throw new Error(
           `${found().length} of ${count} spans: ${found()
             .map(({ name }) => name)

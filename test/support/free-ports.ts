@@ -1,14 +1,16 @@
 /**
  * Ports for programs that cannot take port 0. They lie below the range from which the system takes ports for outgoing
- * connections: a port from that range may be taken between the choice and the use.
+ * connections: a port from that range may be taken between the choice and the use. For the same reason, and since a process that is started
+ * again wants its port back, each of the two workers of jest has half of them to itself.
  */
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-const first = 10_000;
-const last = 29_999;
+const each = 10_000;
+const first = each * (1 + (Number(process.env["JEST_WORKER_ID"] ?? 1) % 2));
+const last = first + each - 1;
 
-// At random, since other test processes choose at the same time; then upwards, so that this one never repeats itself.
+// At random, since other runs choose at the same time; then upwards, so that this one never repeats itself.
 let next = randomInt(first, last);
 
 export async function freePort(): Promise<number> {

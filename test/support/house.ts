@@ -21,6 +21,8 @@ export interface HouseOptions {
   readonly embeddedPostgres?: boolean;
   /** A folder that the caller made and removes, so that a house can start in it again. */
   readonly dataDir?: string;
+  /** Of which the programs run; this one when absent. */
+  readonly checkout?: string;
   /** What stands before the program, as for running it as somebody else. */
   readonly prefix?: readonly string[];
 }
@@ -135,8 +137,8 @@ class SupervisorProcess {
   readonly ready: Promise<void>;
   output = "";
 
-  constructor({ prefix = [] }: HouseOptions, environment: NodeJS.ProcessEnv) {
-    const [command, ...args] = [...prefix, process.execPath, join(root, "deploy/local/dist/main.js")];
+  constructor({ checkout = root, prefix = [] }: HouseOptions, environment: NodeJS.ProcessEnv) {
+    const [command, ...args] = [...prefix, process.execPath, join(checkout, "deploy/local/dist/main.js")];
     this.#child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = new Promise((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));

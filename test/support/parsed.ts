@@ -3,11 +3,13 @@ import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 
 /** @param body text as it is; the fields of an object stand beside a model and an input */
 export function parsed(body: unknown, options: ParseOptions = {}): TurnRequest {
   const text = typeof body === "string" ? body : JSON.stringify({ model: "a/b", input: "x", ...(body as object) });
-  return parseTurn(parseRequest(Buffer.from(text), { serviceMetadata: false }).request, options);
+  const bytes = Buffer.from(text);
+  return parseTurn(parseRequest(bytes, scanObject(bytes, "body"), { serviceMetadata: false }).request, options);
 }
 
 /** Everything that is wrong with a request, as "path: message". */

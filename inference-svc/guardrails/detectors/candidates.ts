@@ -98,6 +98,14 @@ class CandidateScan implements Scan {
     return this.#look(true);
   }
 
+  fork(): Scan {
+    const fork = new CandidateScan(this.#shape);
+    fork.#text = this.#text;
+    fork.#origin = this.#origin;
+    fork.#next = this.#next;
+    return fork;
+  }
+
   #forget(): void {
     const unseen = this.#next - this.#shape.behind - 1;
     if (unseen <= 0) return;

@@ -3,22 +3,22 @@ import { type Mapped, asItIs, asWhole } from "./mapped.ts";
 import { plain, squeezed } from "./normal.ts";
 
 /** Of a word that may be an encoded one: shorter ones say too little, and words of any language are as long. */
-const shortest = 16;
+export const shortestEncoded = 16;
 /** UTF-16 units of which no more is decoded: 64 KiB of text in base64. */
-const longest = 87_384;
+export const longestEncoded = 87_384;
 /** An encoded text that was encoded again is read, too. */
 const depth = 2;
 /** Of all characters: other bytes are no text. */
 const leastPrintable = 0.85;
 
-const words = new RegExp(`[A-Za-z0-9+/_-]{${shortest},}={0,2}`, "g");
+const words = new RegExp(`[A-Za-z0-9+/_-]{${shortestEncoded},}={0,2}`, "g");
 const hexadecimal = /^(?:[0-9A-Fa-f]{2})+$/;
 
 /** The texts in it, each of which stands for the whole word in which it was encoded. */
 export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
-  if (text.length < shortest) return;
+  if (text.length < shortestEncoded) return;
   for (const { 0: word, index } of text.matchAll(words)) {
-    const said = decoded(word.slice(0, longest));
+    const said = decoded(word.slice(0, longestEncoded));
     if (said === undefined) continue;
     const source = { start: at + index, end: at + index + word.length };
     for (const form of formsOf(said, level)) yield asWhole(`${form}\n`, source);

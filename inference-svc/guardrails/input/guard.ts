@@ -7,7 +7,7 @@ import { type Applied, appliedTo, isAudit } from "../../turn/applied.ts";
 import { type Rule, failsOpen, looksAt, rulesOf } from "../policy.ts";
 import { notApplicable } from "../not-applicable.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
-import { Breath } from "../breath.ts";
+import { Breath } from "../../turn/breath.ts";
 import { RequestTexts } from "./passages.ts";
 import { type Tally, search } from "./search.ts";
 
@@ -24,23 +24,23 @@ async function guarded(request: TurnRequest, scope: Scope, applied: readonly App
     return able;
   });
   const texts = new RequestTexts(request);
-  const tally = await search(texts.passages(), rules, new Breath(scope.signal));
+  const breath = new Breath(scope.signal);
+  const tally = await search(texts.passages(), rules, breath);
   const broken = new Map([...tally.failures].map(([rule, error]) => [rule.guardrail, { rule, error }]));
   for (const { rule, error } of broken.values()) fail(rule, scope, error);
   decide(tally, scope);
-  return texts.redacted();
+  return breath.through(texts.redacted());
 }
 
 /** @throws Fault UNAVAILABLE where texts that could not be looked at are refused */
 function fail(applied: Applied, { trace }: Scope, cause: unknown): void {
-  const open = failsOpen(applied);
-  trace.stages.push(failureStage(applied, open ? "open" : "closed"));
-  if (open) return;
-  throw notApplicable(cause);
+  // Of patterns the guardrail as a whole has not looked.
+  trace.stages.push(failureStage({ guardrail: applied.guardrail, scope: applied.scope }));
+  if (!failsOpen(applied)) throw notApplicable(cause);
 }
 
 /** @throws Fault GUARDRAIL_BLOCKED */
-function decide({ counts, stuck }: Tally, { trace }: Scope): void {
+export function decide({ counts, stuck }: Tally, { trace }: Scope): void {
   const deedOf = ({ action }: Rule, isStuck: boolean): Deed => {
     if (action === "flag") return "flagged";
     return action === "block" || isStuck ? "blocked" : "redacted";

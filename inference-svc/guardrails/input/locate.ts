@@ -1,6 +1,6 @@
 /** From places in a form of a text back to places in the text. */
 import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
-import type { Pauses } from "../breath.ts";
+import type { Pauses } from "../../turn/breath.ts";
 import type { Mapped } from "./mapped.ts";
 import type { View } from "./views.ts";
 

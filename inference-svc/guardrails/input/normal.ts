@@ -5,16 +5,22 @@ import { type Mapped, MappedText } from "./mapped.ts";
 /** Characters that nobody sees, zero-width ones and tags among them: a word stays readable to a model between them. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
+/** Marks on one character that are put in order with it: that takes time which grows with their square. */
+const mostMarks = 32;
+const overMarked = new RegExp(`\\p{M}{${mostMarks + 1}}`, "u");
+
 /** What is normalised by itself: what is plain, escapes in a row, letters that make up a syllable, a character with its marks. */
-const clusters =
-  /[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}*/gsu;
+const clusters = new RegExp(
+  String.raw`[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
+  "gsu",
+);
 const escaped = /%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
 const disguised = /[^\0-\x7f]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
 
 /** Undisguised, but for gaps and letters of other scripts; undefined when it is that already. */
 export function plain(text: string, at: number): Mapped | undefined {
   if (!disguised.test(text)) return undefined;
-  if (!escaped.test(text) && withoutForm(text) === text) return undefined;
+  if (!escaped.test(text) && !overMarked.test(text) && withoutForm(text) === text) return undefined;
   const made = new MappedText();
   for (const { 0: cluster, index } of text.matchAll(clusters)) {
     if (escaped.test(cluster)) putUnescaped(made, cluster, at + index);

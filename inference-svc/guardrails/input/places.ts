@@ -1,26 +1,33 @@
 /** Where texts stand in an item. */
+import { inputItem } from "@sluice/proto/contract/input.js";
+import { vocabularyOf } from "@sluice/proto/contract/vocabulary.js";
+import type { Pauses } from "../../turn/breath.ts";
 import type { InputItem } from "../../turn/request.ts";
+import { isJson } from "../json-form.ts";
 
-/** Fields of an item that hold ids, bytes or sealed text. A field that nobody has thought of is read. */
+/** Fields of an item that hold ids or sealed text, or that others read. A field that nobody has thought of is read. */
 const notText: ReadonlySet<string> = new Set([
-  "type",
   "id",
   "call_id",
-  "role",
-  "status",
-  "detail",
   "encrypted_content",
   "signature",
-  "format",
+  // Read where the file is.
   "file_data",
-  "data",
 ]);
+
+/** Fields that say a word of the contract; anything else that they say is a text. */
+const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "detail", "format", "phase"]);
+
+const { fields: known, words } = vocabularyOf([inputItem]);
 
 /** Fields that often hold JSON: in it, text can hide behind escapes. */
 const mayHoldJson: ReadonlySet<string> = new Set(["arguments", "output", "input"]);
 
 /** By these, tools and what belongs to them are called. */
 export const names: ReadonlySet<string> = new Set(["name", "namespace", "server_label"]);
+
+/** A figure that could be a number of something. */
+export const shortestNumber = 6;
 
 export interface Place {
   readonly holder: Record<string, unknown>;
@@ -41,17 +48,22 @@ interface Open {
   readonly within: Within;
 }
 
-/** All strings below an item, without recursion: how deep a client nests is its own choice. */
+/** All that is said below an item, without recursion: how deep a client nests is its own choice. */
 export function* placesIn(item: InputItem): Iterable<Place> {
   const open = [...entriesOf(item, "", "item")];
   for (let place = open.pop(); place; place = open.pop()) {
     const { holder, key, name, within } = place;
     const value = holder[key];
     const isOurs = within === "item" || within === "part";
-    if (!isOurs && !Array.isArray(holder)) yield { holder, key, text: key, isName: true };
-    // The bytes of an image or file are none; a link is a text.
-    if (typeof value === "string" && !value.startsWith("data:")) {
+    const isKnown = isOurs && known.has(name);
+    if (!(isKnown || Array.isArray(holder))) yield { holder, key, text: key, isName: true };
+    if (typeof value === "string") {
+      if (isOurs && wordFields.has(name) && words.has(value)) continue;
       yield { holder, key, text: value, isName: names.has(name) && (within === "item" || within === "tool") };
+    } else if (typeof value === "number") {
+      const text = String(value);
+      // What the contract counts cannot become a text.
+      if (text.length >= shortestNumber) yield { holder, key, text, isName: isKnown };
     } else if (typeof value === "object" && value !== null) {
       for (const entry of entriesOf(value, name, withinOf(place, value))) open.push(entry);
     }
@@ -73,12 +85,6 @@ function withinOf({ name, within }: Open, value: object): Within {
 }
 
 /** Whether the text is JSON, in a field in which that is usual. */
-export function holdsJson(field: string, text: string): boolean {
-  if (!mayHoldJson.has(field)) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+export function* holdsJson(field: string, text: string): Pauses<boolean> {
+  return mayHoldJson.has(field) && (yield* isJson(text));
 }

@@ -2,9 +2,10 @@
 import { type Found, type Scan, type Span, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { isAudit } from "../../turn/applied.ts";
 import type { Rule } from "../policy.ts";
-import type { Breath, Pauses } from "../breath.ts";
+import type { Breath, Pauses } from "../../turn/breath.ts";
 import { located } from "./locate.ts";
-import { type Passage, partsOf } from "./passages.ts";
+import { type Passage, Seams, isRead } from "./passages.ts";
+import type { Source } from "./source.ts";
 import { type View, viewsOf } from "./views.ts";
 
 /** What was found. */
@@ -26,17 +27,24 @@ export class Tally {
 }
 
 /** What is to be redacted is noted with its source. @throws Fault when the turn ends */
-export async function search(passages: Iterable<Passage>, rules: readonly Rule[], breath: Breath): Promise<Tally> {
+export async function search(
+  passages: Iterable<Passage | undefined>,
+  rules: readonly Rule[],
+  breath: Breath,
+): Promise<Tally> {
   const tally = new Tally();
   await breath.through(searchAll(passages, rules, tally));
   return tally;
 }
 
-function* searchAll(passages: Iterable<Passage>, rules: readonly Rule[], tally: Tally): Pauses {
+function* searchAll(passages: Iterable<Passage | undefined>, rules: readonly Rule[], tally: Tally): Pauses {
   for (const passage of passages) {
-    const looking = rules.filter((rule) => !(rule.userOnly && !passage.byUser) && !tally.isSettled(rule));
-    if (looking.length > 0) yield* searchPassage(passage, looking, tally);
     yield;
+    if (passage === undefined) continue;
+    const looking = rules.filter(
+      (rule) => !(rule.userOnly && !passage.byUser) && isRead(passage, rule.reads) && !tally.isSettled(rule),
+    );
+    if (looking.length > 0) yield* searchPassage(passage, looking, tally);
   }
 }
 
@@ -52,7 +60,7 @@ function* searchPassage(passage: Passage, rules: readonly Rule[], tally: Tally):
     }
     const looking = rules.filter((rule) => !tally.isSettled(rule));
     for (const [rule, spans] of yield* placesIn(view, looking, tally)) {
-      const own = more.length === 0 ? spans : spans.filter((span) => isOverSeam(passage, span));
+      const own = more.length === 0 ? spans : yield* overSeams(passage, spans);
       if (own.length === 0) continue;
       if (!counted.has(rule)) tally.count(rule, own.length);
       counted.add(rule);
@@ -63,14 +71,29 @@ function* searchPassage(passage: Passage, rules: readonly Rule[], tally: Tally):
 }
 
 function* redact(passage: Passage, rule: Rule, spans: readonly Span[], tally: Tally): Pauses {
+  const [first, ...more] = passage.sources as [Source, ...Source[]];
+  if (more.length === 0) {
+    if (!(yield* first.redact(spans, rule))) tally.stuck.add(rule);
+    return;
+  }
+  const seams = new Seams(passage);
   for (const span of spans) {
-    for (const [source, part] of partsOf(passage, span)) if (!source.redact(part, rule)) tally.stuck.add(rule);
-    yield;
+    for (const [source, part] of seams.partsOf(span)) {
+      if (!(yield* source.redact([part], rule))) tally.stuck.add(rule);
+    }
   }
 }
 
 /** The rest is found in the parts by themselves. */
-const isOverSeam = (passage: Passage, span: Span): boolean => [...partsOf(passage, span)].length > 1;
+function* overSeams(passage: Passage, spans: readonly Span[]): Pauses<readonly Span[]> {
+  const seams = new Seams(passage);
+  const over: Span[] = [];
+  for (const span of spans) {
+    if (seams.partsOf(span).length > 1) over.push(span);
+    yield;
+  }
+  return over;
+}
 
 /** In the text that the view is of. */
 function* placesIn(view: View, rules: readonly Rule[], tally: Tally): Pauses<ReadonlyMap<Rule, readonly Span[]>> {

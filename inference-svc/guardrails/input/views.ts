@@ -1,8 +1,9 @@
 /** A text in the forms in which it is looked at: as it is, and with its disguises taken off. */
-import type { Pauses } from "../breath.ts";
+import type { Pauses } from "../../turn/breath.ts";
 import { encodedIn } from "./encoded.ts";
 import { type Mapped, asItIs } from "./mapped.ts";
 import { plain, squeezed } from "./normal.ts";
+import { rotated } from "./rotated.ts";
 
 /** One form: its pieces, in their order. It can be asked for again. */
 export type View = () => Iterable<Mapped>;
@@ -16,20 +17,25 @@ const forms: readonly { readonly of: Form; readonly keepsRest: boolean }[] = [
   { of: (stretch, at) => one(plain(stretch, at)), keepsRest: true },
   { of: (stretch, at) => one(squeezed(plain(stretch, at) ?? asItIs(stretch, at))), keepsRest: true },
   { of: (stretch, at) => some([...encodedIn(stretch, at)]), keepsRest: false },
+  { of: (stretch, at) => one(rotated(stretch, at, [at > 0, stretch.length >= pieceLength])), keepsRest: true },
 ];
 
 const some = (made: readonly Mapped[]): readonly Mapped[] | undefined => (made.length > 0 ? made : undefined);
 
 /** UTF-16 units that are prepared at once: some milliseconds. */
 const pieceLength = 8_192;
-/** A text without a seam is cut here. */
+/** From here on a text without a seam is cut where no encoded word is torn, though letters that stand apart may be. */
+const longPiece = 16_384;
+/** What has not even such a place is cut here. */
 const longestPiece = 131_072;
 /** Behind it no word is torn, nor letters that stand apart, nor a character from its marks. */
 const seam = /\n|[\p{L}\p{N}]{2}[ \t](?!\p{M})|\p{Ideographic}(?=\p{Ideographic})/gu;
 
+const needed = /[^\w+/=%\\\-\p{Surrogate}](?!\p{M})/gu;
+
 /** The text itself first, then the forms in which there is something else; undefined where others may have their turn. */
-export function* viewsOf(text: string): Iterable<View | undefined> {
-  const cuts = cutsOf(text);
+export function* viewsOf(text: string): Generator<View | undefined, void> {
+  const cuts = yield* cutsOf(text);
   const stretches = (): Iterable<readonly [stretch: string, at: number]> =>
     cuts.map((end, index) => {
       const at = cuts[index - 1] ?? 0;
@@ -60,16 +66,26 @@ function* lazily(
 }
 
 /** Where the pieces of a text end. */
-function cutsOf(text: string): readonly number[] {
+function* cutsOf(text: string): Pauses<readonly number[]> {
   const cuts: number[] = [];
-  for (let at = 0; text.length - at > pieceLength; at = cuts.at(-1) as number) cuts.push(cutAfter(text, at));
+  for (let at = 0; text.length - at > pieceLength; at = cuts.at(-1) as number) {
+    cuts.push(cutAfter(text, at));
+    yield;
+  }
   cuts.push(text.length);
   return cuts;
 }
 
 function cutAfter(text: string, start: number): number {
-  const stretch = text.slice(start, start + longestPiece);
-  seam.lastIndex = pieceLength - 1;
-  const found = seam.exec(stretch);
-  return start + (found ? found.index + found[0].length : stretch.length);
+  return (
+    endOf(seam, text.slice(start, start + longPiece), pieceLength, start) ??
+    endOf(needed, text.slice(start, start + longestPiece), longPiece, start) ??
+    Math.min(text.length, start + longestPiece)
+  );
+}
+
+function endOf(cut: RegExp, stretch: string, from: number, at: number): number | undefined {
+  cut.lastIndex = from - 1;
+  const found = cut.exec(stretch);
+  return found ? at + found.index + found[0].length : undefined;
 }

@@ -44,4 +44,4 @@ export class Delivered {
 }
 
 /** By a filter, in the middle of it. */
-export const cutOutcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;
+const cutOutcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;

@@ -1,15 +1,13 @@
 /** What a judge holds of texts under several rules, and what follows from it. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Occasion } from "../../internal/call.ts";
-import { type Judge, NoVerdict } from "../../internal/judge.ts";
+import { NoVerdict } from "../../internal/inquiry.ts";
+import type { Judge } from "../../internal/judge.ts";
 import type { Stage } from "../../turn/scope.ts";
 import { isAudit } from "../../turn/applied.ts";
-import { notApplicable } from "../not-applicable.ts";
+import { notApplicable, serviceRetryMs } from "../not-applicable.ts";
 import { failsOpen } from "../policy.ts";
 import type { JudgedRule } from "./rules.ts";
-
-/** A judge that did not answer may do so soon. */
-const judgeRetryMs = 1_000;
 
 /** Of one rule over all texts. */
 export interface Finding {
@@ -76,7 +74,7 @@ export function judgementOf(
       ),
     };
   const unjudged = findings.find((finding) => finding.outcome === "none" && !passes(finding));
-  return { stages, refusal: unjudged && notApplicable(unjudged.cause, judgeRetryMs) };
+  return { stages, refusal: unjudged && notApplicable(unjudged.cause, serviceRetryMs) };
 }
 
 /** A rule that only reports never stands in the way. */

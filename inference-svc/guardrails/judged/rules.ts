@@ -1,8 +1,8 @@
 /** Rules in words that a request is under. */
 import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
-import { AppliesTo, type Caller, type JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Caller, JudgeRule } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Applied, appliedTo } from "../../turn/applied.ts";
-import type { Side } from "../policy.ts";
+import { type Side, covers } from "../policy.ts";
 
 export interface JudgedRule extends Applied {
   readonly rule: string;
@@ -16,11 +16,8 @@ export interface JudgedRule extends Applied {
 
 export const judgedRules = (caller: Caller, side: Side): readonly JudgedRule[] =>
   appliedTo(caller)
-    .filter(({ guardrail }) => covers(guardrail.appliesTo, side))
+    .filter((applied) => covers(applied, side))
     .flatMap((applied) => applied.guardrail.judgeRules.map((rule) => ruleOf(applied, rule)));
-
-const covers = (appliesTo: AppliesTo, side: Side): boolean =>
-  side === "output" ? appliesTo === AppliesTo.OUTPUT || appliesTo === AppliesTo.BOTH : appliesTo !== AppliesTo.OUTPUT;
 
 const ruleOf = (applied: Applied, { rule, action, threshold, label }: JudgeRule): JudgedRule => ({
   ...applied,

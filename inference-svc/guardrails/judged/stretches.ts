@@ -1,7 +1,7 @@
 /** What an answer says, in stretches that can be judged: to the end of a sentence, or four hundred characters. */
+import { windowsOf } from "../../internal/windows.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { edited, keyOf } from "../output/texts.ts";
-import { windowsOf } from "./windows.ts";
 
 /** UTF-16 units after which no end of a sentence is waited for. */
 const longest = 400;
@@ -59,7 +59,7 @@ export class Stretches {
     const prefix = `${index} `;
     const streamed = [...this.#open.keys(), ...this.#before.keys()].some((channel) => channel.startsWith(prefix));
     if (streamed) return { awaits: [], closed: this.#close(prefix) };
-    const whole = [...textsOf(item)].flatMap((text) => [...windowsOf(text)]).map((text) => new Stretch(text));
+    const whole = [...textsOf(item)].flatMap((text) => [...windowsOf(text)]).map(({ text }) => new Stretch(text));
     return { awaits: whole, closed: whole };
   }
 

@@ -2,7 +2,7 @@
  * A scan that holds back no more than a limit: a match that goes on for longer (`secret:.*`) is taken for one from where it began to the first
  * character that ends it, before anybody knows whether it is.
  */
-import type { Finder, Found, Scan, Span } from "@sluice/proto/runtime/pattern/finder.js";
+import type { Found, Scan, Span } from "@sluice/proto/runtime/pattern/finder.js";
 
 /** In UTF-16 units: some pages of text. */
 export const maxHeld = 4_096;
@@ -16,18 +16,28 @@ export interface BoundedFound extends Found {
   readonly spans: readonly BoundedSpan[];
 }
 
-export class BoundedScan implements Scan {
+export class BoundedScan {
   readonly #scan: Scan;
-  readonly #limit: number;
-  #length = 0;
+  #length: number;
   /** Up to here everything was given away as found. */
   #given = 0;
   /** Where the match began that has gone on for too long. */
   #overrun: number | undefined;
 
-  constructor(finder: Finder, limit = maxHeld) {
-    this.#scan = finder.open();
-    this.#limit = limit;
+  /** @param length of what the scan has read */
+  constructor(scan: Scan, length = 0) {
+    this.#scan = scan;
+    this.#length = length;
+  }
+
+  /** Undefined where a text cannot be read in two ways. */
+  fork(): BoundedScan | undefined {
+    const scan = this.#scan.fork?.();
+    if (!scan) return undefined;
+    const fork = new BoundedScan(scan, this.#length);
+    fork.#given = this.#given;
+    fork.#overrun = this.#overrun;
+    return fork;
   }
 
   push(piece: string): BoundedFound {
@@ -51,10 +61,10 @@ export class BoundedScan implements Scan {
     const found = this.#scan.push(piece);
     this.#length += piece.length;
     // Nothing was given away in most texts.
-    if (this.#given === 0 && this.#length - found.decided <= this.#limit) return found;
+    if (this.#given === 0 && this.#length - found.decided <= maxHeld) return found;
     const decided = Math.max(found.decided, this.#given);
     const spans = this.#rest(found.spans);
-    if (this.#length - decided <= this.#limit) return { spans, decided };
+    if (this.#length - decided <= maxHeld) return { spans, decided };
     this.#overrun = found.decided;
     this.#given = this.#length;
     return { spans: [...spans, { start: decided, end: this.#length }], decided: this.#length };

@@ -4,10 +4,12 @@
  * Parts of an item are read as one text, since readers join them, and the later ones by themselves too: what begins with a part may be no match in
  * the middle of a text.
  */
+import type { Pauses } from "../../turn/breath.ts";
+import type { Region } from "../../turn/replaced.ts";
 import { maxHeld } from "./bounded.ts";
-import { type Hit, type Region, regionsOf } from "./regions.ts";
+import { type Hit, regionsOf } from "./regions.ts";
+import { Reading } from "./reading.ts";
 import type { Report } from "./report.ts";
-import { RuleScan } from "./rule-scan.ts";
 import type { OutputRule } from "./rules.ts";
 
 /** A part as it came and as it is delivered. */
@@ -39,9 +41,9 @@ export class Channel<Key> {
   readonly #report: Report;
   readonly #deliver: Deliver<Key>;
   /** Over all parts. */
-  readonly #joined: readonly RuleScan[];
-  /** Of the last part alone; empty in the first. */
-  #own: readonly RuleScan[] = [];
+  readonly #joined: Reading;
+  /** Of the last part alone; undefined in the first. */
+  #own: Reading | undefined;
   readonly parts: Part<Key>[] = [];
   /** Index of the part in which what was not delivered begins. */
   #current = 0;
@@ -59,7 +61,7 @@ export class Channel<Key> {
     this.#rules = rules;
     this.#report = report;
     this.#deliver = deliver;
-    this.#joined = rules.map((rule) => new RuleScan(rule, 0, report));
+    this.#joined = new Reading(rules, 0, report);
   }
 
   /** UTF-16 units that are held back. */
@@ -72,20 +74,31 @@ export class Channel<Key> {
   }
 
   /** @throws Fault UNAVAILABLE when a rule fails */
-  push(key: Key, text: string): void {
+  *push(key: Key, text: string): Pauses {
     const part = this.parts.at(-1);
-    const same = part?.key === key ? part : this.#begin(key);
+    const same = part?.key === key ? part : yield* this.#begin(key);
     same.raw += text;
     this.#held += text;
-    for (const scan of this.#joined) this.#add(scan.push(text));
-    for (const scan of this.#own) this.#add(scan.push(text));
+    this.#add(yield* this.#joined.push(text));
+    if (this.#own) this.#add(yield* this.#own.push(text));
+    this.#advance();
+  }
+
+  /** The item is whole: to be called before others are asked about all of it. @throws Fault as push */
+  *rest(): Pauses {
+    this.#add(yield* this.#joined.rest());
+  }
+
+  /** Lets those look that rules ask. @param over the item is whole: to be called before its end @throws Fault as push, or when the turn is over */
+  async ask(over: boolean): Promise<void> {
+    this.#add(await this.#joined.ask(over));
     this.#advance();
   }
 
   /** The item is whole. */
-  end(): void {
-    for (const scan of this.#joined) this.#add(scan.end());
-    for (const scan of this.#own) this.#add(scan.end());
+  *end(): Pauses {
+    this.#add(yield* this.#joined.end());
+    if (this.#own) this.#add(yield* this.#own.end());
     this.#advance(true);
   }
 
@@ -95,11 +108,15 @@ export class Channel<Key> {
     else this.#notes.push({ at: this.#length, pass });
   }
 
-  #begin(key: Key): Part<Key> {
+  *#begin(key: Key): Pauses<Part<Key>> {
+    // What was delivered of it was looked at as if nothing more came.
+    if (this.parts.some((part) => part.key === key)) throw new Error(`${String(key)} goes on behind another part`);
     const part = new Part(key, this.#length);
     if (this.parts.length > 0) {
-      for (const scan of this.#own) this.#add(scan.end());
-      this.#own = this.#rules.map((rule) => new RuleScan(rule, part.start, this.#report));
+      if (this.#own) this.#add(yield* this.#own.end());
+      // A service reads texts, and none begins anew with a part.
+      const rules = this.#rules.filter(({ outage }) => outage === undefined);
+      this.#own = new Reading(rules, part.start, this.#report);
     }
     this.parts.push(part);
     return part;
@@ -117,16 +134,13 @@ export class Channel<Key> {
 
   /** Up to here no rule finds anything any more. */
   #decided(over: boolean): number {
-    let decided = this.#length;
-    if (over) return decided;
-    for (const scan of this.#joined) if (scan.decided < decided) ({ decided } = scan);
-    for (const scan of this.#own) if (scan.decided < decided) ({ decided } = scan);
-    return decided;
+    if (over) return this.#length;
+    return Math.min(this.#length, this.#joined.decided, this.#own?.decided ?? this.#length);
   }
 
   #add(hits: readonly Hit[]): void {
     for (const hit of hits) {
-      if (this.#own.length > 0 && this.#isKnown(hit)) continue;
+      if (this.#own && this.#isKnown(hit)) continue;
       this.#hits.push(hit);
       if (!hit.continues) this.#report.found(hit.rule);
     }

@@ -6,9 +6,11 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import type { Scope } from "../../turn/scope.ts";
 import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
 import { notApplicable } from "../not-applicable.ts";
+import { cleanedFault } from "./fault.ts";
 import { GuardedItem } from "./item.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, Looker } from "./look.ts";
+import { NativeTexts } from "./natives.ts";
 import type { Report } from "./report.ts";
 import { type OutputRule, divided } from "./rules.ts";
 
@@ -19,6 +21,8 @@ export class OutputGate {
   readonly #enforces: boolean;
   /** By index; those that have not ended. */
   readonly #items = new Map<number, GuardedItem>();
+  /** Events of no item, held until the answer is whole. */
+  readonly #natives: NativeTexts;
   /** How many items have begun to go out. */
   #begun = 0;
   #ready: TurnEvent[] = [];
@@ -29,6 +33,7 @@ export class OutputGate {
     this.#report = report;
     this.#enforces = divided(rules).enforced.length > 0;
     this.#looker = new Looker(divided(rules), report, scope.signal);
+    this.#natives = new NativeTexts(this.#looker);
   }
 
   /** @throws Fault GUARDRAIL_BLOCKED, or UNAVAILABLE when a rule fails; a block ends what has begun to go out as incomplete instead */
@@ -37,20 +42,30 @@ export class OutputGate {
       for await (const batch of batches) {
         this.#looker.begin();
         for (const event of batch) {
-          await this.#look(event);
-          await this.#looker.breathe();
+          // A promise costs more than a delta.
+          const look = this.#look(event);
+          if (look) await look;
+          const pause = this.#looker.breathe();
+          if (pause) await pause;
         }
         if (this.#ready.length > 0) yield this.#given();
       }
     } catch (error) {
+      if (!(error instanceof Blocked)) return await this.refused(error);
       this.#tell();
-      if (!(error instanceof Blocked)) throw error;
       // The provider was stopped when the loop was left: what it has consumed is known.
       if (!this.#committed) throw this.#refusal();
       this.#pass();
       this.#cut();
       yield this.#given();
     }
+  }
+
+  /** @throws what was thrown, without what it must not say */
+  async refused(error: unknown): Promise<never> {
+    const told = error instanceof Fault && this.#enforces ? await cleanedFault(error, this.#looker) : error;
+    this.#tell();
+    throw told;
   }
 
   #given(): Batch {
@@ -61,19 +76,24 @@ export class OutputGate {
   }
 
   /** What could not be looked at does not pass, where the rules do more than report. */
-  async #look(event: TurnEvent): Promise<void> {
+  #look(event: TurnEvent): Promise<void> | void {
     try {
-      await this.#step(event);
+      return this.#step(event)?.catch((error: unknown) => this.#failed(event, error));
     } catch (error) {
-      if (error instanceof Blocked || error instanceof Fault) throw error;
-      this.#looker.failed();
-      if (this.#enforces) throw notApplicable(error);
-      this.#ready.push(event);
+      this.#failed(event, error);
     }
   }
 
+  /** @throws as guard */
+  #failed(event: TurnEvent, error: unknown): void {
+    if (error instanceof Blocked || error instanceof Fault) throw error;
+    this.#looker.failed();
+    if (this.#enforces) throw notApplicable(error);
+    this.#ready.push(event);
+  }
+
   #step(event: TurnEvent): Promise<void> | void {
-    if (event.type === "end") this.#tell();
+    if (event.type === "end") return this.#end(event);
     if (this.#enforces && "index" in event && event.index !== undefined) return this.#guarded(event.index, event);
     if (event.type === "item.end") return this.#watch(event);
     if (event.type === "native" && this.#enforces) return this.#alone(event);
@@ -86,17 +106,25 @@ export class OutputGate {
     this.#ready.push(event);
   }
 
-  /** What belongs to no item. */
+  async #end(event: TurnEvent): Promise<void> {
+    this.#ready.push(...(await this.#natives.cleaned()));
+    this.#tell();
+    this.#ready.push(event);
+  }
+
+  /** What belongs to no item. A text that comes in pieces is held, and what follows behind it. */
   async #alone(event: Extract<TurnEvent, { readonly type: "native" }>): Promise<void> {
-    const payload: unknown = JSON.parse(event.payloadJson);
+    const payload = JSON.parse(event.payloadJson) as Readonly<Record<string, unknown>>;
+    if (!this.#natives.isEmpty || typeof payload["delta"] === "string") return this.#natives.hold(event, payload);
     const looked = await cleanedLeaves(payload, this.#looker);
     this.#ready.push(looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) });
   }
 
-  async #guarded(index: number, event: TurnEvent): Promise<void> {
-    const item = this.#items.get(index) ?? new GuardedItem(index, this.#looker);
-    this.#items.set(index, item);
-    await item.step(event);
+  #guarded(index: number, event: TurnEvent): Promise<void> | void {
+    let item = this.#items.get(index);
+    if (!item) this.#items.set(index, (item = new GuardedItem(index, this.#looker)));
+    const step = item.step(event);
+    if (step) return step.then(() => this.#pass());
     this.#pass();
   }
 

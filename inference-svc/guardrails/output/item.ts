@@ -2,8 +2,8 @@
  * One output item on its way out. Its texts pass as soon as they are decided; arguments, and progress events that carry text, once the item is
  * whole. What was not looked at does not pass.
  */
+import { moved } from "../../turn/replaced.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
-import { moved } from "./annotations.ts";
 import { Channel, type Part } from "./channel.ts";
 import { cutItem } from "./cut.ts";
 import { cleanedJson } from "./json-text.ts";
@@ -46,7 +46,7 @@ export class GuardedItem {
   }
 
   /** @throws Blocked; Fault UNAVAILABLE when a rule fails */
-  step(event: TurnEvent): Promise<void> {
+  step(event: TurnEvent): Promise<void> | void {
     switch (event.type) {
       case "item.start":
         return this.#begin(event.item);
@@ -59,7 +59,7 @@ export class GuardedItem {
       case "debug":
       case "start":
       case "end":
-        return Promise.resolve();
+        return;
       default:
         return this.#delta(event);
     }
@@ -72,10 +72,13 @@ export class GuardedItem {
     this.shown = !carriesText(item.type);
   }
 
-  async #delta(event: TextEvent): Promise<void> {
+  #delta(event: TextEvent): Promise<void> | void {
     this.#streamed = true;
     if (carriesJson(this.#start?.type ?? "")) return;
-    await this.#push(keyOf(event), event.delta);
+    const key = keyOf(event);
+    if (this.#looker.asks || !this.#looker.isShort(event.delta)) return this.#push(key, event.delta);
+    const push = this.#looker.through(this.#channel.push(key, event.delta));
+    return push ? push.then(() => this.#stop()) : this.#stop();
   }
 
   async #annotation(event: AnnotationEvent): Promise<void> {
@@ -106,9 +109,19 @@ export class GuardedItem {
   }
 
   async #push(key: TextKey, text: string): Promise<void> {
-    if (this.#looker.isShort(text)) this.#channel.push(key, text);
-    else for await (const piece of this.#looker.pieces(text)) this.#channel.push(key, piece);
+    if (this.#looker.isShort(text)) await this.#looker.through(this.#channel.push(key, text));
+    else await this.#pushAll(this.#channel, key, text);
+    if (this.#looker.asks) await this.#channel.ask(false);
+    this.#stop();
+  }
+
+  /** @throws Blocked */
+  #stop(): void {
     if (this.#channel.blocked) throw new Blocked();
+  }
+
+  async #pushAll(channel: Channel<TextKey>, key: TextKey, text: string): Promise<void> {
+    for await (const piece of this.#looker.pieces(text)) await this.#looker.through(channel.push(key, piece));
   }
 
   async #endJson(item: OutputItem): Promise<OutputItem> {
@@ -132,12 +145,17 @@ export class GuardedItem {
     }
     for (const [key, text] of texts) {
       const said = channel.parts.find((part) => part.key === key)?.raw.length ?? 0;
-      if (text.length > said) for await (const piece of this.#looker.pieces(text.slice(said))) channel.push(key, piece);
+      if (text.length > said) await this.#pushAll(channel, key, text.slice(said));
     }
-    channel.end();
+    if (this.#looker.asks) {
+      await this.#looker.through(channel.rest());
+      await channel.ask(true);
+    }
+    await this.#looker.through(channel.end());
     if (channel.blocked) throw new Blocked();
     await this.#looker.reported(texts.map(([, text]) => text).join(""));
-    return this.#written(await cleanedLeaves(edited(item, emptied), this.#looker), item, channel);
+    const rest = edited(item, (key) => ({ text: "", part: this.#guards ? withoutLogprobs(key) : {} }));
+    return this.#written(await cleanedLeaves(rest, this.#looker), item, channel);
   }
 
   /** Whether a text begins with what its deltas said, and something can still be added if it says more. */
@@ -148,8 +166,12 @@ export class GuardedItem {
     return text.startsWith(part.raw) && (text.length === part.raw.length || part === parts.at(-1));
   }
 
+  /** Something that is found does not go out. */
+  get #guards(): boolean {
+    return this.#looker.rules.enforced.length > 0;
+  }
+
   #written(cleaned: OutputItem, item: OutputItem, channel: Channel<TextKey>): OutputItem {
-    const guarded = this.#looker.rules.enforced.length > 0;
     const partOf = (key: TextKey) => channel.parts.find((part) => part.key === key);
     const annotations = new Map<TextKey, unknown>();
     edited(item, (key, text, { annotations: list }) => {
@@ -161,7 +183,7 @@ export class GuardedItem {
       const kept = keptAnnotations(annotations.get(key), looked, part);
       return {
         text: part?.shown ?? "",
-        part: { ...(kept && { annotations: kept }), ...(guarded && withoutLogprobs(key)) },
+        part: { ...(kept && { annotations: kept }) },
       };
     });
     const redacted = channel.parts.some(({ replaced }) => replaced.length > 0);

@@ -1,7 +1,9 @@
 /** JSON that a model writes for a function: cleaned so that it remains JSON. Escapes hide nothing, since its strings are read as what they say. */
+import { replaced } from "../../turn/replaced.ts";
+import { isJson } from "../json-form.ts";
 import { type Token, tokensOf, valueOf } from "../json-tokens.ts";
 import type { Looker } from "./look.ts";
-import { type Hit, regionsOf, replaced } from "./regions.ts";
+import { type Hit, regionsOf } from "./regions.ts";
 
 interface CleanedToken extends Token {
   /** Without what is redacted. */
@@ -12,9 +14,12 @@ interface CleanedToken extends Token {
 
 /** What is no JSON is cleaned as a text. @throws as Looker.cleaned */
 export async function cleanedJson(text: string, looker: Looker): Promise<string> {
-  if (!isJson(text)) return looker.cleaned(text);
+  if (!(await looker.through(isJson(text)))) return looker.cleaned(text);
   const read: CleanedToken[] = [];
-  for (const token of tokensOf(text)) read.push(await cleanedToken(text, token, looker));
+  for (const token of tokensOf(text)) {
+    if (token) read.push(await cleanedToken(text, token, looker));
+    await looker.breathe();
+  }
   const hits = await looker.hits(text);
   // What was found in a string is replaced there; what remains goes over several, or is found in the signs between them.
   await looker.breathe();
@@ -40,19 +45,10 @@ function indexAt(read: readonly Token[], position: number): number {
   return from;
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 async function cleanedToken(json: string, token: Token, looker: Looker): Promise<CleanedToken> {
   const text = json.slice(token.start, token.end);
   if (token.kind === "scalar") return { ...token, text, hits: [] };
-  const value = valueOf(json, token);
+  const value = await looker.through(valueOf(json, token));
   const hits = await looker.hits(value);
   const redacted = looker.settled(hits);
   return { ...token, text: redacted.length === 0 ? text : JSON.stringify(replaced(value, regionsOf(redacted))), hits };

@@ -1,22 +1,37 @@
 /** Holds back of an answer what the rules of the caller's guardrails find in it. Not there for callers whose guardrails look at input alone. */
+import type { Scope } from "../../turn/scope.ts";
 import { type Batch, type Layer, type TurnEvent, commits } from "../../turn/turn.ts";
 import { OutputGate } from "./gate.ts";
 import { Report } from "./report.ts";
-import { type OutputRule, outputRules } from "./rules.ts";
+import { type OutputRule, divided, outputRules } from "./rules.ts";
 
-export const outputGuardrails: Layer = (next) => async (request, scope) => {
-  const report = new Report();
-  let rules: readonly OutputRule[];
-  try {
-    rules = outputRules(scope.caller, report);
-  } catch (error) {
+/** @param rulesOf throws Fault when one of them cannot be applied and does not let pass what it could not look at */
+export const outputGate =
+  (rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
+  (next) =>
+  async (request, scope) => {
+    const report = new Report();
+    let rules: readonly OutputRule[];
+    try {
+      rules = rulesOf(scope, report);
+    } catch (error) {
+      scope.trace.stages.push(...report.stages());
+      throw error;
+    }
+    if (rules.length > 0) {
+      const gate = new OutputGate(rules, scope, report);
+      return settled(gate.guard(await next(request, scope).catch((error: unknown) => gate.refused(error))));
+    }
     scope.trace.stages.push(...report.stages());
-    throw error;
-  }
-  if (rules.length > 0) return settled(new OutputGate(rules, scope, report).guard(await next(request, scope)));
-  scope.trace.stages.push(...report.stages());
-  return next(request, scope);
-};
+    return next(request, scope);
+  };
+
+export const outputGuardrails: Layer = outputGate(({ caller }, report) => outputRules(caller, report));
+
+/** Without those that only report: for a text that was put together of what they have seen. */
+export const enforcedGuardrails: Layer = outputGate(
+  ({ caller }, report) => divided(outputRules(caller, report)).enforced,
+);
 
 /** Once something has passed that a client may act on: until then a block is a refusal. */
 export async function settled(batches: AsyncGenerator<Batch>): Promise<AsyncIterable<Batch>> {

@@ -1,62 +1,105 @@
 /** The texts of a value that nobody here knows the shape of. */
+import { streamEvent } from "@sluice/proto/contract/events.js";
+import { outputItem } from "@sluice/proto/contract/output.js";
+import { vocabularyOf } from "@sluice/proto/contract/vocabulary.js";
+import { isMedia } from "../bytes.ts";
+import { names, shortestNumber } from "../input/places.ts";
 import { cleanedJson } from "./json-text.ts";
 import type { Looker } from "./look.ts";
 
-/** Fields that hold ids, words of the contract, bytes or sealed text. A field that nobody has thought of is read. */
+/** Fields that hold ids, bytes or sealed text. A field that nobody has thought of is read. */
 const notText: ReadonlySet<string> = new Set([
-  "type",
   "id",
   "item_id",
   "call_id",
   "file_id",
   "container_id",
-  "role",
-  "status",
-  "phase",
-  "detail",
   "encrypted_content",
   "signature",
-  "format",
-  "file_data",
-  "data",
   "b64_json",
   "partial_image_b64",
 ]);
 
+/** Fields that say a word of the contract; anything else that they say is a text. */
+const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
+/** Fields in which pictures come. */
+const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
+/** In these, names of fields are the model's own. */
+const ownWords: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
+
+const { fields: known, words } = vocabularyOf([outputItem, streamEvent]);
+
+const isWord = (field: string, value: unknown): boolean =>
+  notText.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
+
 /** Deeper than any item; what is deeper is not looked at, and so not passed. */
 const deepest = 100;
 
+/** Of a value. */
+interface Place {
+  /** The field, also that of the list in which it is. */
+  readonly name: string;
+  readonly depth: number;
+  /** Whether the names of fields in it are those of the contract. */
+  readonly isOurs: boolean;
+}
+
+const whole: Place = { name: "", depth: 0, isOurs: true };
+
 /** With every text cleaned; the same value when nothing was found. @throws as Looker.cleaned */
-export async function cleanedLeaves<Value>(value: Value, looker: Looker, name = "", depth = 0): Promise<Value> {
+export async function cleanedLeaves<Value>(value: Value, looker: Looker, place = whole): Promise<Value> {
+  const { name, depth } = place;
   if (depth > deepest) throw new Error(`values within values, more than ${deepest} deep`);
+  // By these the item's tool is called; no service is asked about them.
+  if (depth === 1 && looker.asks && names.has(name)) return value;
   if (typeof value === "string") return (await cleanedText(name, value, looker)) as Value;
+  if (typeof value === "number") return (await cleanedNumber(value, place, looker)) as Value;
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) {
-    const cleaned: unknown[] = [];
-    for (const element of value) cleaned.push(await cleanedLeaves(element as unknown, looker, name, depth + 1));
-    return (cleaned.every((element, index) => element === value[index]) ? value : cleaned) as Value;
-  }
-  const changed: Record<string, unknown> = {};
+  const within = { depth: depth + 1, isOurs: place.isOurs && !ownWords.has(name) };
+  if (!Array.isArray(value)) return (await cleanedFields(value, looker, within)) as Value;
+  const cleaned: unknown[] = [];
+  for (const element of value) cleaned.push(await cleanedLeaves(element as unknown, looker, { ...within, name }));
+  return (cleaned.every((element, index) => element === value[index]) ? value : cleaned) as Value;
+}
+
+async function cleanedFields(value: object, looker: Looker, within: Omit<Place, "name">): Promise<object> {
+  const fields: [name: string, value: unknown][] = [];
+  let same = true;
   for (const [field, inner] of Object.entries(value)) {
-    if (notText.has(field) || isImage(value, field)) continue;
-    const cleaned = await cleanedLeaves(inner as unknown, looker, field, depth + 1);
-    if (cleaned !== inner) changed[field] = cleaned;
+    const isOurs = within.isOurs && known.has(field);
+    const name = isOurs || looker.asks ? field : await looker.cleaned(field);
+    const skipped = within.isOurs && (isWord(field, inner) || isImage(value, field));
+    const cleaned = skipped
+      ? (inner as unknown)
+      : await cleanedLeaves(inner as unknown, looker, { ...within, name: field });
+    same &&= name === field && cleaned === inner;
+    fields.push([name, cleaned]);
   }
-  return Object.keys(changed).length === 0 ? value : { ...value, ...changed };
+  return same ? value : Object.fromEntries(fields);
+}
+
+/** What the contract counts is no text, and cannot become one. */
+async function cleanedNumber(value: number, { name, isOurs }: Place, looker: Looker): Promise<number | string> {
+  const text = String(value);
+  if ((isOurs && known.has(name)) || text.length < shortestNumber) return value;
+  const cleaned = await looker.cleaned(text);
+  return cleaned === text ? value : cleaned;
 }
 
 const isImage = (value: object, field: string): boolean =>
   field === "result" && (value as { type?: unknown }).type === "image_generation_call";
 
-function cleanedText(name: string, text: string, looker: Looker): string | Promise<string> {
-  if (text === "" || text.startsWith("data:")) return text;
+async function cleanedText(name: string, text: string, looker: Looker): Promise<string> {
+  if (text === "") return text;
+  if (mediaFields.has(name) && (await looker.through(isMedia(text, true)))) return text;
   return name === "arguments" ? cleanedJson(text, looker) : looker.cleaned(text);
 }
 
 /** Whether there is any text to look at. */
 export function hasText(value: unknown): boolean {
   if (typeof value === "string") return value !== "";
+  if (typeof value === "number") return String(value).length >= shortestNumber;
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some(hasText);
-  return Object.entries(value).some(([field, inner]) => !notText.has(field) && hasText(inner));
+  return Object.entries(value).some(([field, inner]) => !known.has(field) || (!isWord(field, inner) && hasText(inner)));
 }

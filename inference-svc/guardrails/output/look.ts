@@ -1,9 +1,10 @@
 /** Looks at texts that are there as a whole, with every rule. */
+import { Breath, type Pauses } from "../../turn/breath.ts";
+import { replaced } from "../../turn/replaced.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
-import { Breath } from "../breath.ts";
-import { type Hit, regionsOf, replaced } from "./regions.ts";
+import { type Hit, regionsOf } from "./regions.ts";
+import { Reading } from "./reading.ts";
 import type { Report } from "./report.ts";
-import { RuleScan } from "./rule-scan.ts";
 import { type OutputRule, type OutputRules, jointPieceLength } from "./rules.ts";
 
 /** A block rule that is enforced has found something. */
@@ -17,6 +18,8 @@ export class Looker {
   readonly #all: readonly OutputRule[];
   readonly #enforced: ReadonlySet<OutputRule>;
   readonly #pieceLength: number;
+  /** Whether a service is asked. */
+  readonly asks: boolean;
   readonly #signal: TurnSignal;
   #breath: Breath;
 
@@ -27,6 +30,7 @@ export class Looker {
     this.#breath = new Breath(signal);
     this.#enforced = new Set(rules.enforced);
     this.#all = [...rules.enforced, ...rules.reporting];
+    this.asks = this.#all.some(({ outage }) => outage !== undefined);
     this.#pieceLength = jointPieceLength(this.#all);
   }
 
@@ -68,8 +72,13 @@ export class Looker {
   }
 
   /** Lets others have their turn when it is time. */
-  async breathe(): Promise<void> {
-    if (this.#breath.isDue) await this.#breath.take();
+  breathe(): Promise<void> | void {
+    if (this.#breath.isDue) return this.#breath.take();
+  }
+
+  /** Does all of the work, at once when it is short. @throws Fault when nobody waits any more */
+  through<Result>(work: Pauses<Result>): Promise<Result> | Result {
+    return this.#breath.through(work);
   }
 
   /** Pieces of a text, between which others get their turn. */
@@ -92,8 +101,12 @@ export class Looker {
 
   async #scan(rules: readonly OutputRule[], text: string, give: (hits: readonly Hit[]) => void): Promise<void> {
     if (text === "" || rules.length === 0) return;
-    const scans = rules.map((rule) => new RuleScan(rule, 0, this.report));
-    for await (const piece of this.pieces(text)) for (const scan of scans) give(scan.push(piece));
-    for (const scan of scans) give(scan.end());
+    const reading = new Reading(rules, 0, this.report);
+    for await (const piece of this.pieces(text)) give(await this.through(reading.push(piece)));
+    if (this.asks) {
+      give(await this.through(reading.rest()));
+      give(await reading.ask(true));
+    }
+    give(await this.through(reading.end()));
   }
 }

@@ -1,16 +1,10 @@
 /** What is replaced in a text, when several rules find something in the same place. */
+import type { Region } from "../../turn/replaced.ts";
 import type { BoundedSpan } from "./bounded.ts";
 import type { OutputRule } from "./rules.ts";
 
 export interface Hit extends BoundedSpan {
   readonly rule: OutputRule;
-}
-
-export interface Region {
-  readonly start: number;
-  readonly end: number;
-  /** Empty when it goes on with a region that was replaced before. */
-  readonly placeholder: string;
 }
 
 /** Nothing of any hit stays; the longest of those that overlap says what stands there instead. In order. */
@@ -45,15 +39,4 @@ function isPreferred(hit: Hit, other: Hit): boolean {
   const longer = hit.end - hit.start - (other.end - other.start);
   if (longer !== 0) return longer > 0;
   return hit.start === other.start ? hit.rule.rank < other.rule.rank : hit.start < other.start;
-}
-
-/** The text with the regions replaced. */
-export function replaced(text: string, regions: readonly Region[]): string {
-  let result = "";
-  let at = 0;
-  for (const { start, end, placeholder } of regions) {
-    result += text.slice(at, start) + placeholder;
-    at = end;
-  }
-  return result + text.slice(at);
 }

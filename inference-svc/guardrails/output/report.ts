@@ -1,7 +1,7 @@
 /** What the rules have found in an answer, as the receipt tells it: names and counts, never what was found. */
-import { type Applied, isAudit } from "../../turn/applied.ts";
+import { isAudit } from "../../turn/applied.ts";
 import type { Stage } from "../../turn/scope.ts";
-import { type Rule, failsOpen } from "../policy.ts";
+import type { Failed, Rule } from "../policy.ts";
 import { type Deed, failureStage, namesOf, stagesOf } from "../stages.ts";
 
 const deeds: Readonly<Record<Rule["action"], Deed>> = { block: "blocked", redact: "redacted", flag: "flagged" };
@@ -9,8 +9,8 @@ const deeds: Readonly<Record<Rule["action"], Deed>> = { block: "blocked", redact
 export class Report {
   /** How often each rule has found something. */
   readonly #counts = new Map<Rule, number>();
-  /** By id of the guardrail; those that could not look. */
-  readonly #failures = new Map<string, Applied>();
+  /** Guardrails, and rules of services, that could not look. */
+  readonly #failures = new Map<string, Failed>();
   readonly #dropped = new Set<string>();
 
   found(rule: Rule): void {
@@ -18,8 +18,10 @@ export class Report {
   }
 
   /** It could not look. */
-  failed(applied: Applied): void {
-    this.#failures.set(applied.guardrail.id, applied);
+  failed(failed: Failed): void {
+    const { guardrail, scope, outage, name } = failed;
+    if (outage === undefined) this.#failures.set(guardrail.id, { guardrail, scope });
+    else this.#failures.set(`${guardrail.id} ${outage} ${name}`, failed);
   }
 
   /** A field that would have told what was redacted is not handed out. @param path in the response: `output.0.signature` */
@@ -33,7 +35,7 @@ export class Report {
   }
 
   stages(): readonly Stage[] {
-    const failures = [...this.#failures.values()].map((one) => failureStage(one, failsOpen(one) ? "open" : "closed"));
+    const failures = [...this.#failures.values()].map(failureStage);
     const found = stagesOf(this.#counts, ({ action }) => deeds[action]);
     return [...failures, ...found].map((stage) => ({ ...stage, data: { ...stage.data, ...this.#more(stage) } }));
   }

@@ -1,36 +1,66 @@
 /** One rule reading one text, from some place of it on. */
-import type { Found } from "@sluice/proto/runtime/pattern/finder.js";
-import { notApplicable } from "../not-applicable.ts";
+import type { Found, Scan } from "@sluice/proto/runtime/pattern/finder.js";
+import { NoAnswer } from "../../internal/detection/mark.ts";
+import { isAsking } from "../detected/asking.ts";
+import { notApplicable, serviceRetryMs } from "../not-applicable.ts";
 import { failsOpen } from "../policy.ts";
 import { BoundedScan } from "./bounded.ts";
 import type { Hit } from "./regions.ts";
 import type { Report } from "./report.ts";
 import type { OutputRule } from "./rules.ts";
 
+/** Where somebody else has come to with it. */
+interface Under {
+  readonly scan: Scan | BoundedScan;
+  /** UTF-16 units that came. */
+  readonly read: number;
+}
+
 export class RuleScan {
   readonly rule: OutputRule;
   readonly #base: number;
   readonly #report: Report;
   /** Undefined once it has failed. */
-  #scan: BoundedScan | undefined;
+  #scan: Scan | BoundedScan | undefined;
+  /** UTF-16 units that came. */
+  #read = 0;
   /** Up to here nothing will be found any more. */
   decided: number;
 
-  /** @param base where the text that it reads begins */
-  constructor(rule: OutputRule, base: number, report: Report) {
+  /** @param base where the text that it reads begins @param under goes on from there */
+  constructor(rule: OutputRule, base: number, report: Report, under?: Under) {
     this.rule = rule;
     this.#base = base;
     this.#report = report;
     this.decided = base;
+    if (under) {
+      this.#scan = under.scan;
+      this.#read = under.read;
+    } else this.#open();
+  }
+
+  #open(): void {
     try {
-      this.#scan = new BoundedScan(rule.finder);
+      // Who asks bounds what it holds by itself.
+      const scan = this.rule.finder.open();
+      this.#scan = this.rule.outage === undefined ? new BoundedScan(scan) : scan;
     } catch (cause) {
       this.#failed(cause);
     }
   }
 
+  /** Another reading that goes on from here; undefined where there can be none. */
+  fork(): RuleScan | undefined {
+    const scan = this.#scan instanceof BoundedScan ? this.#scan.fork() : undefined;
+    if (!scan) return undefined;
+    const fork = new RuleScan(this.rule, this.#base, this.#report, { scan, read: this.#read });
+    fork.decided = this.decided;
+    return fork;
+  }
+
   /** @throws Fault UNAVAILABLE when the rule fails, and its guardrail does not let pass what it could not look at */
   push(piece: string): readonly Hit[] {
+    this.#read += piece.length;
     try {
       return this.#scan ? this.#found(this.#scan.push(piece)) : nothing;
     } catch (cause) {
@@ -47,6 +77,17 @@ export class RuleScan {
     }
   }
 
+  /** What others have found, where that is who decides. @throws as push; Fault when the turn is over */
+  async ask(over: boolean): Promise<readonly Hit[]> {
+    if (!this.#scan || this.#scan instanceof BoundedScan || !isAsking(this.#scan)) return nothing;
+    try {
+      return this.#found(await this.#scan.ask(over));
+    } catch (cause) {
+      if (!(cause instanceof NoAnswer)) throw cause;
+      return this.#failed(cause);
+    }
+  }
+
   #found({ spans, decided }: Found): readonly Hit[] {
     this.decided = this.#base + decided;
     if (spans.length === 0) return nothing;
@@ -59,12 +100,17 @@ export class RuleScan {
   }
 
   #failed(cause: unknown): readonly Hit[] {
-    this.#report.failed(this.rule);
-    if (!failsOpen(this.rule)) throw notApplicable(cause);
+    noteFailure(this.rule, this.#report, cause);
     this.#scan = undefined;
     this.decided = Number.POSITIVE_INFINITY;
     return nothing;
   }
+}
+
+/** @throws Fault UNAVAILABLE unless its guardrail lets pass what it could not look at */
+export function noteFailure(rule: OutputRule, report: Report, cause: unknown): void {
+  report.failed(rule);
+  if (!failsOpen(rule)) throw notApplicable(cause, cause instanceof NoAnswer ? serviceRetryMs : undefined);
 }
 
 const nothing: readonly Hit[] = [];

@@ -30,7 +30,7 @@ export function outputRules(caller: Caller, report: Report): readonly OutputRule
     if (failures.length > 0 && !failsOpen(one)) throw notApplicable(failures[0]);
     return able.filter(({ userOnly }) => !userOnly);
   });
-  return rules.map((rule, rank) => ({ ...rule, rank }));
+  return rules.map((rule, rank) => ({ rank, ...rule }));
 }
 
 export function divided(rules: readonly OutputRule[]): OutputRules {

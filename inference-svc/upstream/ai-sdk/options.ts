@@ -91,7 +91,6 @@ function declareUnsaid(request: TurnRequest, { target, lose }: Words): void {
   for (const [index, { type }] of request.input.entries()) {
     if (type === "configuration_update") lose(`input.${index}`, "the interface has no words for it");
   }
-  if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
   const logprobs = request.include.indexOf("message.output_text.logprobs");
   if (wantsLogprobs(request) && logprobs !== -1) lose(`include.${logprobs}`, "the interface has no words for it");
 }

@@ -10,6 +10,7 @@ import { keyNotes } from "../key-notes.ts";
 import { KeyRing } from "../keys.ts";
 import type { Destination, Provider, Surroundings, Told } from "../provider.ts";
 import { redacted } from "../redacted.ts";
+import { toldTrace } from "../told-trace.ts";
 import { modelsOf } from "./load.ts";
 import { callOptions } from "./options.ts";
 import { sdkRefusal } from "./refusal.ts";
@@ -27,7 +28,8 @@ export function sdkProvider(settings: ProviderSettings, { version, packages, log
 
   function turn(destination: Destination, patience: Patience): Turn {
     const { upstreamModel, tier } = destination;
-    return async (request, { trace, signal }) => {
+    return async (request, scope) => {
+      const { trace, signal } = scope;
       throwIfAborted(signal);
       const lose = (path: string, reason: string) => void trace.losses.push({ path, reason });
       const options = callOptions(request, targetOf(destination), lose);
@@ -35,7 +37,7 @@ export function sdkProvider(settings: ProviderSettings, { version, packages, log
       try {
         return await runModel({
           model: () => modelOf(upstreamModel, key.secret),
-          options,
+          options: settings.trace_context ? { ...options, headers: toldTrace(scope) } : options,
           timeouts,
           patience,
           signal,

@@ -22,11 +22,15 @@ interface Call {
 export function chatCalls(output: Output, tools: SentTools) {
   const calls: Call[] = [];
 
-  function find(piece: JsonObject, begins: boolean): Call | undefined {
+  /** @param said of the arguments */
+  function find(piece: JsonObject, name: string, said: string): Call | undefined {
     const id = text(piece.id);
+    const begins = name !== "" || said !== "";
     const last = calls.at(-1);
+    // Nothing can follow a whole object but a call of its own: Google numbers every call 0, and gives some no ids.
+    const another = (call: Call) => id === "" && name !== "" && said.trimStart().startsWith("{") && isWholeObject(call);
     // Without an index a new id begins a new call, and no id goes on with the last one. Some servers number every call 0.
-    const other = (call: Call) => id !== "" && call.callId !== "" && id !== call.callId;
+    const other = (call: Call) => (id !== "" && call.callId !== "" && id !== call.callId) || another(call);
     const known = calls.findLast((call) =>
       typeof piece.index === "number"
         ? call.key === piece.index && !(begins && other(call))
@@ -54,7 +58,7 @@ export function chatCalls(output: Output, tools: SentTools) {
     const called = isObject(piece.function) ? piece.function : isObject(piece.custom) ? piece.custom : {};
     const name = text(called.name);
     const said = argumentsText(called.arguments ?? called.input);
-    const call = find(piece, name !== "" || said !== "");
+    const call = find(piece, name, said);
     if (!call) return;
     if (call.callId === "") call.callId = text(piece.id);
     call.waiting += said;
@@ -113,6 +117,11 @@ function argumentsText(value: unknown): string {
 /** Any text may go on. */
 const isWhole = (call: Call): boolean =>
   !call.custom && isJson(call.wrapped ? call.wrapped.json : (call.writer?.carried ?? ""));
+
+function isWholeObject(call: Call): boolean {
+  const said = call.wrapped?.json ?? call.writer?.carried ?? "";
+  return said.startsWith("{") && said.endsWith("}") && isWhole(call);
+}
 
 function isJson(value: string): boolean {
   try {

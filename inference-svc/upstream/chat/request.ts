@@ -11,7 +11,6 @@ import { type Words, supports } from "../words.ts";
 
 export function chatBody(request: TurnRequest, target: Target, lose: Lose): string {
   const words: Words = { target, tools: SentTools.of(request, !target.original), lose };
-  if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
   return objectJson({
     model: target.upstreamModel,
     messages: chatMessages(request, words),

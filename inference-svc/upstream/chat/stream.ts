@@ -2,19 +2,20 @@
 import type { Outcome, TurnEvent } from "../../turn/turn.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Target, Translator } from "../dialect.ts";
-import { connectionLost, providerFailed, providerFault } from "../failure.ts";
+import { connectionLost, providerFault } from "../failure.ts";
 import { writeImage } from "../generated-image.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import { type Emit, type ItemStatus, type MessageWriter, Output, type ReasoningWriter } from "../output.ts";
 import { servedTier, wantsLogprobs } from "../served.ts";
+import { AlikeChunks } from "./alike.ts";
 import { chatCalls } from "./calls.ts";
 import { chatError } from "./error.ts";
+import { incompleteReason } from "./finish.ts";
 import { drawn } from "./images.ts";
-import { thoughtDelta } from "./thoughts.ts";
+import { Sources } from "./sources.ts";
+import { thoughtDelta, thoughtPart } from "./thoughts.ts";
 import { SentTools } from "../tool-names.ts";
 import { chatUsage } from "./usage.ts";
-
-const limitReasons: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
 
 export class ChatTranslator implements Translator {
   readonly #emit: Emit;
@@ -24,12 +25,16 @@ export class ChatTranslator implements Translator {
   readonly #sealed: boolean;
   readonly #output: Output;
   readonly #calls: ReturnType<typeof chatCalls>;
+  readonly #alike = new AlikeChunks();
+  readonly #sources = new Sources();
   /** At most one of the two is open. */
   #message: MessageWriter | undefined;
   #reasoning: ReasoningWriter | undefined;
   /** Format, signature and sealed text of the reasoning that is open. */
   #seal: JsonObject = {};
-  #finishReason: string | undefined;
+  #finished = false;
+  /** Why the answer is not whole. */
+  #reason: Outcome["reason"];
   #usage: Outcome["usage"];
   #tier: unknown;
   done = false;
@@ -48,40 +53,45 @@ export class ChatTranslator implements Translator {
   }
 
   get finished(): boolean {
-    return this.#finishReason !== undefined;
+    return this.#finished;
   }
 
-  event(_name: string | undefined, data: string): void {
+  event(name: string | undefined, data: string): void {
+    const words = this.#alike.words(data);
+    if (words !== undefined) return this.#say(words);
     const chunk = parseObject(data);
     const choice = objects(chunk.choices).find((entry) => (entry.index ?? 0) === 0);
-    const error = chunk.error ?? choice?.error;
-    // "error": null is what some servers write into every chunk.
+    // "error": null is what some servers write into every chunk; others name the event or the object, and are flat.
+    const error = chunk.error ?? choice?.error ?? (name === "error" || chunk.object === "error" ? chunk : undefined);
     if (error !== undefined && error !== null) throw providerFault(chatError(undefined, { error }));
-    this.#usage = chatUsage(chunk.usage) ?? this.#usage;
+    // Moonshot's stand in the choice.
+    this.#usage = chatUsage(chunk.usage) ?? chatUsage(choice?.usage) ?? this.#usage;
     this.#tier = chunk.service_tier ?? this.#tier;
+    this.#sources.read(chunk);
     if (choice === undefined) return;
     const delta = isObject(choice.delta) ? choice.delta : choice.message;
     if (isObject(delta)) this.#delta(delta, choice);
     // Not acted on at once: some vendors repeat it in every chunk, and content may still follow.
-    if (typeof choice.finish_reason === "string" && choice.finish_reason !== "") this.#finish(choice.finish_reason);
-  }
-
-  #finish(reason: string): void {
-    if (reason === "error") throw providerFailed("finish_reason error");
-    this.#finishReason = reason;
+    if (text(choice.finish_reason) !== "") {
+      this.#reason = incompleteReason(text(choice.finish_reason));
+      this.#finished = true;
+    }
+    this.#alike.note(data, chunk);
   }
 
   #delta(delta: JsonObject, choice: JsonObject): void {
     const reasoning = text(delta.reasoning_content) || text(delta.reasoning);
     if (Array.isArray(delta.reasoning_details)) this.#think(objects(delta.reasoning_details), reasoning);
     else if (reasoning !== "") this.#openReasoning().text(0, reasoning);
-    // What was spoken is given as it was written down: the contract has no sound.
-    const content = contentText(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : "");
-    if (content !== "") {
-      const message = this.#openMessage();
-      const logprobs = this.#logprobs && isObject(choice.logprobs) ? objects(choice.logprobs.content) : [];
-      message.text(message.part("output_text"), content, logprobs);
+    const logprobs = this.#logprobs && isObject(choice.logprobs) ? objects(choice.logprobs.content) : [];
+    // A few vendors write parts, and think in one of them.
+    for (const [index, part] of objects(delta.content).entries()) {
+      const thought = thoughtPart(part);
+      if (thought !== "") this.#openReasoning().text(0, thought);
+      this.#say(text(part.text), index === 0 ? logprobs : []);
     }
+    // What was spoken is given as it was written down: the contract has no sound.
+    this.#say(text(delta.content) || (isObject(delta.audio) ? text(delta.audio.transcript) : ""), logprobs);
     const refusal = text(delta.refusal);
     if (refusal !== "") {
       const message = this.#openMessage();
@@ -104,6 +114,12 @@ export class ChatTranslator implements Translator {
     }
   }
 
+  #say(content: string, logprobs: readonly JsonObject[] = []): void {
+    if (content === "") return;
+    const message = this.#openMessage();
+    message.text(message.part("output_text"), content, logprobs);
+  }
+
   #think(details: readonly JsonObject[], plain: string): void {
     const { text: said, summary, seal } = thoughtDelta(details, plain, this.#sealed);
     // A seal that comes late has no thought to stand on; sealed text is one by itself.
@@ -118,6 +134,14 @@ export class ChatTranslator implements Translator {
     if (annotation.type !== "url_citation" || !isObject(annotation.url_citation)) return;
     const message = this.#openMessage();
     message.annotation(message.part("output_text"), { type: "url_citation", title: "", ...annotation.url_citation });
+  }
+
+  /** What was found is known in the end only: a message that is over by then cites nothing. */
+  #cite(): void {
+    const part = this.#message?.parts.at(-1);
+    if (!this.#message || part?.type !== "output_text" || part.annotations.length > 0) return;
+    const at = this.#message.parts.length - 1;
+    for (const annotation of this.#sources.annotations(part.text)) this.#message.annotation(at, annotation);
   }
 
   #openReasoning(): ReasoningWriter {
@@ -147,27 +171,19 @@ export class ChatTranslator implements Translator {
 
   close(): void {
     if (this.done) return;
-    if (this.#finishReason === undefined) throw connectionLost();
-    const filtered = this.#finishReason === "content_filter";
-    const status: ItemStatus = filtered || limitReasons.has(this.#finishReason) ? "incomplete" : "completed";
+    if (!this.#finished) throw connectionLost();
+    const status: ItemStatus = this.#reason === undefined ? "completed" : "incomplete";
+    this.#cite();
     this.#closeReasoning(status);
     this.#closeMessage(status);
     this.#calls.end(status);
     this.done = true;
     const outcome: Outcome = {
       status,
-      ...(status === "incomplete" && { reason: filtered ? "content_filter" : "max_output_tokens" }),
+      ...(this.#reason && { reason: this.#reason }),
       ...(this.#usage && { usage: this.#usage }),
       serviceTier: servedTier(this.#tier, this.#target),
     };
     this.#emit({ type: "end", outcome });
   }
-}
-
-/** A string, or with a few vendors an array of text parts. */
-function contentText(content: unknown): string {
-  if (!Array.isArray(content)) return text(content);
-  return objects(content)
-    .map((part) => text(part.text))
-    .join("");
 }

@@ -65,3 +65,10 @@ export function thoughtDelta(details: readonly JsonObject[], plain: string, seal
     },
   };
 }
+
+/** What a part of the content thinks: `{type: "thinking", thinking}`, which is text or parts of it. */
+export const thoughtPart = ({ thinking }: JsonObject): string =>
+  text(thinking) ||
+  objects(thinking)
+    .map((part) => text(part.text))
+    .join("");

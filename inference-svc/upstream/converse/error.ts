@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { ProviderError } from "../failure.ts";
+import { headerOf } from "../header.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 
 /** By the name of an exception what it means elsewhere: its own status says 424 for a model that fails, and 429 for one that is not there yet. */
@@ -39,10 +40,7 @@ export function converseError(status: number | undefined, body: unknown, named?:
 }
 
 /** The name that an answer has in its head. */
-export const errorTypeOf = (headers: IncomingHttpHeaders): string | undefined => {
-  const name = headers["x-amzn-errortype"];
-  return typeof name === "string" ? name : undefined;
-};
+export const errorTypeOf = (headers: IncomingHttpHeaders): string | undefined => headerOf(headers, "x-amzn-errortype");
 
 /** "com.amazon.coral.service#ThrottlingException", "ThrottlingException:http://…" and "throttlingException" are one name. */
 function nameOf(said: string): string {

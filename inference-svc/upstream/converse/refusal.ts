@@ -1,9 +1,10 @@
 /** What cannot be said in the format at all: leaving it out would change what was asked. */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
-import { objects, text } from "../json.ts";
+import { text } from "../json.ts";
 import { markRefusal } from "../messages/cache-marks.ts";
 import type { Block } from "../messages/thread.ts";
+import { notableIn } from "../notable.ts";
 import { cannot, inputRefusal, runsNone, toolRefusal } from "../refused.ts";
 import { caches } from "./cache-points.ts";
 import { familyOf } from "./family.ts";
@@ -22,7 +23,7 @@ export function converseRefusal(request: TurnRequest, target: Target): Refusal |
 
 /** A document needs words beside it in the message that it comes to stand in. */
 function aloneRefusal(request: TurnRequest, target: Target): Refusal | undefined {
-  const files = request.input.some(({ content }) => objects(content).some(({ type }) => type === "input_file"));
+  const files = notableIn(request.input).some(({ part }) => part?.type === "input_file");
   const messages = files ? told(request, target).messages : [];
   const alone = messages.find(
     ({ content }) => !content.some(({ type }) => type === "text") && content.some(isDocument),

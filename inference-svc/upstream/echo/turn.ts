@@ -6,7 +6,7 @@ import type { Batch, Outcome, Turn, TurnEvent } from "../../turn/turn.ts";
 import type { Loss } from "../../turn/scope.ts";
 import type { Refusal } from "../dialect.ts";
 import { objects } from "../json.ts";
-import { hostedTool } from "../offered.ts";
+import { hostedTool, isSearch, offeredTools } from "../offered.ts";
 import { type ItemStatus, Output } from "../output.ts";
 import { type Line, inputTokens, scriptOf } from "./script.ts";
 
@@ -30,8 +30,13 @@ export const echo: Turn = (request, scope) => {
 const media: ReadonlySet<unknown> = new Set(["input_image", "input_file", "input_audio", "input_video"]);
 
 /** Samplers have no meaning here; images and files would have one. */
-export const echoLosses = (request: TurnRequest): readonly Loss[] =>
-  request.input.flatMap((item, index) =>
+export const echoLosses = (request: TurnRequest): readonly Loss[] => [
+  ...offeredTools(request).flatMap(({ path, tool, allowed }) =>
+    allowed && isSearch(tool)
+      ? [{ path, reason: "all tools are there from the beginning: there is nothing to search" }]
+      : [],
+  ),
+  ...request.input.flatMap((item, index) =>
     ["content", "output"].flatMap((field) =>
       objects(item[field]).flatMap(({ type }, part) =>
         media.has(type)
@@ -39,7 +44,8 @@ export const echoLosses = (request: TurnRequest): readonly Loss[] =>
           : [],
       ),
     ),
-  );
+  ),
+];
 
 async function* speak(request: TurnRequest, signal: TurnSignal): AsyncIterable<Batch> {
   let batch: TurnEvent[] = [];
@@ -104,7 +110,11 @@ function begin(output: Output, line: Line): LineWriter {
       const reasoning = output.reasoning();
       const summaryWords = line.summary.length;
       return {
-        say: (word, position) => (position < summaryWords ? reasoning.summary(0, word) : reasoning.text(0, word)),
+        say(word, position) {
+          if (position < summaryWords) return reasoning.summary(0, word);
+          reasoning.close("summary.delta", 0);
+          reasoning.text(0, word);
+        },
         end: (status) => reasoning.end(status),
       };
     }

@@ -100,5 +100,4 @@ function declareUnsaid(request: TurnRequest, lose: Lose): void {
     if (value !== undefined) lose(path, "the format has no words for it");
   }
   if (request.cacheControl) lose("cache_control", "the provider caches as it sees fit");
-  if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
 }

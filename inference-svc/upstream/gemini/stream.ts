@@ -1,4 +1,5 @@
 /** Reads an answer, in chunks or whole, as turn events: a whole answer is a chunk that says everything. */
+import { elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Outcome, TurnEvent } from "../../turn/turn.ts";
 import type { Target, Translator } from "../dialect.ts";
@@ -68,6 +69,7 @@ export class GeminiTranslator implements Translator {
   }
 
   event(_name: string | undefined, data: string): void {
+    if (data.trimStart().startsWith("[")) return this.#chunks(data);
     const chunk = parseObject(data);
     if (isObject(chunk.error)) throw providerFault(geminiError(undefined, chunk));
     this.#usage.read(chunk.usageMetadata);
@@ -76,6 +78,16 @@ export class GeminiTranslator implements Translator {
     const candidate = candidates[place];
     if (candidate) this.#read(candidate, data, place);
     else if (isObject(chunk.promptFeedback)) refuse(text(chunk.promptFeedback.blockReason));
+  }
+
+  /** What a stream is where a proxy has lost the wish for server-sent events: one array of all chunks. */
+  #chunks(data: string): void {
+    const json = `{"chunks":${data}}`;
+    // Spans are looked for in what is JSON only.
+    parseObject(json);
+    const bytes = Buffer.from(json);
+    for (const { start, end } of elementsOf(bytes, memberOf(bytes, 0, "chunks")?.start))
+      this.event(undefined, bytes.toString("utf8", start, end));
   }
 
   #read(candidate: JsonObject, data: string, place: number): void {

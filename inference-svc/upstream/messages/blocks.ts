@@ -2,6 +2,7 @@
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { CallWriter } from "../item-writer.ts";
+import { providerFailed } from "../failure.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { type Emit, type ItemStatus, type MessageWriter, Output } from "../output.ts";
 import { SentTools } from "../tool-names.ts";
@@ -19,6 +20,11 @@ interface Reader {
   end?(status: ItemStatus): void;
 }
 
+const withoutBeginning: ReadonlyMap<string, string> = new Map([
+  ["text_delta", "text"],
+  ["thinking_delta", "thinking"],
+]);
+
 const ignored: Reader = { delta: () => undefined };
 
 export class Blocks {
@@ -29,6 +35,9 @@ export class Blocks {
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Reader = ignored;
+  /** Places of the blocks that have begun; the last of them is open. */
+  readonly #begun = new Set<unknown>();
+  #place: unknown;
 
   constructor(request: TurnRequest, emit: Emit) {
     this.#output = new Output(emit);
@@ -37,8 +46,13 @@ export class Blocks {
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }
 
-  /** @param inputJson of a call that is whole */
-  begin(block: JsonObject, inputJson?: string): void {
+  /**
+   * @param place among the blocks of the answer
+   * @param inputJson of a call that is whole
+   */
+  begin(block: JsonObject, place: unknown, inputJson?: string): void {
+    this.#begun.add(place);
+    this.#place = place;
     // Texts that follow each other are one message: a provider that cites begins a block for every citation.
     if (block.type === "text") {
       this.#open.end?.("completed");
@@ -49,8 +63,21 @@ export class Blocks {
     this.#open = this.#readerOf(block, inputJson);
   }
 
-  delta(delta: JsonObject): void {
+  /**
+   * @param place where none is said it is of the block that is open
+   * @throws Fault when another block has followed that one, or when it never began and nobody knows what it is
+   */
+  delta(delta: JsonObject, place: unknown = this.#place): void {
+    if (place !== this.#place || this.#begun.size === 0) this.#beginUnsaid(delta, place);
     this.#open.delta(delta);
+  }
+
+  /** Of a block that nobody has begun: words and thoughts need no beginning. */
+  #beginUnsaid({ type }: JsonObject, place: unknown): void {
+    if (this.#begun.has(place)) throw providerFailed("blocks of an answer overlap");
+    const kind = typeof type === "string" ? withoutBeginning.get(type) : undefined;
+    if (kind === undefined) throw providerFailed("a delta of a block that has not begun");
+    this.begin({ type: kind }, place);
   }
 
   stop(): void {

@@ -5,7 +5,7 @@
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Lose, Refusal } from "../dialect.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
-import { partsOf } from "../refused.ts";
+import { cacheMarkOf, notableIn } from "../notable.ts";
 import type { Block, Message } from "./thread.ts";
 
 /** A fifth is a 400. */
@@ -22,17 +22,14 @@ const stableCharacters = 4_096;
 /** Marks of the caller's own are not sent for some of them only. */
 export function markRefusal(input: readonly InputItem[]): Refusal | undefined {
   let marks = 0;
-  for (const [path, part] of input.flatMap((item, index) => partsOf(item, `input.${index}`))) {
-    const mark = markOf(part);
+  for (const { path, part } of notableIn(input)) {
+    const mark = part && cacheMarkOf(part);
     if (mark !== undefined && ++marks > maxMarks) {
       return { path: `${path}.${mark}`, message: `no provider of this model takes more than ${maxMarks} marks` };
     }
   }
   return undefined;
 }
-
-const markOf = (part: JsonObject): string | undefined =>
-  ["cache_control", "prompt_cache_breakpoint"].find((field) => isObject(part[field]));
 
 export class CacheMarks {
   readonly #lose: Lose;

@@ -70,7 +70,6 @@ export function declareUnsaid(request: TurnRequest, lose: Lose): void {
   if (request.promptCacheOptionsJson?.includes('"ttl"')) {
     lose("prompt_cache_options.ttl", "a mark says itself how long it holds");
   }
-  if (request.truncation === "auto") lose("truncation", "nothing is left out of what is too long: it stays an error");
   const logprobs = request.include.indexOf("message.output_text.logprobs");
   if (logprobs !== -1) lose(`include.${logprobs}`, "the format has no words for it");
 }

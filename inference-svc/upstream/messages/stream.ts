@@ -45,10 +45,10 @@ export class MessagesTranslator implements Translator {
     const event = parseObject(data);
     switch (text(event.type) || (name ?? "")) {
       case "content_block_delta":
-        if (isObject(event.delta)) this.#blocks.delta(event.delta);
+        if (isObject(event.delta)) this.#blocks.delta(event.delta, event.index);
         return;
       case "content_block_start":
-        if (isObject(event.content_block)) this.#blocks.begin(event.content_block);
+        if (isObject(event.content_block)) this.#blocks.begin(event.content_block, event.index);
         return;
       case "content_block_stop":
         return this.#blocks.stop();
@@ -78,7 +78,7 @@ export class MessagesTranslator implements Translator {
   #whole(message: JsonObject, data: string): void {
     const inputs = wholeInputs(message, data);
     for (const [index, block] of objects(message.content).entries()) {
-      this.#blocks.begin(block, inputs.get(index));
+      this.#blocks.begin(block, index, inputs.get(index));
       this.#blocks.stop();
     }
     this.#usage.read(message.usage);

@@ -35,6 +35,13 @@ export function messageReader(output: Output, id: string | undefined, start: Jso
     }
   }
 
+  /** No other part waits for it any more. */
+  function close(number: unknown): true {
+    const index = numbers.known(number ?? 0);
+    if (index !== undefined) message.close(index);
+    return true;
+  }
+
   return {
     event(type, event) {
       const number = event.content_index;
@@ -50,10 +57,12 @@ export function messageReader(output: Output, id: string | undefined, start: Jso
           return true;
         case "response.output_text.done":
           completeText(partOf(number, "output_text"), event);
-          return true;
+          return close(number);
         case "response.refusal.done":
           completeText(partOf(number, "refusal"), event);
-          return true;
+          return close(number);
+        case "response.content_part.done":
+          return close(number);
         default:
           return false;
       }

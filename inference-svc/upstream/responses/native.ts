@@ -8,8 +8,8 @@ const ofItems = /^response(\.[a-z0-9_]+){2,}$/;
 
 export const isNative = (type: string): boolean => ofItems.test(type) && !rewritten.test(type);
 
-/** Numbers and ids are given anew. */
+/** Numbers and ids are given anew; what only hides how long a text is would hide nothing here. */
 export function payloadOf(event: JsonObject): JsonObject {
-  const { type: _, sequence_number: __, item_id: ___, output_index: ____, ...payload } = event;
+  const { type: _, sequence_number: __, item_id: ___, output_index: ____, obfuscation: _____, ...payload } = event;
   return payload;
 }

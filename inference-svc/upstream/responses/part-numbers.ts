@@ -2,10 +2,16 @@
 export class PartNumbers {
   readonly #known: unknown[] = [];
 
+  /** Undefined for one that has not turned up. */
+  known(number: unknown): number | undefined {
+    const at = this.#known.indexOf(number);
+    return at === -1 ? undefined : at;
+  }
+
   /** @param open called for a number that is new; gives its part */
   of(number: unknown, open: () => number): number {
-    const at = this.#known.indexOf(number);
-    if (at !== -1) return at;
+    const before = this.known(number);
+    if (before !== undefined) return before;
     this.#known.push(number);
     return open();
   }

@@ -22,6 +22,19 @@ export function reasoningReader({ output, request, target }: Reading, id: string
     reasoning.summary(index, rest(reasoning.summaries[index] ?? "", whole));
   }
 
+  /** No other part waits for it any more. */
+  function closeText(number: unknown): true {
+    const index = contents.known(number ?? 0);
+    if (index !== undefined) reasoning.close("reasoning.delta", index);
+    return true;
+  }
+
+  function closeSummary(number: unknown): true {
+    const index = summaries.known(number ?? 0);
+    if (index !== undefined) reasoning.close("summary.delta", index);
+    return true;
+  }
+
   /** What the provider does not say of its seal follows from who it is. */
   function seal({ encrypted_content, format }: JsonObject): JsonObject {
     return {
@@ -44,10 +57,16 @@ export function reasoningReader({ output, request, target }: Reading, id: string
         case "response.reasoning_text.done":
         case "response.reasoning.done":
           completeText(event.content_index, event.text);
-          return true;
+          return closeText(event.content_index);
+        case "response.content_part.done":
+        // So servers with open models call it.
+        case "response.reasoning_part.done":
+          return closeText(event.content_index);
         case "response.reasoning_summary_text.done":
           completeSummary(event.summary_index, event.text);
-          return true;
+          return closeSummary(event.summary_index);
+        case "response.reasoning_summary_part.done":
+          return closeSummary(event.summary_index);
         default:
           return false;
       }

@@ -2,6 +2,7 @@
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Refusal, Target } from "../dialect.ts";
 import { objects, text } from "../json.ts";
+import { notableIn } from "../notable.ts";
 
 /** The kinds of the format itself; web_search has dated and preview spellings. */
 const ownKind =
@@ -28,12 +29,11 @@ export function responsesRefusal(request: TurnRequest, target: Target): Refusal 
       return refusal(`tools.${index}`, tool.spelling);
     }
   }
-  for (const [index, item] of request.input.entries()) {
-    if (item.type !== "additional_tools") continue;
-    const position = objects(item.tools).findIndex(
-      (tool) => !clientRun.has(tool.type) && !runs(target, text(tool.type)),
-    );
-    if (position !== -1) return refusal(`input.${index}.tools.${position}`, text(objects(item.tools)[position]?.type));
+  for (const { path, item } of notableIn(request.input)) {
+    if (item?.type !== "additional_tools") continue;
+    const tools = objects(item.tools);
+    const position = tools.findIndex((tool) => !clientRun.has(tool.type) && !runs(target, text(tool.type)));
+    if (position !== -1) return refusal(`${path}.tools.${position}`, text(tools[position]?.type));
   }
   return undefined;
 }

@@ -23,6 +23,14 @@ const impliedType: ReadonlyMap<string, string> = new Map([
   ["response.reasoning_summary_text.delta", "reasoning"],
 ]);
 
+/** How a whole answer ended that does not say so: items without an end, or a reason, are never passed off as the whole of it. */
+function statusOf({ output, incomplete_details: details }: JsonObject): string {
+  const items = objects(output);
+  if (items.length === 0) return "";
+  const cut = items.some(({ status }) => status === "incomplete" || status === "in_progress");
+  return cut || isObject(details) ? "incomplete" : "completed";
+}
+
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: Reading;
@@ -137,7 +145,7 @@ export class ResponsesTranslator implements Translator {
   #terminal(response: unknown, type = ""): void {
     if (!isObject(response)) throw providerFailed("a terminal event without a response");
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
-    const status = response.status ?? type.slice("response.".length);
+    const status = response.status ?? (type === "" ? statusOf(response) : type.slice("response.".length));
     if (status !== "completed" && status !== "incomplete") throw providerFailed(`response status ${text(status)}`);
     const outcome = this.#outcomeOf(response, status);
     this.#complete(objects(response.output), outcome.status);

@@ -1,5 +1,5 @@
 /** Tools and the choice among them: as the client wrote them, in the spelling in which they were declared. */
-import { membersOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import type { FunctionTool, HostedTool, NamespaceTool, Tool, ToolReference, TurnRequest } from "../../turn/request.ts";
 import type { Lose, Target } from "../dialect.ts";
 import { type JsonObject, Verbatim } from "../json.ts";
@@ -57,18 +57,6 @@ function without(json: string, names: readonly string[], path: string, lose: Los
   return present.length === 0
     ? json
     : withMembers(json, Object.fromEntries(present.map(({ key }) => [key, undefined])));
-}
-
-/** The object with other members; all that are not named stay as they were written. */
-function withMembers(json: string, changed: Readonly<Record<string, string | undefined>>): string {
-  const bytes = Buffer.from(json);
-  const kept = membersOf(bytes)
-    .filter(({ key }) => !Object.hasOwn(changed, key))
-    .map(({ key, start, end }) => `${JSON.stringify(key)}:${bytes.toString("utf8", start, end)}`);
-  const written = Object.entries(changed)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${JSON.stringify(key)}:${value}`);
-  return `{${[...kept, ...written].join(",")}}`;
 }
 
 function toolChoice({ toolChoice: choice, tools: declared }: TurnRequest): unknown {

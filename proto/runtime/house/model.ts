@@ -57,5 +57,10 @@ export const model = z.strictObject({
   input_modalities: z.array(modality).default(["text"]),
   output_modalities: z.array(modality).default(["text"]),
   endpoints: z.array(endpoint).min(1).describe("Tried in this order where none has a price."),
-  scores: z.record(z.string(), z.number()).optional(),
+  scores: z
+    .record(z.string(), z.number())
+    .optional()
+    .describe(
+      "What benchmarks say, the higher the better, on one scale for all models; `coding` is read by service/pareto-code; that, `agentic`, `math`, `knowledge`, `writing`, `vision` and `general` by service/auto; `coding`, `math` and `general` by service/jev-router.",
+    ),
 });

@@ -72,6 +72,12 @@ export const provider = z.strictObject({
   privacy_policy_url: z.url().optional(),
   terms_of_service_url: z.url().optional(),
   status_page_url: z.url().optional(),
+  trace_context: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether calls carry the W3C Trace Context of their spans, for servers of one's own; nothing is told when absent.",
+    ),
   timeouts: z
     .strictObject({
       connect_ms: z.int().min(1).max(60_000).default(2_000),

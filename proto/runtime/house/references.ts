@@ -40,10 +40,26 @@ export function dangling(file: HouseFile): string[] {
       }
     }
   }
+  const detectors = new Set<string>();
+  for (const [index, { id }] of file.detectors.entries()) {
+    if (detectors.has(id)) problems.push(`detectors.${index}.id: ${id} is used twice`);
+    detectors.add(id);
+  }
   for (const [role, settings] of Object.entries(file.internal_models)) {
     const model = settings?.model;
     if (model !== undefined && !slugs.has(model))
       problems.push(`internal_models.${role}.model: no model is called ${model}`);
   }
+  for (const [name, preset] of Object.entries(file.fusion.presets)) {
+    if (preset === undefined) continue;
+    const asked = preset.analysis_models.map((model, index) => [`analysis_models.${index}`, model] as const);
+    for (const [field, model] of [...asked, ["model", preset.model] as const]) {
+      if (model === undefined || slugs.has(model)) continue;
+      problems.push(`fusion.presets.${name}.${field}: no model is called ${model}`);
+    }
+  }
+  const moderator = file.internal_models.moderation?.provider;
+  if (moderator !== undefined && !file.providers.some(({ id, base_url: url }) => id === moderator && url))
+    problems.push(`internal_models.moderation.provider: no provider with a base_url is called ${moderator}`);
   return problems;
 }

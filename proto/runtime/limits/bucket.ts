@@ -8,12 +8,12 @@
 /** In which a bucket fills. */
 export const periodMs = 60_000;
 /** Of what was taken beyond the limit, more than this is forgiven: nobody waits longer. */
-export const mostAheadMs = 3_600_000;
+const mostAheadMs = 3_600_000;
 /** Of one unit: sums of fractions miss the last unit by less. */
 const tolerance = 0.01;
 
 /** What one unit puts a bucket ahead. */
-export const stepMs = (limit: number): number => periodMs / limit;
+const stepMs = (limit: number): number => periodMs / limit;
 
 /** Whole units that are left. */
 export const remainingOf = (limit: number, aheadMs: number): number =>

@@ -8,6 +8,8 @@ import type { Instruction, Program } from "./program.ts";
 import type { SymbolId } from "./symbols.ts";
 
 export interface State {
+  /** Its own among those that are remembered, from 1 on; 0: it is not. */
+  readonly id: number;
   /** Instructions that wait for a character, or for what stands after the position; those that begin at the position are not among them. */
   readonly threads: readonly number[];
   /** What stands before the position. */
@@ -22,7 +24,7 @@ export const begun: Origin = -1;
 
 export interface Move {
   readonly to: State;
-  /** Nobody is alive before or after, and nobody matches. */
+  /** Nobody matches, and whoever is alive after it remains what it was. */
   readonly quiet: boolean;
   /** Whose match ends before the symbol, since what comes after is known now. What is preferred less is gone. */
   readonly before: Origin | undefined;
@@ -51,15 +53,26 @@ export class Automaton {
   readonly #follower: Follower;
   /** What each instruction accepts, if it does. */
   readonly #accepted: Int32Array;
+  /** Where it goes on then. */
+  readonly #behind: Int32Array;
   readonly #states = new Map<string, State>();
   /** Threads that begin, by what stands before. */
   readonly #beginning = new Map<number, readonly number[]>();
   #moves = 0;
+  #ids = 0;
+  /** How often everything that was remembered was forgotten. */
+  forgotten = 0;
 
   constructor(program: Program) {
     this.program = program;
     this.#follower = new Follower(program);
     this.#accepted = Int32Array.from(program.instructions, (one) => (one.op === "accept" ? one.accepted : -1));
+    this.#behind = Int32Array.from(program.instructions, (one, at) => (one.op === "accept" ? (one.to ?? at + 1) : -1));
+  }
+
+  /** Before a text. */
+  get initial(): State {
+    return this.atRest(context.edge & this.program.symbols.mask);
   }
 
   /** Nobody is alive but who begins here. */
@@ -93,7 +106,7 @@ export class Automaton {
       to,
       before: ready.hit,
       after: next.hit,
-      quiet: state.threads.length + next.threads.length === 0 && ready.hit === undefined && next.hit === undefined,
+      quiet: kept === next.origins.length && ready.hit === undefined && next.hit === undefined,
       kept,
       origins: next.origins.slice(kept),
     };
@@ -135,7 +148,7 @@ export class Automaton {
       const at = ready.threads[index] as number;
       if (accepts[this.#accepted[at] as number] !== 1) continue;
       const origin = ready.origins[index] as Origin;
-      const matched = this.#follower.follow(at + 1, before, unknown, threads);
+      const matched = this.#follower.follow(this.#behind[at] as number, before, unknown, threads);
       fill(origins, origin, threads.length);
       if (matched) return { threads, origins, hit: origin };
     }
@@ -153,15 +166,16 @@ export class Automaton {
   }
 
   #state(threads: readonly number[], before: number): State {
-    if (threads.length > maxRemembered) return { threads, before, moves: [] };
+    if (threads.length > maxRemembered) return { id: 0, threads, before, moves: [] };
     const name = String.fromCharCode(before, ...threads);
     const known = this.#states.get(name);
     if (known) return known;
     if (this.#states.size >= maxStates || this.#moves >= maxMoves) {
       this.#states.clear();
       this.#moves = 0;
+      this.forgotten++;
     }
-    const state = { threads, before, moves: [] };
+    const state = { id: ++this.#ids, threads, before, moves: [] };
     this.#states.set(name, state);
     return state;
   }

@@ -1,4 +1,5 @@
 /** Finding in texts that come in pieces: the contract between whatever looks for something and whoever holds a text back until it has looked. */
+import type { Automaton } from "./automaton.ts";
 
 /** Part of a text, in UTF-16 units from its beginning. */
 export interface Span {
@@ -20,6 +21,8 @@ export interface Scan {
   push(piece: string): Found;
   /** The text is over. Nothing is pushed afterwards. */
   end(): Found;
+  /** Another reading of what came so far, that goes on by itself. Absent where a text cannot be read in two ways. */
+  fork?(): Scan;
 }
 
 /** Something to look for. Linear in the text, whatever the text is. */
@@ -27,6 +30,8 @@ export interface Finder {
   open(): Scan;
   /** UTF-16 units that can be pushed at once without others waiting for more than some ten milliseconds, whatever they are. */
   readonly pieceLength?: number;
+  /** With which it can be read together with others. Absent where it is found in another way. */
+  readonly automaton?: Automaton | undefined;
 }
 
 /** What is linear with a few nanoseconds a character needs to say nothing. */

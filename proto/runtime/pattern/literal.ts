@@ -1,13 +1,19 @@
 /** A pattern that is a plain text, of any length: found by Knuth, Morris and Pratt's way, which never looks back. */
+import { Automaton } from "./automaton.ts";
 import type { Finder, Found, Scan, Span } from "./finder.ts";
+import { parse } from "./parse.ts";
+import { programOf } from "./program.ts";
 
 /** Longer ones make the native search no faster, and its worst case slower. */
 const maxSought = 16;
+/** UTF-16 units of one that is read together with others: by itself it is found as fast. */
+const longestJoined = 64;
 
 export class Literal implements Finder {
   readonly text: string;
   /** Of each beginning of the text, the length of the longest shorter one that it ends with. */
   readonly borders: Int32Array;
+  #automaton: Automaton | undefined;
 
   constructor(text: string) {
     this.text = text;
@@ -24,6 +30,12 @@ export class Literal implements Finder {
     let length = matched;
     while (length > 0 && this.text.charCodeAt(length) !== unit) length = this.borders[length] as number;
     return this.text.charCodeAt(length) === unit ? length + 1 : 0;
+  }
+
+  /** Undefined for long ones. */
+  get automaton(): Automaton | undefined {
+    if (this.text.length > longestJoined) return undefined;
+    return (this.#automaton ??= new Automaton(programOf(parse(this.text))));
   }
 
   open(): Scan {
@@ -61,6 +73,13 @@ class LiteralScan implements Scan {
 
   end(): Found {
     return { spans: nothing, decided: this.#position };
+  }
+
+  fork(): Scan {
+    const fork = new LiteralScan(this.#literal);
+    fork.#matched = this.#matched;
+    fork.#position = this.#position;
+    return fork;
   }
 
   #skip(piece: string, from: number): number {

@@ -10,7 +10,14 @@ export interface Measure {
   readonly states: number;
   /** Whether it can match nothing. */
   readonly nullable: boolean;
+  /** Whether it can match a character. */
+  readonly consuming: boolean;
+  /** Whether it matches nothing rather than something that it could match as well: `|a`, `a??`. */
+  readonly idle: boolean;
 }
+
+/** Of what matches a character at least: it is written twice, before and behind its first one, with an end between. */
+const statesOfSome = ({ states }: Measure): number => 2 * states + 1;
 
 /** Of every node that takes part, by the node. */
 export type Measures = ReadonlyMap<AST.Node, Measure>;
@@ -34,10 +41,10 @@ function measureOf(node: AST.Node, measures: Map<AST.Node, Measure>): Measure {
     case "Character":
     case "CharacterSet":
     case "CharacterClass":
-      return { states: 1, nullable: false };
+      return { states: 1, nullable: false, consuming: true, idle: false };
     case "Assertion":
       if (node.kind === "lookahead" || node.kind === "lookbehind") throw notLinear("look-around is");
-      return { states: 1, nullable: true };
+      return { states: 1, nullable: true, consuming: false, idle: false };
     case "Pattern":
     case "Group":
     case "CapturingGroup":
@@ -56,23 +63,37 @@ function measureOf(node: AST.Node, measures: Map<AST.Node, Measure>): Measure {
 const either = (all: readonly Measure[]): Measure => ({
   states: sum(all) + 2 * (all.length - 1),
   nullable: all.some(({ nullable }) => nullable),
+  consuming: all.some(({ consuming }) => consuming),
+  idle: all.some(
+    ({ nullable, idle }, index) => idle || (nullable && all.slice(index + 1).some(({ consuming }) => consuming)),
+  ),
 });
 
 const inARow = (all: readonly Measure[]): Measure => ({
   states: sum(all),
   nullable: all.every(({ nullable }) => nullable),
+  consuming: all.some(({ consuming }) => consuming),
+  idle: all.every(({ nullable }) => nullable) && all.some(({ idle }) => idle),
 });
 
 const sum = (all: readonly Measure[]): number => all.reduce((total, { states }) => total + states, 0);
 
-function repeated({ min, max }: AST.Quantifier, { states, nullable }: Measure): Measure {
+function repeated({ min, max, greedy }: AST.Quantifier, element: Measure): Measure {
+  const { states, consuming } = element;
   // Even what is empty is gone through as often as it says.
   const fixed = min * Math.max(states, 1);
-  return { states: fixed + restOf(min, max, { states, nullable }), nullable: nullable || min === 0 };
+  const nullable = element.nullable || min === 0;
+  return {
+    states: fixed + restOf(min, max, element),
+    nullable,
+    consuming: consuming && max > 0,
+    idle: nullable && ((min > 0 && element.idle) || (!greedy && consuming && max > min)),
+  };
 }
 
 /** Of what may be left out or come again: a split for every copy, for a loop that and a jump, for one over the last copy only the split. */
-function restOf(min: number, max: number, { states, nullable }: Measure): number {
+function restOf(min: number, max: number, element: Measure): number {
+  const states = element.idle ? statesOfSome(element) : element.states;
   if (max !== Number.POSITIVE_INFINITY) return (max - min) * (states + 1);
-  return min > 0 && !nullable ? 1 : states + 2;
+  return min > 0 && !element.nullable ? 1 : states + 2;
 }

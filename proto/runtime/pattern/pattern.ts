@@ -25,16 +25,16 @@ const stepsAtOnce = 250_000;
 
 class Pattern implements Finder {
   readonly pieceLength: number;
-  readonly #automaton: Automaton;
+  readonly automaton: Automaton;
 
   constructor(program: Program) {
     if (matchesNothing(program)) throw new PatternError("must not match the empty string");
-    this.#automaton = new Automaton(program);
+    this.automaton = new Automaton(program);
     this.pieceLength = Math.max(8, Math.floor(stepsAtOnce / sizeOf(program)));
   }
 
   open(): Scan {
-    return new PatternScan(this.#automaton);
+    return new PatternScan(this.automaton);
   }
 }
 

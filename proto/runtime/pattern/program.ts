@@ -6,7 +6,8 @@ import type { Flags, Parsed } from "./parse.ts";
 import { type Accepted, Symbols } from "./symbols.ts";
 
 export type Instruction =
-  | { readonly op: "accept"; readonly accepted: Accepted }
+  /** Goes on behind it, or where it says. */
+  | { readonly op: "accept"; readonly accepted: Accepted; readonly to?: number }
   /** The first is preferred. */
   | { readonly op: "split"; readonly first: number; readonly second: number }
   | { readonly op: "jump"; readonly to: number }
@@ -132,7 +133,7 @@ class Emitter {
 
   #loop(element: AST.QuantifiableElement, greedy: boolean, flags: Flags): void {
     const split = this.#gap();
-    this.emit(element, flags);
+    this.#again(element, flags);
     this.#put({ op: "jump", to: split });
     this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
   }
@@ -141,9 +142,25 @@ class Emitter {
     const splits: number[] = [];
     for (let copy = 0; copy < copies; copy++) {
       splits.push(this.#gap());
-      this.emit(element, flags);
+      this.#again(element, flags);
     }
     for (const split of splits) this.#instructions[split] = branch(greedy, split + 1, this.#instructions.length);
+  }
+
+  /** Once more than it must: then matching nothing is no way to go on, and what the element prefers it to is tried. */
+  #again(element: AST.QuantifiableElement, flags: Flags): void {
+    const first = this.#instructions.length;
+    this.emit(element, flags);
+    if (this.#measures.get(element)?.idle !== true) return;
+    const end = this.#gap();
+    this.#instructions[end] = { op: "jump", to: end };
+    const shift = end + 1 - first;
+    this.emit(element, flags);
+    // The first character leads from the one copy into the other.
+    for (let at = first; at < end; at++) {
+      const one = this.#instructions[at] as Instruction;
+      if (one.op === "accept") this.#instructions[at] = { ...one, to: (one.to ?? at + 1) + shift };
+    }
   }
 }
 

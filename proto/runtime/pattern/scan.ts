@@ -1,44 +1,39 @@
-/**
- * Reads one text with an automaton: finds what `matchAll` of the native engine finds, without reading anything twice.
- *
- * Threads that are preferred to a match that was found may still replace it. Until they have ended it stands under reserve, and the search goes
- * on behind it as if it was final; what is found there stands under reserve too. A thread of that search that comes to where a thread of an
- * earlier one is need not be followed: if it succeeds, so does the earlier one, and takes everything behind it along. So there are never more
- * threads than instructions, however much stands under reserve.
- */
-import { type Automaton, type Move, type Origin, type State, begun } from "./automaton.ts";
-import { context } from "./context.ts";
-import type { Found, Scan, Span } from "./finder.ts";
+/** Reads one text with an automaton: finds what `matchAll` of the native engine finds, without reading anything twice. */
+import type { Automaton, State } from "./automaton.ts";
+import type { Found, Scan } from "./finder.ts";
+import { Threads } from "./threads.ts";
 
-/** Of the move that is being taken; nobody else takes one meanwhile. */
-const continuedStarts: number[] = [];
-const continuedRanks: number[] = [];
+/** A reading under way. */
+export interface Reading {
+  readonly state: State;
+  readonly threads: Threads;
+  /** Length of what was read. */
+  readonly position: number;
+  /** The first half of a character whose other half may come. */
+  readonly half: string;
+}
 
 export class PatternScan implements Scan {
   readonly #automaton: Automaton;
   readonly #prefix: string;
+  readonly #threads: Threads;
   #state: State;
-  /** Of each thread of the state where it began, and how many matches come before its own; what is behind them is of threads that have ended. */
-  #starts: number[] = [];
-  #ranks: number[] = [];
-  /** Matches that no thread is left to replace are told and dropped. */
-  #reserved: Span[] = [];
-  /** How many were told. */
-  #told = 0;
-  /** Length of what was read. */
-  #position = 0;
-  /** The first half of a character whose other half may come. */
-  #half = "";
+  #position: number;
+  #half: string;
 
-  constructor(automaton: Automaton) {
+  /** @param reading goes on with it, and is the only one to */
+  constructor(automaton: Automaton, reading?: Reading) {
     this.#automaton = automaton;
     this.#prefix = automaton.program.prefix;
-    this.#state = automaton.atRest(context.edge & automaton.program.symbols.mask);
+    this.#state = reading?.state ?? automaton.initial;
+    this.#threads = reading?.threads ?? new Threads();
+    this.#position = reading?.position ?? 0;
+    this.#half = reading?.half ?? "";
   }
 
   push(piece: string): Found {
     const text = this.#half === "" ? piece : this.#half + piece;
-    const whole = isHigh(text.charCodeAt(text.length - 1)) ? text.length - 1 : text.length;
+    const whole = wholeLength(text);
     this.#half = whole === text.length ? "" : text.slice(whole);
     this.#read(text, whole);
     return this.#found();
@@ -48,9 +43,15 @@ export class PatternScan implements Scan {
     this.#read(this.#half, this.#half.length);
     this.#half = "";
     const hit = this.#automaton.finish(this.#state);
-    if (hit !== undefined) this.#hit(hit, this.#position, this.#position);
+    if (hit !== undefined) this.#threads.hit(hit, this.#position);
     this.#state = this.#automaton.atRest(0);
     return this.#found();
+  }
+
+  fork(): Scan {
+    const state = this.#state;
+    const threads = this.#threads.fork(state.threads.length);
+    return new PatternScan(this.#automaton, { state, threads, position: this.#position, half: this.#half });
   }
 
   #read(text: string, length: number): void {
@@ -70,7 +71,7 @@ export class PatternScan implements Scan {
       const symbol = symbols.of(code);
       const move = state.moves[symbol] ?? this.#automaton.move(state, symbol);
       const after = code > 0xffff ? index + 2 : index + 1;
-      if (!move.quiet) this.#take(move, offset + index, offset + after);
+      if (!move.quiet) this.#threads.take(move, offset + index, offset + after);
       state = move.to;
       index = after;
     }
@@ -86,53 +87,15 @@ export class PatternScan implements Scan {
     return next === -1 || next > last ? last + 1 : next;
   }
 
-  #take({ before, after, kept, origins }: Move, from: number, until: number): void {
-    if (before !== undefined) this.#hit(before, from, from);
-    const open = this.#told + this.#reserved.length;
-    const [start, rank] = after === undefined ? [0, 0] : this.#of(after, from);
-    this.#continue(kept, origins, from, open);
-    if (after !== undefined) this.#reserve(start, until, rank);
-  }
-
-  #hit(origin: Origin, from: number, until: number): void {
-    const [start, rank] = this.#of(origin, from);
-    this.#reserve(start, until, rank);
-  }
-
-  #of(origin: Origin, from: number): readonly [start: number, rank: number] {
-    if (origin === begun) return [from, this.#told + this.#reserved.length];
-    return [this.#starts[origin] as number, this.#ranks[origin] as number];
-  }
-
-  /** In place of everything that stands there and behind. */
-  #reserve(start: number, end: number, rank: number): void {
-    this.#reserved.length = rank - this.#told;
-    this.#reserved.push({ start, end });
-  }
-
-  #continue(kept: number, origins: readonly Origin[], from: number, rank: number): void {
-    const count = origins.length;
-    // One thread can be continued by several, so that all are read before any is written.
-    for (let index = 0; index < count; index++) {
-      const origin = origins[index] as Origin;
-      continuedStarts[index] = origin === begun ? from : (this.#starts[origin] as number);
-      continuedRanks[index] = origin === begun ? rank : (this.#ranks[origin] as number);
-    }
-    for (let index = 0; index < count; index++) {
-      this.#starts[kept + index] = continuedStarts[index] as number;
-      this.#ranks[kept + index] = continuedRanks[index] as number;
-    }
-  }
-
   #found(): Found {
-    const alive = this.#state.threads.length > 0;
-    const final = alive ? (this.#ranks[0] as number) - this.#told : this.#reserved.length;
-    const spans = final === 0 ? nothing : this.#reserved.splice(0, final);
-    this.#told += final;
-    return { spans, decided: alive ? (this.#starts[0] as number) : this.#position };
+    const isAlive = this.#state.threads.length > 0;
+    const spans = this.#threads.settled(isAlive);
+    return { spans, decided: isAlive ? this.#threads.start : this.#position };
   }
 }
 
-const nothing: readonly Span[] = [];
-
-const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+/** Without the first half of a character at its end. */
+export function wholeLength(text: string): number {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
+}

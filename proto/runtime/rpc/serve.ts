@@ -21,6 +21,8 @@ import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
 import { measuredCalls } from "./measure.ts";
 import { toConnectError } from "./status.ts";
+import { escapeStatusLess } from "./status-text.ts";
+import { refusingUnknown } from "./strict.ts";
 
 /** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
 export const maxMessageBytes = 48 * 1024 * 1024;
@@ -35,10 +37,10 @@ const serverOptions = {
 };
 
 /**
- * No message is long enough to be compressed: both ends are near each other, and gzip, which grpc-js accepts unasked, took a third of the
- * processor time of a small turn.
+ * Nothing is compressed in either direction. Both ends are near each other: gzip, which grpc-js accepts unasked, took a third of the processor
+ * time of a small turn. And a few kilobytes of a stranger would unpack to as much as a message may have.
  */
-const compressNothing = { compressMinBytes: 0xffff_ffff };
+const uncompressed = { acceptCompression: [] };
 
 export interface RpcServerOptions {
   readonly port: number;
@@ -47,6 +49,8 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
+  /** Full names of the services of which a unary request is refused when it has a field that this build does not know. */
+  readonly strict?: readonly string[];
   /** Calls are counted here. */
   readonly registry?: Registry;
   readonly tracing?: Tracing | undefined;
@@ -55,6 +59,8 @@ export interface RpcServerOptions {
    * them any more: grpc-js drops a connection that was told so at its next keep-alive, with all calls that are still open on it.
    */
   readonly endedByClients?: readonly string[];
+  /** Of a message that is read; 48 MiB when absent. */
+  readonly readMaxBytes?: number;
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
   /** The same calls on a second port, always in clear text. A stream in both directions is refused there, with 505. */
@@ -93,7 +99,15 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   };
 }
 
-function handlerOf({ routes, log, tracing, registry, ...options }: RpcServerOptions): RequestHandler {
+function handlerOf({
+  routes,
+  strict = [],
+  log,
+  tracing,
+  registry,
+  readMaxBytes = maxMessageBytes,
+  ...options
+}: RpcServerOptions): RequestHandler {
   const handle = connectNodeAdapter({
     routes: (router) => {
       router.service(Health, health(options));
@@ -104,15 +118,19 @@ function handlerOf({ routes, log, tracing, registry, ...options }: RpcServerOpti
       ...(tracing ? [tracedCalls(tracing)] : []),
       ...(registry ? [measuredCalls(registry)] : []),
       faults(log),
+      refusingUnknown(strict),
     ],
-    readMaxBytes: maxMessageBytes,
+    readMaxBytes,
     writeMaxBytes: maxMessageBytes,
-    ...compressNothing,
+    // In JSON they have no number by which `strict` could find them.
+    jsonOptions: { ignoreUnknownFields: false },
+    ...uncompressed,
     grpcWeb: true,
     connect: true,
     grpc: true,
   });
   return (request, response) => {
+    escapeStatusLess(response);
     try {
       handle(request, response);
     } catch {

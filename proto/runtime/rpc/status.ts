@@ -13,9 +13,28 @@ export const statusName = (code: Code): string =>
 /** For servers: throw this from a handler. A ConnectError (a cancel, a deadline) passes as it is. */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
-  const fault = Fault.from(error);
+  const fault = inTrailers(Fault.from(error));
   return new ConnectError(fault.message, fault.code, undefined, [{ desc: FaultSchema, value: fault.toMessage() }]);
 }
+
+/** Clients take 8 KiB of headers by default (grpc-java), of which base64 leaves three quarters, and a receipt may have to fit in, too. */
+const mostMetadataBytes = 4_096;
+
+/**
+ * Without what was read of files where that is too long for a header; verdicts on an answer without the answer, and without any where there are
+ * that many.
+ */
+function inTrailers(fault: Fault): Fault {
+  const { file_annotations: files, ...bare } = fault.metadata ?? {};
+  if (files !== undefined && !fits(fault.metadata)) return inTrailers(fault.with({ metadata: bare }));
+  const { alignment, ...rest } = fault.metadata ?? {};
+  if (alignment === undefined || fits(fault.metadata)) return fault;
+  const { rejected: _, ...verdicts } = alignment as Readonly<Record<string, unknown>>;
+  const shorter = { ...rest, alignment: verdicts };
+  return fault.with({ metadata: fits(shorter) ? shorter : { error_type: fault.errorType, ...rest } });
+}
+
+const fits = (metadata: unknown): boolean => Buffer.byteLength(JSON.stringify(metadata)) <= mostMetadataBytes;
 
 /** For clients: the Fault that the server sent, or what the bare status means. The status text is never shown: it may name internals. */
 export function fromServiceError(error: ServiceError): Fault {

@@ -6,7 +6,7 @@ export type ServiceName = "gateway" | "inference-svc" | "admin-svc";
 const form = /^(spiffe:\/\/[^/]+\/ns\/[^/]+\/sa\/)[^/]+$/;
 
 /** URIs among the alternative names, as OpenSSL prints them. A name with a comma or a quote comes quoted, and is none of ours. */
-export const urisOf = (subjectAltName: string | undefined): string[] =>
+const urisOf = (subjectAltName: string | undefined): string[] =>
   (subjectAltName ?? "")
     .split(", ")
     .filter((name) => name.startsWith("URI:"))

@@ -19,6 +19,8 @@ function tableOf(entry: (byte: number) => number): Uint8Array {
 
 /** What may stand in a string as it is. */
 export const plainBytes = tableOf((byte) => Number(byte >= 0x20 && byte !== quote && byte !== backslash));
+/** White space between tokens. */
+export const spaceBytes = tableOf((byte) => Number(" \n\r\t".includes(String.fromCharCode(byte))));
 /** What begins or ends a string, an object or an array. */
 export const structuralBytes = tableOf((byte) => Number('"{}[]'.includes(String.fromCharCode(byte))));
 /** What may follow a backslash, apart from u. */

@@ -10,7 +10,17 @@ import {
   quote,
   structuralBytes,
 } from "./json-bytes.ts";
-import type { Member, Span } from "./json-scan.ts";
+
+/** From the first byte of a value to the byte after its last. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member extends Span {
+  /** Decoded. */
+  readonly key: string;
+}
 
 /** The members of the object that begins at `start`. */
 export function membersOf(bytes: Buffer, start = 0): Member[] {
@@ -25,6 +35,18 @@ export function membersOf(bytes: Buffer, start = 0): Member[] {
     at = next(bytes, end);
   }
   return members;
+}
+
+/** The text of an object with other members; all that are not named stay as they were written. @param changed undefined: without it */
+export function withMembers(json: string, changed: Readonly<Record<string, string | undefined>>): string {
+  const bytes = Buffer.from(json);
+  const kept = membersOf(bytes)
+    .filter(({ key }) => !Object.hasOwn(changed, key))
+    .map(({ key, start, end }) => `${JSON.stringify(key)}:${bytes.toString("utf8", start, end)}`);
+  const written = Object.entries(changed)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${JSON.stringify(key)}:${value}`);
+  return `{${[...kept, ...written].join(",")}}`;
 }
 
 /** The first member of that name of the object that begins at `start`; what lies behind it is not looked at. */

@@ -1,8 +1,19 @@
 /** Where UTF-8 goes wrong: only for the message of a refusal, the decision itself is the platform's. */
+import { isUtf8 } from "node:buffer";
+
+/** The platform looks over so much at once until it is near. */
+const stride = 65_536;
 
 /** Offset of the first byte that begins no valid sequence; the length when there is none. */
 export function firstInvalidUtf8(bytes: Uint8Array): number {
   let at = 0;
+  for (let end = stride; end < bytes.length; end += stride) {
+    // Up to a byte that begins a sequence, if there is one.
+    let start = end;
+    while (start > end - 4 && (bytes[start]! & 0xc0) === 0x80) start--;
+    if (!isUtf8(bytes.subarray(at, start))) break;
+    at = start;
+  }
   while (at < bytes.length) {
     const length = sequenceLength(bytes, at);
     if (length === 0) break;

@@ -2,8 +2,10 @@
 import { environment as admin } from "@sluice/admin-svc/config.js";
 import { environment as gateway } from "@sluice/gateway/config.js";
 import { environment as inference } from "@sluice/inference-svc/config.js";
+import { tracingEnvironment } from "@sluice/proto/runtime/tracing/settings.js";
 import { z } from "zod";
 import type { Resource } from "./kustomize.ts";
+import { namedVariables } from "./page.ts";
 import { type Container, type Probe, type Variable, type Workload, serves, workloadsOf } from "./workloads.ts";
 
 const commandLine = z.object({
@@ -12,18 +14,21 @@ const commandLine = z.object({
   SLUICE_BOOTSTRAP_API_KEY: admin.shape.SLUICE_BOOTSTRAP_API_KEY,
 });
 
+/** What is checked at the start, and what the libraries of OpenTelemetry read by themselves, as the page on observing has it. */
+const tracing = { ...namedVariables("OTEL"), ...tracingEnvironment.shape };
+
 /** By image, and by script where an image has several; undefined for images of others. */
 function variablesOf({ image, args }: Container): z.ZodObject | undefined {
   const service = /(?:^|\/)sluice\/([a-z-]+)/.exec(image)?.[1];
-  if (service === "gateway") return gateway;
-  if (service === "inference-svc") return inference;
+  if (service === "gateway") return gateway.extend(tracing);
+  if (service === "inference-svc") return inference.extend(tracing);
   if (service !== "admin-svc") return undefined;
-  return args?.[0]?.endsWith("cli.js") === true ? commandLine : admin;
+  return args?.[0]?.endsWith("cli.js") === true ? commandLine : admin.extend(tracing);
 }
 
-/** Where certificates say who calls, no token is needed. */
+/** Where certificates say who calls no token is needed, and where a file has it none of the environment. */
 const isSpared = (name: string, set: ReadonlyMap<string, Variable>): boolean =>
-  name === "SLUICE_SERVICE_TOKEN" && set.has("SLUICE_TLS_DIR");
+  name === "SLUICE_SERVICE_TOKEN" && (set.has("SLUICE_TLS_DIR") || set.has("SLUICE_SERVICE_TOKEN_FILE"));
 
 export function programProblems(resources: readonly Resource[]): string[] {
   return workloadsOf(resources).flatMap((workload) =>
@@ -69,7 +74,7 @@ function ofAddresses({ env = [] }: Container, resources: readonly Resource[]): s
   );
 }
 
-const places = ["SLUICE_CONFIG", "SLUICE_SPOOL_DIR", "SLUICE_TLS_DIR"];
+const places = ["SLUICE_SERVICE_TOKEN_FILE", "SLUICE_CONFIG", "SLUICE_SPOOL_DIR", "SLUICE_TLS_DIR"];
 
 /** Files are in what is mounted: the rest of the file system is that of the image, and cannot be written. */
 function ofPlaces({ env = [], volumeMounts = [] }: Container): string[] {

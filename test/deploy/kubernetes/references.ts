@@ -43,6 +43,9 @@ function ofVolumes({ volumes, containers }: Workload, house: House): string[] {
   const sources = volumes.flatMap(({ configMap, secret }) => [
     ...(configMap && !find(house, "ConfigMap", configMap.name) ? [`no config map ${configMap.name}`] : []),
     ...(secret && !isThere(secret.secretName, house) ? [`no secret ${secret.secretName}`] : []),
+    ...(secret?.items ?? [])
+      .filter(({ key }) => house.secrets.get(secret?.secretName ?? "")?.has(key) !== true)
+      .map(({ key }) => `no secret ${secret?.secretName} with the key ${key}`),
   ]);
   const unused = volumes.filter(({ name }) => !mounted.has(name)).map(({ name }) => `nobody mounts volume ${name}`);
   return [...missing.map((name) => `no volume ${name}`), ...sources, ...unused];

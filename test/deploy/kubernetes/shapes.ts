@@ -73,7 +73,11 @@ const container = strict({
 const volume = strict({
   name,
   configMap: strict({ name }).optional(),
-  secret: strict({ secretName: name, defaultMode: z.number().optional() }).optional(),
+  secret: strict({
+    secretName: name,
+    defaultMode: z.number().optional(),
+    items: list(strict({ key: z.string(), path: z.string() })).optional(),
+  }).optional(),
   emptyDir: strict({ sizeLimit: quantity.optional(), medium: z.literal("Memory").optional() }).optional(),
 });
 

@@ -53,7 +53,7 @@ export interface Workload {
   readonly volumes: readonly {
     readonly name: string;
     readonly configMap?: { name: string };
-    readonly secret?: { secretName: string };
+    readonly secret?: { secretName: string; items?: readonly { key: string; path: string }[] };
   }[];
 }
 

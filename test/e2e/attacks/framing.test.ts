@@ -127,7 +127,8 @@ test("77 X-Service-Metadata is enabled by that word alone, and the main name win
   const receipts: [readonly string[], boolean][] = [
     [["X-Service-Metadata: enabled"], true],
     [[`${legacy}: enabled`], true],
-    [["X-Service-Metadata: ENABLED"], false],
+    [["X-Service-Metadata: ENABLED"], true],
+    [["X-Service-Metadata: enabled!"], false],
     [["X-Service-Metadata: enabled, disabled"], false],
     [["X-Service-Metadata: enabled", "X-Service-Metadata: enabled"], false],
     [["X-Service-Metadata: disabled", `${legacy}: enabled`], false],

@@ -131,9 +131,14 @@ test("156 is_active is a boolean, alone, and required; /responses takes fields t
 
 test("157 updates at the same time are told apart by their time", async () => {
   await attacked.manage("POST", "/end-users", { user: "busy" });
-  const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => attacked.manage("PATCH", "/end-users/busy", { is_active: n % 2 === 0 })),
-  );
+  // A hundred at one row: on a busy machine some wait for it longer than admin-svc lets them, and are told to ask again.
+  const update = async (isActive: boolean) => {
+    for (;;) {
+      const answer = await attacked.manage("PATCH", "/end-users/busy", { is_active: isActive });
+      if (answer.headers["x-should-retry"] !== "true") return answer;
+    }
+  };
+  const answers = await Promise.all(Array.from({ length: 100 }, (_, n) => update(n % 2 === 0)));
   const times = answers.map((answer) => (parsed(answer) as { data: { updated_at: string } }).data.updated_at);
   expect(new Set(times).size).toBe(100);
 });

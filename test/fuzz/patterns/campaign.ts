@@ -1,9 +1,15 @@
 /** Runs cases one after the other until the count or the time is up. */
 import { Random } from "../random.ts";
-import { caseOf, textsPerCase } from "./generate.ts";
+import { disguiseTrial } from "./disguise-trial.ts";
+import { disguised } from "./disguises.ts";
+import { caseOf } from "./generate.ts";
 import { type Tally, trial } from "./trial.ts";
 
+/** Random patterns over texts that nearly match, or a few over texts that disguise them. */
+export type Subject = "patterns" | "disguises";
+
 export interface PatternOptions {
+  readonly subject: Subject;
   readonly seed: number;
   /** Runs at most: a text under a set of patterns each. */
   readonly count: number;
@@ -13,6 +19,7 @@ export interface PatternOptions {
 }
 
 export interface PatternReport extends Tally {
+  readonly subject: Subject;
   readonly seed: number;
   readonly seconds: number;
   /** What is wrong, by the number of the case. */
@@ -23,15 +30,15 @@ export interface PatternReport extends Tally {
 const maxComplaints = 20;
 const progressMs = 10_000;
 
-export function patternCampaign({ seed, count, seconds, progress }: PatternOptions): PatternReport {
+export function patternCampaign({ subject, seed, count, seconds, progress }: PatternOptions): PatternReport {
   const startedAt = performance.now();
   const tally: Tally = { runs: 0, matches: 0, pieces: 0, held: 0 };
   const complaints: [number, string][] = [];
   const elapsed = () => performance.now() - startedAt;
-  const report = (): PatternReport => ({ ...tally, seed, seconds: elapsed() / 1_000, complaints });
+  const report = (): PatternReport => ({ ...tally, subject, seed, seconds: elapsed() / 1_000, complaints });
   let reportAt = progressMs;
-  for (let number = 0; number * textsPerCase < count && elapsed() < seconds * 1_000; number++) {
-    const what = patternTrial(seed, number, tally);
+  for (let number = 0; tally.runs < count && elapsed() < seconds * 1_000; number++) {
+    const what = patternTrial(subject, seed, number, tally);
     if (what !== undefined) complaints.push([number, what]);
     if (complaints.length === maxComplaints) break;
     if (elapsed() < reportAt) continue;
@@ -43,11 +50,24 @@ export function patternCampaign({ seed, count, seconds, progress }: PatternOptio
 
 /** @returns what is wrong; undefined when nothing is */
 export const patternTrial = (
+  subject: Subject,
   seed: number,
   number: number,
   tally: Tally = { runs: 0, matches: 0, pieces: 0, held: 0 },
-): string | undefined => trial(caseOf(new Random(seed, number)), tally);
+): string | undefined => {
+  const random = new Random(seed, number);
+  return subject === "patterns" ? trial(caseOf(random), tally) : disguiseTrial(disguised(random), tally);
+};
 
-export const patternLine = ({ seed, runs, matches, pieces, held, complaints, seconds }: PatternReport): string =>
-  `patterns: seed ${seed}, ${runs} runs, ${matches} matches, ${(held / pieces).toFixed(2)} characters held back on average, ` +
+export const patternLine = ({
+  subject,
+  seed,
+  runs,
+  matches,
+  pieces,
+  held,
+  complaints,
+  seconds,
+}: PatternReport): string =>
+  `${subject}: seed ${seed}, ${runs} runs, ${matches} matches, ${(held / pieces).toFixed(2)} characters held back on average, ` +
   `${complaints.length} complaints, ${seconds.toFixed(0)} s`;

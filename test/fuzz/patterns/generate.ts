@@ -55,6 +55,11 @@ function piecesOf(random: Random, limit: number): readonly string[] {
   const units = 1 + random.below(limit);
   let text = "";
   while (text.length < units) text += random.pick(characters);
+  return cut(text, random);
+}
+
+/** Anywhere, also within a character. */
+export function cut(text: string, random: Random): readonly string[] {
   const pieces: string[] = [];
   const longestPiece = 1 + random.below(6);
   for (let at = 0; at < text.length; ) {

@@ -1,14 +1,55 @@
-/** Twenty seconds of random patterns over texts in pieces. A million runs: npm run fuzz -- patterns. */
+/** Twenty seconds of random patterns over texts in pieces, and ten of disguised texts. A million runs: npm run fuzz -- patterns, or disguises. */
+import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
+import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
 import { patternCampaign, patternLine } from "./campaign.ts";
+import { done, redacting } from "./trial.ts";
 
 test("what streams is what the whole text gives, and nothing that is found goes out", () => {
   const seed = Date.now() % 1_000_000_000;
-  const report = patternCampaign({ seed, count: Number.POSITIVE_INFINITY, seconds: 20 });
+  const report = patternCampaign({ subject: "patterns", seed, count: Number.POSITIVE_INFINITY, seconds: 20 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
   // Texts in which nothing is found show nothing.
   expect(report.matches).toBeGreaterThan(report.runs / 2);
   // Most of what is held back can still become a match.
   expect(report.held / report.pieces).toBeLessThan(2);
-}, 120_000);
+}, 300_000);
+
+test("what is disguised goes as a whole, nothing else does, and all the same however it is cut", () => {
+  const seed = Date.now() % 1_000_000_000;
+  const report = patternCampaign({ subject: "disguises", seed, count: Number.POSITIVE_INFINITY, seconds: 10 });
+  process.stdout.write(`${patternLine(report)}\n`);
+  expect(report.complaints).toEqual([]);
+  expect(report.matches).toBeGreaterThan(report.runs / 2);
+}, 300_000);
+
+const prose =
+  "I am a man of a certain age, and 100% sure that the model answers with words, digits (2026) and na\u00efve caf\u00e9s. ";
+const code = "const a = b + c;\nfor (let i = 0; i < list.length; i++) total += list[i].value ?? 0;\n";
+/** Bytes of no text. */
+const image = Buffer.from(
+  Array.from({ length: 6_000 }, (_, index) => (index * index * 31 + (index >> 3)) & 0xff),
+).toString("base64");
+
+test.each([
+  ["prose", prose.repeat(20), 1],
+  ["code", code.repeat(20), 1],
+  ["an image", `![a](data:image/png;base64,iVBORw0KGgo${image})`, 0.5],
+])("of %s letter by letter hardly anything is held", (what, text, most) => {
+  const rules = ["plutonium", "sk-[a-z0-9]{8}", "(?i)hunter2"].map((pattern, index) =>
+    redacting(pattern, compilePattern(pattern), index),
+  );
+  let shown = "";
+  let held = 0;
+  const channel = new Channel<string>(rules, new Report(), (_, said) => (shown += said));
+  for (const unit of text.split("")) {
+    done(channel.push("text", unit));
+    held += channel.held;
+  }
+  done(channel.end());
+  process.stdout.write(`${what}: ${(held / text.length).toFixed(2)} characters held back on average\n`);
+  expect(shown).toBe(text);
+  expect(held / text.length).toBeLessThan(most);
+});

@@ -4,6 +4,7 @@ import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
 import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules.js";
 import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Undisguiser } from "@sluice/inference-svc/guardrails/output/undisguise.js";
 import type { Finder, Span } from "@sluice/proto/runtime/pattern/finder.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
@@ -63,7 +64,25 @@ function read(sought: readonly Sought[], pieces: readonly string[], tally: Tally
   tally.runs++;
   tally.pieces += pieces.length;
   tally.matches += expected.flat().length;
-  return delivered(sought, pieces, redacted(text, expected), tally);
+  const rules = sought.map(({ finder, pattern }, index) => redacting(pattern, finder, index));
+  // Of a text that can be read in another way, too, only this much is known: how it is cut must not matter.
+  const whole = isPlain(text) ? redacted(text, expected) : atOnce(rules, text);
+  return delivered(rules, pieces, whole, tally);
+}
+
+/** Whether nothing in it is a disguise, so that the patterns alone say what is found. */
+function isPlain(text: string): boolean {
+  const undisguiser = new Undisguiser();
+  const made = [...undisguiser.push(text), ...undisguiser.end()];
+  return made.every(({ raw, plain, squeezed }) => plain === raw && squeezed === raw);
+}
+
+function atOnce(rules: readonly OutputRule[], text: string): string {
+  let shown = "";
+  const channel = new Channel<string>(rules, new Report(), (_, said) => (shown += said));
+  done(channel.push("text", text));
+  done(channel.end());
+  return shown;
 }
 
 function scanned(finder: Finder, pieces: readonly string[], expected: readonly Span[]): string | undefined {
@@ -86,34 +105,39 @@ const guardrail = create(GuardrailSchema, { id: "g" });
 
 /** What goes out of a channel that redacts is a beginning of the whole after every piece, and at the end the whole. */
 function delivered(
-  sought: readonly Sought[],
+  rules: readonly OutputRule[],
   pieces: readonly string[],
   whole: string,
   tally: Tally,
 ): string | undefined {
-  const rules = sought.map(
-    ({ finder, pattern }, index): OutputRule => ({
-      name: pattern,
-      action: "redact",
-      finder,
-      placeholder: `<${index}>`,
-      engine: "regex",
-      stage: "content-filter",
-      userOnly: false,
-      guardrail,
-      scope: "api-key",
-      rank: index,
-    }),
-  );
   let shown = "";
   const channel = new Channel<string>(rules, new Report(), (_, text) => (shown += text));
   for (const piece of pieces) {
-    channel.push("text", piece);
+    done(channel.push("text", piece));
     tally.held += channel.held;
     if (!whole.startsWith(shown)) return `delivered ${JSON.stringify(shown)} of ${JSON.stringify(whole)}`;
   }
-  channel.end();
+  done(channel.end());
   return shown === whole ? undefined : `delivered ${JSON.stringify(shown)} instead of ${JSON.stringify(whole)}`;
+}
+
+/** Puts its number where it finds something. */
+export const redacting = (name: string, finder: Finder, index: number): OutputRule => ({
+  name,
+  action: "redact",
+  finder,
+  placeholder: `<${index}>`,
+  engine: "regex",
+  stage: "content-filter",
+  userOnly: false,
+  guardrail,
+  scope: "api-key",
+  rank: index,
+});
+
+/** Does work that is not left for a while. */
+export function done(work: Iterator<undefined, void>): void {
+  while (work.next().done !== true);
 }
 
 /** By hand over every character, so that it cannot be wrong in the same way: the longest match over a stretch says what stands there, then the first rule. */

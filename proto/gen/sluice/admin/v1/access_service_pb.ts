@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/access_service.proto.
  */
 export const file_sluice_admin_v1_access_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiKWAwoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUitgEKClJhdGVMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoDUgAiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGAIgASgNSAGIAQESIAoTY29uY3VycmVudF9yZXF1ZXN0cxgDIAEoDUgCiAEBQhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQhQKEl90b2tlbnNfcGVyX21pbnV0ZUIWChRfY29uY3VycmVudF9yZXF1ZXN0cyLdAgoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIEjgKFHdvcmtzcGFjZV9ndWFyZHJhaWxzGAcgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBI1CgtyYXRlX2xpbWl0cxgIIAEoCzIbLnNsdWljZS5hZG1pbi52MS5SYXRlTGltaXRzSAKIAQFCEAoOX2V4cGlyZXNfYXRfbXNCDAoKX2d1YXJkcmFpbEIOCgxfcmF0ZV9saW1pdHMiJQoRUmVzb2x2ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiYQoSUmVzb2x2ZUtleVJlc3BvbnNlEiwKBmNhbGxlchgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5DYWxsZXJIAIgBARISCgpnZW5lcmF0aW9uGAIgASgEQgkKB19jYWxsZXIiQQoSV2F0Y2hQb2xpY3lSZXF1ZXN0Eg8KB3Byb2Nlc3MYASABKAkSGgoSYXBwbGllZF9nZW5lcmF0aW9uGAIgASgEIkoKE1dhdGNoUG9saWN5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBBISCgprZXlfaGFzaGVzGAIgAygJEgsKA2FsbBgDIAEoCCpUCgdLZXlLaW5kEhgKFEtFWV9LSU5EX1VOU1BFQ0lGSUVEEAASFgoSS0VZX0tJTkRfSU5GRVJFTkNFEAESFwoTS0VZX0tJTkRfTUFOQUdFTUVOVBACKngKDEZpbHRlckFjdGlvbhIdChlGSUxURVJfQUNUSU9OX1VOU1BFQ0lGSUVEEAASFwoTRklMVEVSX0FDVElPTl9CTE9DSxABEhgKFEZJTFRFUl9BQ1RJT05fUkVEQUNUEAISFgoSRklMVEVSX0FDVElPTl9GTEFHEAMqaQoJQXBwbGllc1RvEhoKFkFQUExJRVNfVE9fVU5TUEVDSUZJRUQQABIUChBBUFBMSUVTX1RPX0lOUFVUEAESFQoRQVBQTElFU19UT19PVVRQVVQQAhITCg9BUFBMSUVTX1RPX0JPVEgQAyplCg1HdWFyZHJhaWxNb2RlEh4KGkdVQVJEUkFJTF9NT0RFX1VOU1BFQ0lGSUVEEAASGgoWR1VBUkRSQUlMX01PREVfRU5GT1JDRRABEhgKFEdVQVJEUkFJTF9NT0RFX0FVRElUEAIqWwoLRXJyb3JQb2xpY3kSHAoYRVJST1JfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFwoTRVJST1JfUE9MSUNZX0NMT1NFRBABEhUKEUVSUk9SX1BPTElDWV9PUEVOEAIqXgoJU2NhblNjb3BlEhoKFlNDQU5fU0NPUEVfVU5TUEVDSUZJRUQQABIbChdTQ0FOX1NDT1BFX0FMTF9NRVNTQUdFUxABEhgKFFNDQU5fU0NPUEVfVVNFUl9PTkxZEAIyxAEKDUFjY2Vzc1NlcnZpY2USVQoKUmVzb2x2ZUtleRIiLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlS2V5UmVzcG9uc2USXAoLV2F0Y2hQb2xpY3kSIy5zbHVpY2UuYWRtaW4udjEuV2F0Y2hQb2xpY3lSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVzcG9uc2UoATABYgZwcm90bzM");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvYWNjZXNzX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJeCg1Db250ZW50RmlsdGVyEg8KB3BhdHRlcm4YASABKAkSDQoFbGFiZWwYAiABKAkSLQoGYWN0aW9uGAMgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbiJ8Cg1CdWlsdGluRmlsdGVyEgwKBHNsdWcYASABKAkSLQoGYWN0aW9uGAIgASgOMh0uc2x1aWNlLmFkbWluLnYxLkZpbHRlckFjdGlvbhIuCgpzY2FuX3Njb3BlGAMgASgOMhouc2x1aWNlLmFkbWluLnYxLlNjYW5TY29wZSJqCglKdWRnZVJ1bGUSDAoEcnVsZRgBIAEoCRItCgZhY3Rpb24YAiABKA4yHS5zbHVpY2UuYWRtaW4udjEuRmlsdGVyQWN0aW9uEhEKCXRocmVzaG9sZBgDIAEoARINCgVsYWJlbBgEIAEoCSKWAQoMRGV0ZWN0b3JSdWxlEhAKCGRldGVjdG9yGAEgASgJEhAKCGNhdGVnb3J5GAIgASgJEi0KBmFjdGlvbhgDIAEoDjIdLnNsdWljZS5hZG1pbi52MS5GaWx0ZXJBY3Rpb24SFgoJdGhyZXNob2xkGAQgASgBSACIAQESDQoFbGFiZWwYBSABKAlCDAoKX3RocmVzaG9sZCKSBgoNUm91dGluZ1BvbGljeRIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIWCg5pZ25vcmVkX21vZGVscxgCIAMoCRIZChFhbGxvd2VkX3Byb3ZpZGVycxgDIAMoCRIZChFpZ25vcmVkX3Byb3ZpZGVycxgEIAMoCRIiChVlbmZvcmNlX3pkcl9hbnRocm9waWMYBSABKAhIAIgBARIfChJlbmZvcmNlX3pkcl9vcGVuYWkYBiABKAhIAYgBARIfChJlbmZvcmNlX3pkcl9nb29nbGUYByABKAhIAogBARIcCg9lbmZvcmNlX3pkcl94YWkYCCABKAhIA4gBARIeChFlbmZvcmNlX3pkcl9vdGhlchgJIAEoCEgEiAEBElAKEmVuZm9yY2VfemRyX2dyb3VwcxgKIAMoCzI0LnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5LkVuZm9yY2VaZHJHcm91cHNFbnRyeRInChplbmFibGVfcGFpZF9tb2RlbF90cmFpbmluZxgLIAEoCEgFiAEBEicKGmVuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nGAwgASgISAaIAQESKgodZW5hYmxlX2ZyZWVfbW9kZWxfcHVibGljYXRpb24YDSABKAhIB4gBARIcChRhbGxvd2VkX2RhdGFfcmVnaW9ucxgOIAMoCRo3ChVFbmZvcmNlWmRyR3JvdXBzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgIOgI4AUIYChZfZW5mb3JjZV96ZHJfYW50aHJvcGljQhUKE19lbmZvcmNlX3pkcl9vcGVuYWlCFQoTX2VuZm9yY2VfemRyX2dvb2dsZUISChBfZW5mb3JjZV96ZHJfeGFpQhQKEl9lbmZvcmNlX3pkcl9vdGhlckIdChtfZW5hYmxlX3BhaWRfbW9kZWxfdHJhaW5pbmdCHQobX2VuYWJsZV9mcmVlX21vZGVsX3RyYWluaW5nQiAKHl9lbmFibGVfZnJlZV9tb2RlbF9wdWJsaWNhdGlvbiLhAwoJR3VhcmRyYWlsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSNwoPY29udGVudF9maWx0ZXJzGAMgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgFIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YBiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYByABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgIIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIvCgtqdWRnZV9ydWxlcxgJIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSMAoJZGV0ZWN0b3JzGAogAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYCyABKAgitgEKClJhdGVMaW1pdHMSIAoTcmVxdWVzdHNfcGVyX21pbnV0ZRgBIAEoDUgAiAEBEh4KEXRva2Vuc19wZXJfbWludXRlGAIgASgNSAGIAQESIAoTY29uY3VycmVudF9yZXF1ZXN0cxgDIAEoDUgCiAEBQhYKFF9yZXF1ZXN0c19wZXJfbWludXRlQhQKEl90b2tlbnNfcGVyX21pbnV0ZUIWChRfY29uY3VycmVudF9yZXF1ZXN0cyLdAgoGQ2FsbGVyEhAKCGtleV9oYXNoGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRImCgRraW5kGAMgASgOMhguc2x1aWNlLmFkbWluLnYxLktleUtpbmQSGgoNZXhwaXJlc19hdF9tcxgEIAEoA0gAiAEBEjIKCWd1YXJkcmFpbBgFIAEoCzIaLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxIAYgBARISCgpoYXNfYnVkZ2V0GAYgASgIEjgKFHdvcmtzcGFjZV9ndWFyZHJhaWxzGAcgAygLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBI1CgtyYXRlX2xpbWl0cxgIIAEoCzIbLnNsdWljZS5hZG1pbi52MS5SYXRlTGltaXRzSAKIAQFCEAoOX2V4cGlyZXNfYXRfbXNCDAoKX2d1YXJkcmFpbEIOCgxfcmF0ZV9saW1pdHMiPgoRUmVzb2x2ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkSFwoPcmVmdXNlc191bmtub3duGAIgASgIImEKElJlc29sdmVLZXlSZXNwb25zZRIsCgZjYWxsZXIYASABKAsyFy5zbHVpY2UuYWRtaW4udjEuQ2FsbGVySACIAQESEgoKZ2VuZXJhdGlvbhgCIAEoBEIJCgdfY2FsbGVyIkEKEldhdGNoUG9saWN5UmVxdWVzdBIPCgdwcm9jZXNzGAEgASgJEhoKEmFwcGxpZWRfZ2VuZXJhdGlvbhgCIAEoBCK4AQoTV2F0Y2hQb2xpY3lSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEEhIKCmtleV9oYXNoZXMYAiADKAkSCwoDYWxsGAMgASgIEj4KBWtub3dzGAQgAygLMi8uc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVzcG9uc2UuS25vd3NFbnRyeRosCgpLbm93c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAEqVAoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhYKEktFWV9LSU5EX0lORkVSRU5DRRABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAip4CgxGaWx0ZXJBY3Rpb24SHQoZRklMVEVSX0FDVElPTl9VTlNQRUNJRklFRBAAEhcKE0ZJTFRFUl9BQ1RJT05fQkxPQ0sQARIYChRGSUxURVJfQUNUSU9OX1JFREFDVBACEhYKEkZJTFRFUl9BQ1RJT05fRkxBRxADKmkKCUFwcGxpZXNUbxIaChZBUFBMSUVTX1RPX1VOU1BFQ0lGSUVEEAASFAoQQVBQTElFU19UT19JTlBVVBABEhUKEUFQUExJRVNfVE9fT1VUUFVUEAISEwoPQVBQTElFU19UT19CT1RIEAMqZQoNR3VhcmRyYWlsTW9kZRIeChpHVUFSRFJBSUxfTU9ERV9VTlNQRUNJRklFRBAAEhoKFkdVQVJEUkFJTF9NT0RFX0VORk9SQ0UQARIYChRHVUFSRFJBSUxfTU9ERV9BVURJVBACKlsKC0Vycm9yUG9saWN5EhwKGEVSUk9SX1BPTElDWV9VTlNQRUNJRklFRBAAEhcKE0VSUk9SX1BPTElDWV9DTE9TRUQQARIVChFFUlJPUl9QT0xJQ1lfT1BFThACKl4KCVNjYW5TY29wZRIaChZTQ0FOX1NDT1BFX1VOU1BFQ0lGSUVEEAASGwoXU0NBTl9TQ09QRV9BTExfTUVTU0FHRVMQARIYChRTQ0FOX1NDT1BFX1VTRVJfT05MWRACMsQBCg1BY2Nlc3NTZXJ2aWNlElUKClJlc29sdmVLZXkSIi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZUtleVJlc3BvbnNlElwKC1dhdGNoUG9saWN5EiMuc2x1aWNlLmFkbWluLnYxLldhdGNoUG9saWN5UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5XYXRjaFBvbGljeVJlc3BvbnNlKAEwAWIGcHJvdG8z");
 
 /**
  * One rule of a guardrail.
@@ -127,6 +127,55 @@ export const JudgeRuleSchema: GenMessage<JudgeRule> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_access_service, 2);
 
 /**
+ * What a service beside the house looks for, and what follows.
+ *
+ * @generated from message sluice.admin.v1.DetectorRule
+ */
+export type DetectorRule = Message<"sluice.admin.v1.DetectorRule"> & {
+  /**
+   * Id of the detector in the house file, 1 to 100 code points.
+   *
+   * @generated from field: string detector = 1;
+   */
+  detector: string;
+
+  /**
+   * 1 to 100 code points: what it shall find.
+   *
+   * @generated from field: string category = 2;
+   */
+  category: string;
+
+  /**
+   * What happens then.
+   *
+   * @generated from field: sluice.admin.v1.FilterAction action = 3;
+   */
+  action: FilterAction;
+
+  /**
+   * 0.01 to 1: the score at or above which something counts as found; the detector's own when absent.
+   *
+   * @generated from field: optional double threshold = 4;
+   */
+  threshold?: number | undefined;
+
+  /**
+   * At most 100 code points; empty when it has none. Shown in place of the category.
+   *
+   * @generated from field: string label = 5;
+   */
+  label: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.DetectorRule.
+ * Use `create(DetectorRuleSchema)` to create a new message.
+ */
+export const DetectorRuleSchema: GenMessage<DetectorRule> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_access_service, 3);
+
+/**
  * Which models and providers may serve. What is absent or empty restricts nothing.
  *
  * @generated from message sluice.admin.v1.RoutingPolicy
@@ -236,7 +285,7 @@ export type RoutingPolicy = Message<"sluice.admin.v1.RoutingPolicy"> & {
  * Use `create(RoutingPolicySchema)` to create a new message.
  */
 export const RoutingPolicySchema: GenMessage<RoutingPolicy> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 3);
+  messageDesc(file_sluice_admin_v1_access_service, 4);
 
 /**
  * A guardrail as it is enforced.
@@ -306,6 +355,20 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
    * @generated from field: repeated sluice.admin.v1.JudgeRule judge_rules = 9;
    */
   judgeRules: JudgeRule[];
+
+  /**
+   * In the order in which they were written.
+   *
+   * @generated from field: repeated sluice.admin.v1.DetectorRule detectors = 10;
+   */
+  detectors: DetectorRule[];
+
+  /**
+   * Whether every key of every workspace is under it.
+   *
+   * @generated from field: bool account_default = 11;
+   */
+  accountDefault: boolean;
 };
 
 /**
@@ -313,7 +376,7 @@ export type Guardrail = Message<"sluice.admin.v1.Guardrail"> & {
  * Use `create(GuardrailSchema)` to create a new message.
  */
 export const GuardrailSchema: GenMessage<Guardrail> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 4);
+  messageDesc(file_sluice_admin_v1_access_service, 5);
 
 /**
  * How much a key may ask at a time. What is absent is decided by the configuration of the house.
@@ -348,7 +411,7 @@ export type RateLimits = Message<"sluice.admin.v1.RateLimits"> & {
  * Use `create(RateLimitsSchema)` to create a new message.
  */
 export const RateLimitsSchema: GenMessage<RateLimits> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 5);
+  messageDesc(file_sluice_admin_v1_access_service, 6);
 
 /**
  * A key with everything that decides what it may do.
@@ -399,7 +462,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
   hasBudget: boolean;
 
   /**
-   * Guardrails that every key of the workspace is under; the one that the key itself holds is not repeated.
+   * Guardrails that every key of the workspace is under, those of the account first; the one that the key itself holds is not repeated.
    *
    * @generated from field: repeated sluice.admin.v1.Guardrail workspace_guardrails = 7;
    */
@@ -418,7 +481,7 @@ export type Caller = Message<"sluice.admin.v1.Caller"> & {
  * Use `create(CallerSchema)` to create a new message.
  */
 export const CallerSchema: GenMessage<Caller> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 6);
+  messageDesc(file_sluice_admin_v1_access_service, 7);
 
 /**
  * Asks for one key.
@@ -432,6 +495,14 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
    * @generated from field: string key_hash = 1;
    */
   keyHash: string;
+
+  /**
+   * Whether the process enforces no policy of which it does not know every field. One that does not say so (builds from before this was asked)
+   * is answered UNAVAILABLE where the policy has a field that it cannot know.
+   *
+   * @generated from field: bool refuses_unknown = 2;
+   */
+  refusesUnknown: boolean;
 };
 
 /**
@@ -439,7 +510,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
  * Use `create(ResolveKeyRequestSchema)` to create a new message.
  */
 export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 7);
+  messageDesc(file_sluice_admin_v1_access_service, 8);
 
 /**
  * The answer, as of a generation.
@@ -467,7 +538,7 @@ export type ResolveKeyResponse = Message<"sluice.admin.v1.ResolveKeyResponse"> &
  * Use `create(ResolveKeyResponseSchema)` to create a new message.
  */
 export const ResolveKeyResponseSchema: GenMessage<ResolveKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 8);
+  messageDesc(file_sluice_admin_v1_access_service, 9);
 
 /**
  * First `process`, then acknowledgements.
@@ -495,7 +566,7 @@ export type WatchPolicyRequest = Message<"sluice.admin.v1.WatchPolicyRequest"> &
  * Use `create(WatchPolicyRequestSchema)` to create a new message.
  */
 export const WatchPolicyRequestSchema: GenMessage<WatchPolicyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 9);
+  messageDesc(file_sluice_admin_v1_access_service, 10);
 
 /**
  * One step of policy, or a heartbeat when nothing is invalidated.
@@ -523,6 +594,14 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
    * @generated from field: bool all = 3;
    */
   all: boolean;
+
+  /**
+   * Only in the first message: what this admin-svc knows of the requests of administration, by full name of a message, the highest number of its
+   * fields. Builds from before this was said leave it out.
+   *
+   * @generated from field: map<string, uint32> knows = 4;
+   */
+  knows: { [key: string]: number };
 };
 
 /**
@@ -530,7 +609,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
  * Use `create(WatchPolicyResponseSchema)` to create a new message.
  */
 export const WatchPolicyResponseSchema: GenMessage<WatchPolicyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_access_service, 10);
+  messageDesc(file_sluice_admin_v1_access_service, 11);
 
 /**
  * What a key may be used for.

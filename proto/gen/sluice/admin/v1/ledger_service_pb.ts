@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNInQKFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCSLBAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJQgwKCl9saW1pdF91c2RCEAoOX3JlbWFpbmluZ191c2QqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKlEKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAIqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMyyQEKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNInQKFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCSLBAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJQgwKCl9saW1pdF91c2RCEAoOX3JlbWFpbmluZ191c2QiOAoUUmVsZWFzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNIhcKFVJlbGVhc2VCdWRnZXRSZXNwb25zZSq+AQoNQXR0ZW1wdFN0YXR1cxIeChpBVFRFTVBUX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfU1RBVFVTX0NPTVBMRVRFRBABEh0KGUFUVEVNUFRfU1RBVFVTX0lOQ09NUExFVEUQAhIZChVBVFRFTVBUX1NUQVRVU19GQUlMRUQQAxIcChhBVFRFTVBUX1NUQVRVU19DQU5DRUxMRUQQBBIXChNBVFRFTVBUX1NUQVRVU19MT1NUEAUqsQEKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMyqQIKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2USXgoNUmVsZWFzZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * One call to a provider. It is known by turn and attempt, and counted by boot and sequence.
@@ -386,6 +386,49 @@ export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 5);
 
 /**
+ * Names the call as the request did that reserved.
+ *
+ * @generated from message sluice.admin.v1.ReleaseBudgetRequest
+ */
+export type ReleaseBudgetRequest = Message<"sluice.admin.v1.ReleaseBudgetRequest"> & {
+  /**
+   * UUID of the turn.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * Of the calls of the turn, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ReleaseBudgetRequest.
+ * Use `create(ReleaseBudgetRequestSchema)` to create a new message.
+ */
+export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 6);
+
+/**
+ * Nothing is held for the call any more.
+ *
+ * @generated from message sluice.admin.v1.ReleaseBudgetResponse
+ */
+export type ReleaseBudgetResponse = Message<"sluice.admin.v1.ReleaseBudgetResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.ReleaseBudgetResponse.
+ * Use `create(ReleaseBudgetResponseSchema)` to create a new message.
+ */
+export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 7);
+
+/**
  * How a call to a provider ended.
  *
  * @generated from enum sluice.admin.v1.AttemptStatus
@@ -466,6 +509,34 @@ export enum CallKind {
    * @generated from enum value: CALL_KIND_JUDGE = 2;
    */
   JUDGE = 2,
+
+  /**
+   * To have a request moderated; the house pays for it.
+   *
+   * @generated from enum value: CALL_KIND_MODERATION = 3;
+   */
+  MODERATION = 3,
+
+  /**
+   * To choose a model; the house pays for it.
+   *
+   * @generated from enum value: CALL_KIND_CLASSIFIER = 4;
+   */
+  CLASSIFIER = 4,
+
+  /**
+   * To answer beside others, for fusion; the key pays for it.
+   *
+   * @generated from enum value: CALL_KIND_PANEL = 11;
+   */
+  PANEL = 11,
+
+  /**
+   * To compare such answers; the key pays for it.
+   *
+   * @generated from enum value: CALL_KIND_ANALYST = 12;
+   */
+  ANALYST = 12,
 }
 
 /**
@@ -542,6 +613,17 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof ReserveBudgetRequestSchema;
     output: typeof ReserveBudgetResponseSchema;
+  },
+  /**
+   * Lets go what is held for a call that is not made, as its caller has not heard that it may be. Where nothing is held nothing is done.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.ReleaseBudget
+   */
+  releaseBudget: {
+    methodKind: "unary";
+    input: typeof ReleaseBudgetRequestSchema;
+    output: typeof ReleaseBudgetResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_ledger_service, 0);

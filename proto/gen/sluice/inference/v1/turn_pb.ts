@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEi0goKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXIi7gQKE1Byb3ZpZGVyUHJlZmVyZW5jZXMSDQoFb3JkZXIYASADKAkSDAoEb25seRgCIAMoCRIOCgZpZ25vcmUYAyADKAkSHAoPYWxsb3dfZmFsbGJhY2tzGAQgASgISACIAQESHwoScmVxdWlyZV9wYXJhbWV0ZXJzGAUgASgISAGIAQESFwoPZGF0YV9jb2xsZWN0aW9uGAYgASgJEhAKA3pkchgHIAEoCEgCiAEBEiUKGGVuZm9yY2VfZGlzdGlsbGFibGVfdGV4dBgIIAEoCEgDiAEBEhUKDXF1YW50aXphdGlvbnMYCSADKAkSDwoHc29ydF9ieRgKIAEoCRIWCg5zb3J0X3BhcnRpdGlvbhgLIAEoCRI1CgltYXhfcHJpY2UYDCABKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1heFByaWNlSASIAQESRwoYcHJlZmVycmVkX21pbl90aHJvdWdocHV0GA0gASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5QZXJjZW50aWxlc0gFiAEBEkQKFXByZWZlcnJlZF9tYXhfbGF0ZW5jeRgOIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBogBAUISChBfYWxsb3dfZmFsbGJhY2tzQhUKE19yZXF1aXJlX3BhcmFtZXRlcnNCBgoEX3pkckIbChlfZW5mb3JjZV9kaXN0aWxsYWJsZV90ZXh0QgwKCl9tYXhfcHJpY2VCGwoZX3ByZWZlcnJlZF9taW5fdGhyb3VnaHB1dEIYChZfcHJlZmVycmVkX21heF9sYXRlbmN5IrABCghNYXhQcmljZRITCgZwcm9tcHQYASABKAFIAIgBARIXCgpjb21wbGV0aW9uGAIgASgBSAGIAQESFAoHcmVxdWVzdBgDIAEoAUgCiAEBEhIKBWltYWdlGAQgASgBSAOIAQESEgoFYXVkaW8YBSABKAFIBIgBAUIJCgdfcHJvbXB0Qg0KC19jb21wbGV0aW9uQgoKCF9yZXF1ZXN0QggKBl9pbWFnZUIICgZfYXVkaW8idQoLUGVyY2VudGlsZXMSEAoDcDUwGAEgASgBSACIAQESEAoDcDc1GAIgASgBSAGIAQESEAoDcDkwGAMgASgBSAKIAQESEAoDcDk5GAQgASgBSAOIAQFCBgoEX3A1MEIGCgRfcDc1QgYKBF9wOTBCBgoEX3A5OSIbCgxDYWNoZUNvbnRyb2wSCwoDdHRsGAEgASgJIvoBCgVVc2FnZRIUCgxpbnB1dF90b2tlbnMYASABKA0SFQoNY2FjaGVkX3Rva2VucxgCIAEoDRIaChJjYWNoZV93cml0ZV90b2tlbnMYAyABKA0SFQoNb3V0cHV0X3Rva2VucxgEIAEoDRIYChByZWFzb25pbmdfdG9rZW5zGAUgASgNEjsKD3NlcnZlcl90b29sX3VzZRgGIAEoCzIiLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyVG9vbFVzZRInCgRjb3N0GAcgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5Db3N0EhEKCWVzdGltYXRlZBgIIAEoCCJWCgRDb3N0EhYKDmlucHV0X3BpY29fdXNkGAEgASgEEhcKD291dHB1dF9waWNvX3VzZBgCIAEoBBIdChVzZXJ2ZXJfdG9vbHNfcGljb191c2QYAyABKAQivwEKDVNlcnZlclRvb2xVc2USIAoTd2ViX3NlYXJjaF9yZXF1ZXN0cxgBIAEoDUgAiAEBEiEKFHRvb2xfY2FsbHNfcmVxdWVzdGVkGAIgASgNSAGIAQESIAoTdG9vbF9jYWxsc19leGVjdXRlZBgDIAEoDUgCiAEBQhYKFF93ZWJfc2VhcmNoX3JlcXVlc3RzQhcKFV90b29sX2NhbGxzX3JlcXVlc3RlZEIWChRfdG9vbF9jYWxsc19leGVjdXRlZCLCBQoJVHVybkV2ZW50Ei8KBXN0YXJ0GAEgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhcnRIABI0CgppdGVtX3N0YXJ0GAIgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtU3RhcnRIABI0Cgp0ZXh0X2RlbHRhGAMgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1yZWZ1c2FsX2RlbHRhGAQgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI5Cg9yZWFzb25pbmdfZGVsdGEYBSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEjcKDXN1bW1hcnlfZGVsdGEYBiABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlRleHREZWx0YUgAEj4KD2FyZ3VtZW50c19kZWx0YRgHIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuQXJndW1lbnRzRGVsdGFIABI1Cgphbm5vdGF0aW9uGAggASgLMh8uc2x1aWNlLmluZmVyZW5jZS52MS5Bbm5vdGF0aW9uSAASMAoIaXRlbV9lbmQYCSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLkl0ZW1FbmRIABIrCgVkZWJ1ZxgKIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuRGVidWdIABIrCgNlbmQYCyABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FbmRIABIyCgZuYXRpdmUYDCABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLk5hdGl2ZUV2ZW50SAASKwoFdXNhZ2UYDSABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSABCBwoFZXZlbnQiGgoJVHVyblN0YXJ0Eg0KBW1vZGVsGAEgASgJIi0KCUl0ZW1TdGFydBINCgVpbmRleBgBIAEoDRIRCglpdGVtX2pzb24YAiABKAwiTgoJVGV4dERlbHRhEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SDQoFZGVsdGEYAyABKAkSFQoNbG9ncHJvYnNfanNvbhgEIAEoDCIuCg5Bcmd1bWVudHNEZWx0YRINCgVpbmRleBgBIAEoDRINCgVkZWx0YRgCIAEoCSJCCgpBbm5vdGF0aW9uEg0KBWluZGV4GAEgASgNEgwKBHBhcnQYAiABKA0SFwoPYW5ub3RhdGlvbl9qc29uGAMgASgMIk8KC05hdGl2ZUV2ZW50EhIKBWluZGV4GAEgASgNSACIAQESDAoEdHlwZRgCIAEoCRIUCgxwYXlsb2FkX2pzb24YAyABKAxCCAoGX2luZGV4IisKB0l0ZW1FbmQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIiMKBURlYnVnEhoKEnVwc3RyZWFtX2JvZHlfanNvbhgBIAEoDCLEAQoHVHVybkVuZBIvCgZzdGF0dXMYASABKA4yHy5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5TdGF0dXMSGQoRaW5jb21wbGV0ZV9yZWFzb24YAiABKAkSLgoFdXNhZ2UYAyABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLlVzYWdlSACIAQESFAoMc2VydmljZV90aWVyGAQgASgJEh0KFXNlcnZpY2VfbWV0YWRhdGFfanNvbhgFIAEoDEIICgZfdXNhZ2UqYAoKVHVyblN0YXR1cxIbChdUVVJOX1NUQVRVU19VTlNQRUNJRklFRBAAEhkKFVRVUk5fU1RBVFVTX0NPTVBMRVRFRBABEhoKFlRVUk5fU1RBVFVTX0lOQ09NUExFVEUQAmIGcHJvdG8z");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEigAsKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARIsCgdwbHVnaW5zGCUgAygLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5QbHVnaW4aLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2xCCwoJX3Byb3ZpZGVyIskGCgZQbHVnaW4SOQoJYWxpZ25tZW50GAEgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5BbGlnbm1lbnRQbHVnaW5IABJMChNjb250ZXh0X2NvbXByZXNzaW9uGAQgASgLMi0uc2x1aWNlLmluZmVyZW5jZS52MS5Db250ZXh0Q29tcHJlc3Npb25QbHVnaW5IABJACg1wYXJldG9fcm91dGVyGAkgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5QYXJldG9Sb3V0ZXJQbHVnaW5IABJGChByZXNwb25zZV9oZWFsaW5nGAogASgLMiouc2x1aWNlLmluZmVyZW5jZS52MS5SZXNwb25zZUhlYWxpbmdQbHVnaW5IABI8CgtmaWxlX3BhcnNlchgLIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuRmlsZVBhcnNlclBsdWdpbkgAEjsKCm1vZGVyYXRpb24YDCABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVyYXRpb25QbHVnaW5IABItCgN3ZWIYDSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLldlYlBsdWdpbkgAEjgKCXdlYl9mZXRjaBgOIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuV2ViRmV0Y2hQbHVnaW5IABI8CgthdXRvX3JvdXRlchgPIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuQXV0b1JvdXRlclBsdWdpbkgAEkUKEGF1dG9fYmV0YV9yb3V0ZXIYECABKAsyKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkF1dG9CZXRhUm91dGVyUGx1Z2luSAASSAoRc3dpdGNoeWFyZF9yb3V0ZXIYESABKAsyKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlN3aXRjaHlhcmRSb3V0ZXJQbHVnaW5IABI6CgpqZXZfcm91dGVyGBIgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5KZXZSb3V0ZXJQbHVnaW5IABIzCgZmdXNpb24YEyABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZ1c2lvblBsdWdpbkgAQggKBnBsdWdpbiKiAQoPQWxpZ25tZW50UGx1Z2luEg0KBXJ1bGVzGAEgAygJEgwKBG1vZGUYAiABKAkSFQoIaW5zdHJ1Y3QYAyABKAhIAIgBARIYCgttYXhfcmV0cmllcxgEIAEoBUgBiAEBEhYKCXRocmVzaG9sZBgFIAEoAUgCiAEBQgsKCV9pbnN0cnVjdEIOCgxfbWF4X3JldHJpZXNCDAoKX3RocmVzaG9sZCKEAQoSUGFyZXRvUm91dGVyUGx1Z2luEhYKCW1heF9wcmljZRgBIAEoAUgAiAEBEh0KEG1pbl9jb2Rpbmdfc2NvcmUYAiABKAFIAYgBARIUCgxwcmljZV9zb3VyY2UYAyABKAlCDAoKX21heF9wcmljZUITChFfbWluX2NvZGluZ19zY29yZSKnAQoQQXV0b1JvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBEhEKCXBpbl9tb2RlbBgFIAEoCEIYChZfY29zdF9xdWFsaXR5X3RyYWRlb2ZmIpgBChRBdXRvQmV0YVJvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBQhgKFl9jb3N0X3F1YWxpdHlfdHJhZGVvZmYiTAoYQ29udGV4dENvbXByZXNzaW9uUGx1Z2luEhQKB2VuYWJsZWQYASABKAhIAIgBARIOCgZlbmdpbmUYAiABKAlCCgoIX2VuYWJsZWQiFwoVUmVzcG9uc2VIZWFsaW5nUGx1Z2luIiYKEEZpbGVQYXJzZXJQbHVnaW4SEgoKcGRmX2VuZ2luZRgBIAEoCSIrChZTd2l0Y2h5YXJkUm91dGVyUGx1Z2luEhEKCWFsZ29yaXRobRgBIAEoCSJlCg9KZXZSb3V0ZXJQbHVnaW4SEQoJY29zdF90aWVyGAEgASgJEg4KBm1vZGVscxgCIAMoCRIWCg5hbGxvd2VkX21vZGVscxgDIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYBCADKAkiEgoQTW9kZXJhdGlvblBsdWdpbiKaAgoJV2ViUGx1Z2luEg4KBmVuZ2luZRgBIAEoCRIYCgttYXhfcmVzdWx0cxgCIAEoBUgAiAEBEhUKCG1heF91c2VzGAMgASgFSAGIAQESGgoNc2VhcmNoX3Byb21wdBgEIAEoCUgCiAEBEhcKD2luY2x1ZGVfZG9tYWlucxgFIAMoCRIXCg9leGNsdWRlX2RvbWFpbnMYBiADKAkSPQoNdXNlcl9sb2NhdGlvbhgHIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuVXNlckxvY2F0aW9uSAOIAQFCDgoMX21heF9yZXN1bHRzQgsKCV9tYXhfdXNlc0IQCg5fc2VhcmNoX3Byb21wdEIQCg5fdXNlcl9sb2NhdGlvbiJPCgxVc2VyTG9jYXRpb24SDAoEY2l0eRgBIAEoCRIPCgdjb3VudHJ5GAIgASgJEg4KBnJlZ2lvbhgDIAEoCRIQCgh0aW1lem9uZRgEIAEoCSKeAQoOV2ViRmV0Y2hQbHVnaW4SFwoPYWxsb3dlZF9kb21haW5zGAEgAygJEhcKD2Jsb2NrZWRfZG9tYWlucxgCIAMoCRIfChJtYXhfY29udGVudF90b2tlbnMYAyABKAVIAIgBARIVCghtYXhfdXNlcxgEIAEoBUgBiAEBQhUKE19tYXhfY29udGVudF90b2tlbnNCCwoJX21heF91c2VzIooBCgxGdXNpb25QbHVnaW4SFwoPYW5hbHlzaXNfbW9kZWxzGAEgAygJEg0KBW1vZGVsGAIgASgJEg4KBnByZXNldBgDIAEoCRIbCg5tYXhfdG9vbF9jYWxscxgEIAEoBUgAiAEBEhIKCnRvb2xzX2pzb24YBSABKAxCEQoPX21heF90b29sX2NhbGxzIu4EChNQcm92aWRlclByZWZlcmVuY2VzEg0KBW9yZGVyGAEgAygJEgwKBG9ubHkYAiADKAkSDgoGaWdub3JlGAMgAygJEhwKD2FsbG93X2ZhbGxiYWNrcxgEIAEoCEgAiAEBEh8KEnJlcXVpcmVfcGFyYW1ldGVycxgFIAEoCEgBiAEBEhcKD2RhdGFfY29sbGVjdGlvbhgGIAEoCRIQCgN6ZHIYByABKAhIAogBARIlChhlbmZvcmNlX2Rpc3RpbGxhYmxlX3RleHQYCCABKAhIA4gBARIVCg1xdWFudGl6YXRpb25zGAkgAygJEg8KB3NvcnRfYnkYCiABKAkSFgoOc29ydF9wYXJ0aXRpb24YCyABKAkSNQoJbWF4X3ByaWNlGAwgASgLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5NYXhQcmljZUgEiAEBEkcKGHByZWZlcnJlZF9taW5fdGhyb3VnaHB1dBgNIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBYgBARJEChVwcmVmZXJyZWRfbWF4X2xhdGVuY3kYDiABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlBlcmNlbnRpbGVzSAaIAQFCEgoQX2FsbG93X2ZhbGxiYWNrc0IVChNfcmVxdWlyZV9wYXJhbWV0ZXJzQgYKBF96ZHJCGwoZX2VuZm9yY2VfZGlzdGlsbGFibGVfdGV4dEIMCgpfbWF4X3ByaWNlQhsKGV9wcmVmZXJyZWRfbWluX3Rocm91Z2hwdXRCGAoWX3ByZWZlcnJlZF9tYXhfbGF0ZW5jeSKwAQoITWF4UHJpY2USEwoGcHJvbXB0GAEgASgBSACIAQESFwoKY29tcGxldGlvbhgCIAEoAUgBiAEBEhQKB3JlcXVlc3QYAyABKAFIAogBARISCgVpbWFnZRgEIAEoAUgDiAEBEhIKBWF1ZGlvGAUgASgBSASIAQFCCQoHX3Byb21wdEINCgtfY29tcGxldGlvbkIKCghfcmVxdWVzdEIICgZfaW1hZ2VCCAoGX2F1ZGlvInUKC1BlcmNlbnRpbGVzEhAKA3A1MBgBIAEoAUgAiAEBEhAKA3A3NRgCIAEoAUgBiAEBEhAKA3A5MBgDIAEoAUgCiAEBEhAKA3A5ORgEIAEoAUgDiAEBQgYKBF9wNTBCBgoEX3A3NUIGCgRfcDkwQgYKBF9wOTkiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSL6AQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2USJwoEY29zdBgHIAEoCzIZLnNsdWljZS5pbmZlcmVuY2UudjEuQ29zdBIRCgllc3RpbWF0ZWQYCCABKAgiVgoEQ29zdBIWCg5pbnB1dF9waWNvX3VzZBgBIAEoBBIXCg9vdXRwdXRfcGljb191c2QYAiABKAQSHQoVc2VydmVyX3Rvb2xzX3BpY29fdXNkGAMgASgEIr8BCg1TZXJ2ZXJUb29sVXNlEiAKE3dlYl9zZWFyY2hfcmVxdWVzdHMYASABKA1IAIgBARIhChR0b29sX2NhbGxzX3JlcXVlc3RlZBgCIAEoDUgBiAEBEiAKE3Rvb2xfY2FsbHNfZXhlY3V0ZWQYAyABKA1IAogBAUIWChRfd2ViX3NlYXJjaF9yZXF1ZXN0c0IXChVfdG9vbF9jYWxsc19yZXF1ZXN0ZWRCFgoUX3Rvb2xfY2FsbHNfZXhlY3V0ZWQiwgUKCVR1cm5FdmVudBIvCgVzdGFydBgBIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXJ0SAASNAoKaXRlbV9zdGFydBgCIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbVN0YXJ0SAASNAoKdGV4dF9kZWx0YRgDIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNcmVmdXNhbF9kZWx0YRgEIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASOQoPcmVhc29uaW5nX2RlbHRhGAUgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1zdW1tYXJ5X2RlbHRhGAYgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI+Cg9hcmd1bWVudHNfZGVsdGEYByABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFyZ3VtZW50c0RlbHRhSAASNQoKYW5ub3RhdGlvbhgIIAEoCzIfLnNsdWljZS5pbmZlcmVuY2UudjEuQW5ub3RhdGlvbkgAEjAKCGl0ZW1fZW5kGAkgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtRW5kSAASKwoFZGVidWcYCiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlYnVnSAASKwoDZW5kGAsgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRW5kSAASMgoGbmF0aXZlGAwgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5OYXRpdmVFdmVudEgAEisKBXVzYWdlGA0gASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAQgcKBWV2ZW50IhoKCVR1cm5TdGFydBINCgVtb2RlbBgBIAEoCSItCglJdGVtU3RhcnQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIk4KCVRleHREZWx0YRINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEg0KBWRlbHRhGAMgASgJEhUKDWxvZ3Byb2JzX2pzb24YBCABKAwiLgoOQXJndW1lbnRzRGVsdGESDQoFaW5kZXgYASABKA0SDQoFZGVsdGEYAiABKAkiQgoKQW5ub3RhdGlvbhINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEhcKD2Fubm90YXRpb25fanNvbhgDIAEoDCJPCgtOYXRpdmVFdmVudBISCgVpbmRleBgBIAEoDUgAiAEBEgwKBHR5cGUYAiABKAkSFAoMcGF5bG9hZF9qc29uGAMgASgMQggKBl9pbmRleCIrCgdJdGVtRW5kEg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCIjCgVEZWJ1ZxIaChJ1cHN0cmVhbV9ib2R5X2pzb24YASABKAwi3AEKB1R1cm5FbmQSLwoGc3RhdHVzGAEgASgOMh8uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhdHVzEhkKEWluY29tcGxldGVfcmVhc29uGAIgASgJEi4KBXVzYWdlGAMgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAiAEBEhQKDHNlcnZpY2VfdGllchgEIAEoCRIdChVzZXJ2aWNlX21ldGFkYXRhX2pzb24YBSABKAwSFgoOYWxpZ25tZW50X2pzb24YBiABKAxCCAoGX3VzYWdlKmAKClR1cm5TdGF0dXMSGwoXVFVSTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVUVVJOX1NUQVRVU19DT01QTEVURUQQARIaChZUVVJOX1NUQVRVU19JTkNPTVBMRVRFEAJiBnByb3RvMw");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -272,6 +272,13 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
    * @generated from field: optional sluice.inference.v1.ProviderPreferences provider = 36;
    */
   provider?: ProviderPreferences | undefined;
+
+  /**
+   * What the service does beyond asking the model; each kind once. A plugin that is turned off is left out.
+   *
+   * @generated from field: repeated sluice.inference.v1.Plugin plugins = 37;
+   */
+  plugins: Plugin[];
 };
 
 /**
@@ -280,6 +287,647 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 0);
+
+/**
+ * One plugin with its settings.
+ *
+ * @generated from message sluice.inference.v1.Plugin
+ */
+export type Plugin = Message<"sluice.inference.v1.Plugin"> & {
+  /**
+   * Which one; a reader refuses a case that it does not know.
+   *
+   * @generated from oneof sluice.inference.v1.Plugin.plugin
+   */
+  plugin: {
+    /**
+     * Evaluates every turn against rules.
+     *
+     * @generated from field: sluice.inference.v1.AlignmentPlugin alignment = 1;
+     */
+    value: AlignmentPlugin;
+    case: "alignment";
+  } | {
+    /**
+     * Makes an input that is too long for a model's window fit.
+     *
+     * @generated from field: sluice.inference.v1.ContextCompressionPlugin context_compression = 4;
+     */
+    value: ContextCompressionPlugin;
+    case: "contextCompression";
+  } | {
+    /**
+     * How service/pareto-code chooses.
+     *
+     * @generated from field: sluice.inference.v1.ParetoRouterPlugin pareto_router = 9;
+     */
+    value: ParetoRouterPlugin;
+    case: "paretoRouter";
+  } | {
+    /**
+     * Mends an answer that was asked for as JSON.
+     *
+     * @generated from field: sluice.inference.v1.ResponseHealingPlugin response_healing = 10;
+     */
+    value: ResponseHealingPlugin;
+    case: "responseHealing";
+  } | {
+    /**
+     * Tells models that take no files what files say.
+     *
+     * @generated from field: sluice.inference.v1.FileParserPlugin file_parser = 11;
+     */
+    value: FileParserPlugin;
+    case: "fileParser";
+  } | {
+    /**
+     * Refuses what a moderation model flags.
+     *
+     * @generated from field: sluice.inference.v1.ModerationPlugin moderation = 12;
+     */
+    value: ModerationPlugin;
+    case: "moderation";
+  } | {
+    /**
+     * Searches the web for what is asked.
+     *
+     * @generated from field: sluice.inference.v1.WebPlugin web = 13;
+     */
+    value: WebPlugin;
+    case: "web";
+  } | {
+    /**
+     * Reads the pages that the input names.
+     *
+     * @generated from field: sluice.inference.v1.WebFetchPlugin web_fetch = 14;
+     */
+    value: WebFetchPlugin;
+    case: "webFetch";
+  } | {
+    /**
+     * How service/auto chooses.
+     *
+     * @generated from field: sluice.inference.v1.AutoRouterPlugin auto_router = 15;
+     */
+    value: AutoRouterPlugin;
+    case: "autoRouter";
+  } | {
+    /**
+     * How service/auto-beta chooses.
+     *
+     * @generated from field: sluice.inference.v1.AutoBetaRouterPlugin auto_beta_router = 16;
+     */
+    value: AutoBetaRouterPlugin;
+    case: "autoBetaRouter";
+  } | {
+    /**
+     * How service/switchyard chooses.
+     *
+     * @generated from field: sluice.inference.v1.SwitchyardRouterPlugin switchyard_router = 17;
+     */
+    value: SwitchyardRouterPlugin;
+    case: "switchyardRouter";
+  } | {
+    /**
+     * How service/jev-router chooses.
+     *
+     * @generated from field: sluice.inference.v1.JevRouterPlugin jev_router = 18;
+     */
+    value: JevRouterPlugin;
+    case: "jevRouter";
+  } | {
+    /**
+     * Who answers for service/fusion.
+     *
+     * @generated from field: sluice.inference.v1.FusionPlugin fusion = 19;
+     */
+    value: FusionPlugin;
+    case: "fusion";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message sluice.inference.v1.Plugin.
+ * Use `create(PluginSchema)` to create a new message.
+ */
+export const PluginSchema: GenMessage<Plugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 1);
+
+/**
+ * States rules to the model, and evaluates what it says against them.
+ *
+ * @generated from message sluice.inference.v1.AlignmentPlugin
+ */
+export type AlignmentPlugin = Message<"sluice.inference.v1.AlignmentPlugin"> & {
+  /**
+   * 1 to 128; each 1 to 200 characters without line breaks.
+   *
+   * @generated from field: repeated string rules = 1;
+   */
+  rules: string[];
+
+  /**
+   * enforce or audit; empty means enforce.
+   *
+   * @generated from field: string mode = 2;
+   */
+  mode: string;
+
+  /**
+   * Whether the model is told the rules; absent means true.
+   *
+   * @generated from field: optional bool instruct = 3;
+   */
+  instruct?: boolean | undefined;
+
+  /**
+   * 0 to 3: calls repeated after a blocked one, in enforce mode; absent means 1.
+   *
+   * @generated from field: optional int32 max_retries = 4;
+   */
+  maxRetries?: number | undefined;
+
+  /**
+   * Above 0, at most 1: the probability at or above which a rule counts as broken; absent means 0.7.
+   *
+   * @generated from field: optional double threshold = 5;
+   */
+  threshold?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.AlignmentPlugin.
+ * Use `create(AlignmentPluginSchema)` to create a new message.
+ */
+export const AlignmentPluginSchema: GenMessage<AlignmentPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 2);
+
+/**
+ * Chooses among models that are known to write code; read only when the model service/pareto-code is asked for.
+ *
+ * @generated from message sluice.inference.v1.ParetoRouterPlugin
+ */
+export type ParetoRouterPlugin = Message<"sluice.inference.v1.ParetoRouterPlugin"> & {
+  /**
+   * At least 0: USD per million tokens of the prompt. The best model for it is wanted, whatever its tier; absent means no bound.
+   *
+   * @generated from field: optional double max_price = 1;
+   */
+  maxPrice?: number | undefined;
+
+  /**
+   * 0 to 1: which tier is wanted; absent means the best one.
+   *
+   * @generated from field: optional double min_coding_score = 2;
+   */
+  minCodingScore?: number | undefined;
+
+  /**
+   * prompt or weighted_avg; empty means prompt.
+   *
+   * @generated from field: string price_source = 3;
+   */
+  priceSource: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ParetoRouterPlugin.
+ * Use `create(ParetoRouterPluginSchema)` to create a new message.
+ */
+export const ParetoRouterPluginSchema: GenMessage<ParetoRouterPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 3);
+
+/**
+ * Chooses a model for the task at hand; read only when the model service/auto is asked for. An asterisk in a pattern stands for any characters or
+ * none.
+ *
+ * @generated from message sluice.inference.v1.AutoRouterPlugin
+ */
+export type AutoRouterPlugin = Message<"sluice.inference.v1.AutoRouterPlugin"> & {
+  /**
+   * At most 1024 patterns over slugs of models, each of at most 1024 characters, at most 65536 in total; empty means all that are known for the task.
+   *
+   * @generated from field: repeated string allowed_models = 1;
+   */
+  allowedModels: string[];
+
+  /**
+   * The same limits; what matches is left out, whatever allowed_models says.
+   *
+   * @generated from field: repeated string excluded_models = 2;
+   */
+  excludedModels: string[];
+
+  /**
+   * low, medium, high, xhigh or max: a fifth of the models by their cost; empty means unset.
+   *
+   * @generated from field: string cost_tier = 3;
+   */
+  costTier: string;
+
+  /**
+   * 0 to 10, read without cost_tier: the higher the cheaper; absent means 9. Deprecated.
+   *
+   * @generated from field: optional int32 cost_quality_tradeoff = 4;
+   */
+  costQualityTradeoff?: number | undefined;
+
+  /**
+   * The model that the last message of the assistant names serves if it can.
+   *
+   * @generated from field: bool pin_model = 5;
+   */
+  pinModel: boolean;
+};
+
+/**
+ * Describes the message sluice.inference.v1.AutoRouterPlugin.
+ * Use `create(AutoRouterPluginSchema)` to create a new message.
+ */
+export const AutoRouterPluginSchema: GenMessage<AutoRouterPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 4);
+
+/**
+ * The same for service/auto-beta.
+ *
+ * @generated from message sluice.inference.v1.AutoBetaRouterPlugin
+ */
+export type AutoBetaRouterPlugin = Message<"sluice.inference.v1.AutoBetaRouterPlugin"> & {
+  /**
+   * As of AutoRouterPlugin.
+   *
+   * @generated from field: repeated string allowed_models = 1;
+   */
+  allowedModels: string[];
+
+  /**
+   * As of AutoRouterPlugin.
+   *
+   * @generated from field: repeated string excluded_models = 2;
+   */
+  excludedModels: string[];
+
+  /**
+   * As of AutoRouterPlugin.
+   *
+   * @generated from field: string cost_tier = 3;
+   */
+  costTier: string;
+
+  /**
+   * As of AutoRouterPlugin.
+   *
+   * @generated from field: optional int32 cost_quality_tradeoff = 4;
+   */
+  costQualityTradeoff?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.AutoBetaRouterPlugin.
+ * Use `create(AutoBetaRouterPluginSchema)` to create a new message.
+ */
+export const AutoBetaRouterPluginSchema: GenMessage<AutoBetaRouterPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 5);
+
+/**
+ * Leaves out of an input what does not fit into the window of the model that is asked. It is on by itself for small windows, so that it travels when
+ * it is turned off, too.
+ *
+ * @generated from message sluice.inference.v1.ContextCompressionPlugin
+ */
+export type ContextCompressionPlugin = Message<"sluice.inference.v1.ContextCompressionPlugin"> & {
+  /**
+   * Absent means true.
+   *
+   * @generated from field: optional bool enabled = 1;
+   */
+  enabled?: boolean | undefined;
+
+  /**
+   * middle-out; empty means that.
+   *
+   * @generated from field: string engine = 2;
+   */
+  engine: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ContextCompressionPlugin.
+ * Use `create(ContextCompressionPluginSchema)` to create a new message.
+ */
+export const ContextCompressionPluginSchema: GenMessage<ContextCompressionPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 6);
+
+/**
+ * Mends an answer without a stream that was asked for as JSON and is none.
+ *
+ * @generated from message sluice.inference.v1.ResponseHealingPlugin
+ */
+export type ResponseHealingPlugin = Message<"sluice.inference.v1.ResponseHealingPlugin"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.ResponseHealingPlugin.
+ * Use `create(ResponseHealingPluginSchema)` to create a new message.
+ */
+export const ResponseHealingPluginSchema: GenMessage<ResponseHealingPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 7);
+
+/**
+ * Tells models that take no files what files say: texts as they are, PDFs as Markdown.
+ *
+ * @generated from message sluice.inference.v1.FileParserPlugin
+ */
+export type FileParserPlugin = Message<"sluice.inference.v1.FileParserPlugin"> & {
+  /**
+   * native, markdown, ocr, cloudflare-ai and pdf-text (markdown), or mistral-ocr (ocr); empty means native where files are taken, else markdown.
+   *
+   * @generated from field: string pdf_engine = 1;
+   */
+  pdfEngine: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.FileParserPlugin.
+ * Use `create(FileParserPluginSchema)` to create a new message.
+ */
+export const FileParserPluginSchema: GenMessage<FileParserPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 8);
+
+/**
+ * Chooses between a cheap and a dear one of up to three models; read only when the model service/switchyard is asked for.
+ *
+ * @generated from message sluice.inference.v1.SwitchyardRouterPlugin
+ */
+export type SwitchyardRouterPlugin = Message<"sluice.inference.v1.SwitchyardRouterPlugin"> & {
+  /**
+   * capability, stage, auto, random, composite or passthrough; empty means capability.
+   *
+   * @generated from field: string algorithm = 1;
+   */
+  algorithm: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.SwitchyardRouterPlugin.
+ * Use `create(SwitchyardRouterPluginSchema)` to create a new message.
+ */
+export const SwitchyardRouterPluginSchema: GenMessage<SwitchyardRouterPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 9);
+
+/**
+ * Chooses the cheapest model and effort that are about as good as the best; read only when the model service/jev-router is asked for.
+ *
+ * @generated from message sluice.inference.v1.JevRouterPlugin
+ */
+export type JevRouterPlugin = Message<"sluice.inference.v1.JevRouterPlugin"> & {
+  /**
+   * low, medium or high: how near to the best it must be; empty means between low and medium.
+   *
+   * @generated from field: string cost_tier = 1;
+   */
+  costTier: string;
+
+  /**
+   * Patterns over slugs, at most 1024; together with allowed_models. Ignored where none matches.
+   *
+   * @generated from field: repeated string models = 2;
+   */
+  models: string[];
+
+  /**
+   * Patterns over slugs, at most 1024.
+   *
+   * @generated from field: repeated string allowed_models = 3;
+   */
+  allowedModels: string[];
+
+  /**
+   * Patterns over slugs, at most 1024; they count before those that allow.
+   *
+   * @generated from field: repeated string excluded_models = 4;
+   */
+  excludedModels: string[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.JevRouterPlugin.
+ * Use `create(JevRouterPluginSchema)` to create a new message.
+ */
+export const JevRouterPluginSchema: GenMessage<JevRouterPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 10);
+
+/**
+ * Has what the user says looked at by a moderation model before any other model reads it.
+ *
+ * @generated from message sluice.inference.v1.ModerationPlugin
+ */
+export type ModerationPlugin = Message<"sluice.inference.v1.ModerationPlugin"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.ModerationPlugin.
+ * Use `create(ModerationPluginSchema)` to create a new message.
+ */
+export const ModerationPluginSchema: GenMessage<ModerationPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 11);
+
+/**
+ * Searches the web once for what the user said last, and gives what was found to the model.
+ *
+ * @generated from message sluice.inference.v1.WebPlugin
+ */
+export type WebPlugin = Message<"sluice.inference.v1.WebPlugin"> & {
+  /**
+   * auto, native, or a search engine; empty means auto: the provider's own search where it has one, else the engine that the house file names.
+   *
+   * @generated from field: string engine = 1;
+   */
+  engine: string;
+
+  /**
+   * 1 to 25; absent means 5.
+   *
+   * @generated from field: optional int32 max_results = 2;
+   */
+  maxResults?: number | undefined;
+
+  /**
+   * At least 1: searches of the provider's own search; absent means that it decides.
+   *
+   * @generated from field: optional int32 max_uses = 3;
+   */
+  maxUses?: number | undefined;
+
+  /**
+   * Said to the model in the place of the instruction to cite.
+   *
+   * @generated from field: optional string search_prompt = 4;
+   */
+  searchPrompt?: string | undefined;
+
+  /**
+   * Such as example.com, *.example.com or example.com/docs; only there it is searched. Empty means everywhere.
+   *
+   * @generated from field: repeated string include_domains = 5;
+   */
+  includeDomains: string[];
+
+  /**
+   * What is never given to the model.
+   *
+   * @generated from field: repeated string exclude_domains = 6;
+   */
+  excludeDomains: string[];
+
+  /**
+   * For the provider's own search.
+   *
+   * @generated from field: optional sluice.inference.v1.UserLocation user_location = 7;
+   */
+  userLocation?: UserLocation | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.WebPlugin.
+ * Use `create(WebPluginSchema)` to create a new message.
+ */
+export const WebPluginSchema: GenMessage<WebPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 12);
+
+/**
+ * About where the user is; empty is unknown.
+ *
+ * @generated from message sluice.inference.v1.UserLocation
+ */
+export type UserLocation = Message<"sluice.inference.v1.UserLocation"> & {
+  /**
+   * Such as Bern.
+   *
+   * @generated from field: string city = 1;
+   */
+  city: string;
+
+  /**
+   * Such as CH.
+   *
+   * @generated from field: string country = 2;
+   */
+  country: string;
+
+  /**
+   * Such as a state or a canton.
+   *
+   * @generated from field: string region = 3;
+   */
+  region: string;
+
+  /**
+   * IANA name such as Europe/Vienna.
+   *
+   * @generated from field: string timezone = 4;
+   */
+  timezone: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.UserLocation.
+ * Use `create(UserLocationSchema)` to create a new message.
+ */
+export const UserLocationSchema: GenMessage<UserLocation> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 13);
+
+/**
+ * Reads the pages whose URLs stand in what the user said, and gives them to the model.
+ *
+ * @generated from message sluice.inference.v1.WebFetchPlugin
+ */
+export type WebFetchPlugin = Message<"sluice.inference.v1.WebFetchPlugin"> & {
+  /**
+   * Such as example.com, *.example.com or example.com/docs; empty means all.
+   *
+   * @generated from field: repeated string allowed_domains = 1;
+   */
+  allowedDomains: string[];
+
+  /**
+   * What is never read.
+   *
+   * @generated from field: repeated string blocked_domains = 2;
+   */
+  blockedDomains: string[];
+
+  /**
+   * At least 1: of a page, estimated; what is longer is cut where a paragraph ends. Absent means 20000.
+   *
+   * @generated from field: optional int32 max_content_tokens = 3;
+   */
+  maxContentTokens?: number | undefined;
+
+  /**
+   * 1 to 50: pages that are read; absent means 5.
+   *
+   * @generated from field: optional int32 max_uses = 4;
+   */
+  maxUses?: number | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.WebFetchPlugin.
+ * Use `create(WebFetchPluginSchema)` to create a new message.
+ */
+export const WebFetchPluginSchema: GenMessage<WebFetchPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 14);
+
+/**
+ * A panel of models and the one that compares what they say; read only when the model service/fusion is asked for, or the tool
+ * service:fusion is called, whose own parameters count first.
+ *
+ * @generated from message sluice.inference.v1.FusionPlugin
+ */
+export type FusionPlugin = Message<"sluice.inference.v1.FusionPlugin"> & {
+  /**
+   * 1 to 8 slugs, one of them several times if wanted; empty means those of the preset.
+   *
+   * @generated from field: repeated string analysis_models = 1;
+   */
+  analysisModels: string[];
+
+  /**
+   * Slug of the model that compares, and answers after that; empty means that of the preset.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * general-high, general-budget or general-fast; empty means general-high.
+   *
+   * @generated from field: string preset = 3;
+   */
+  preset: string;
+
+  /**
+   * 1 to 16: calls of tools that each of them may make; absent means 4.
+   *
+   * @generated from field: optional int32 max_tool_calls = 4;
+   */
+  maxToolCalls?: number | undefined;
+
+  /**
+   * JSON: array of at most 8 tools, each with a type and parameters; empty means web search and web fetch.
+   *
+   * @generated from field: bytes tools_json = 5;
+   */
+  toolsJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.FusionPlugin.
+ * Use `create(FusionPluginSchema)` to create a new message.
+ */
+export const FusionPluginSchema: GenMessage<FusionPlugin> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 15);
 
 /**
  * Where a turn may be served, and in which order endpoints are asked. Slugs are a provider's id, or id/tier or id/quantization. An empty
@@ -392,7 +1040,7 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
  * Use `create(ProviderPreferencesSchema)` to create a new message.
  */
 export const ProviderPreferencesSchema: GenMessage<ProviderPreferences> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 1);
+  messageDesc(file_sluice_inference_v1_turn, 16);
 
 /**
  * The highest prices that are accepted, in USD; absent means any.
@@ -441,7 +1089,7 @@ export type MaxPrice = Message<"sluice.inference.v1.MaxPrice"> & {
  * Use `create(MaxPriceSchema)` to create a new message.
  */
 export const MaxPriceSchema: GenMessage<MaxPrice> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 2);
+  messageDesc(file_sluice_inference_v1_turn, 17);
 
 /**
  * Limits by percentile of the last five minutes; at least 0, absent means none.
@@ -483,7 +1131,7 @@ export type Percentiles = Message<"sluice.inference.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 3);
+  messageDesc(file_sluice_inference_v1_turn, 18);
 
 /**
  * A caching mark of type ephemeral.
@@ -504,7 +1152,7 @@ export type CacheControl = Message<"sluice.inference.v1.CacheControl"> & {
  * Use `create(CacheControlSchema)` to create a new message.
  */
 export const CacheControlSchema: GenMessage<CacheControl> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 4);
+  messageDesc(file_sluice_inference_v1_turn, 19);
 
 /**
  * Tokens of one turn, summed over its attempts.
@@ -574,7 +1222,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 5);
+  messageDesc(file_sluice_inference_v1_turn, 20);
 
 /**
  * What a turn costs by the price list, in 10^-12 USD: whole numbers, so that sums are exact.
@@ -609,7 +1257,7 @@ export type Cost = Message<"sluice.inference.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 21);
 
 /**
  * Work of the tools that a provider runs itself.
@@ -644,7 +1292,7 @@ export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
  * Use `create(ServerToolUseSchema)` to create a new message.
  */
 export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 22);
 
 /**
  * One step of a turn.
@@ -755,7 +1403,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
     case: "native";
   } | {
     /**
-     * What was consumed until the turn failed; the failure follows. Only after something was given out.
+     * What was consumed until the turn failed; the failure follows. Only after something was given out, or was withheld by a plugin.
      *
      * @generated from field: sluice.inference.v1.Usage usage = 13;
      */
@@ -769,7 +1417,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 23);
 
 /**
  * Who answers.
@@ -790,7 +1438,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 24);
 
 /**
  * The beginning of an output item.
@@ -818,7 +1466,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 25);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -860,7 +1508,7 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 11);
+  messageDesc(file_sluice_inference_v1_turn, 26);
 
 /**
  * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
@@ -889,7 +1537,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 12);
+  messageDesc(file_sluice_inference_v1_turn, 27);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -924,7 +1572,7 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 13);
+  messageDesc(file_sluice_inference_v1_turn, 28);
 
 /**
  * An event of a kind that only its provider knows: progress of a tool that the provider runs.
@@ -959,7 +1607,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
  * Use `create(NativeEventSchema)` to create a new message.
  */
 export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 14);
+  messageDesc(file_sluice_inference_v1_turn, 29);
 
 /**
  * The end of an output item.
@@ -987,7 +1635,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 15);
+  messageDesc(file_sluice_inference_v1_turn, 30);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -1008,7 +1656,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 16);
+  messageDesc(file_sluice_inference_v1_turn, 31);
 
 /**
  * The end of a turn.
@@ -1050,6 +1698,13 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
    * @generated from field: bytes service_metadata_json = 5;
    */
   serviceMetadataJson: Uint8Array;
+
+  /**
+   * JSON object: the verdicts of the alignment plugin, as in the response object; empty without it.
+   *
+   * @generated from field: bytes alignment_json = 6;
+   */
+  alignmentJson: Uint8Array;
 };
 
 /**
@@ -1057,7 +1712,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 17);
+  messageDesc(file_sluice_inference_v1_turn, 32);
 
 /**
  * How a turn ended that did not fail.

@@ -1,0 +1,20 @@
+/** Guardrails that every key of every workspace is under, and the management keys that may change them. */
+import { type Kysely, sql } from "kysely";
+
+/**
+ * With defaults, so that a build before this one goes on writing keys and guardrails. What holds for the whole account belongs to the default
+ * workspace, where it is seen and its changes are written down.
+ */
+export async function up(database: Kysely<unknown>): Promise<void> {
+  const ofDefault = sql`workspace_id = '00000000-0000-4000-8000-000000000001'`;
+  await sql`
+    alter table guardrails
+      add column account_default boolean not null default false,
+      add check (${ofDefault} or not account_default)`.execute(database);
+  await sql`
+    create index guardrails_account_default on guardrails (id) where account_default`.execute(database);
+  await sql`
+    alter table api_keys
+      add column account boolean not null default false,
+      add check ((${ofDefault} and kind = 'management') or not account)`.execute(database);
+}

@@ -1,0 +1,16 @@
+/** The thread in which patterns are tried: a list of them in, what is wrong with each out. */
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import { parentPort } from "node:worker_threads";
+
+parentPort?.on("message", (patterns: readonly string[]) => parentPort?.postMessage(patterns.map(complaintAbout)));
+
+function complaintAbout(pattern: string): string | null {
+  try {
+    compilePattern(pattern);
+    return null;
+  } catch (error) {
+    if (error instanceof PatternError) return error.message;
+    throw error;
+  }
+}

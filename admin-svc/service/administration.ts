@@ -1,0 +1,7 @@
+/** The services that administrators call; the others are for our own processes. */
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
+import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+
+export const administrationServices = [GuardrailService, KeyService, EndUserService, UsageService] as const;

@@ -1,0 +1,140 @@
+/** The panel: several models answer the same request beside each other, and what one of them does is no matter of the others. */
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { InputItem, TurnRequest } from "../turn/request.ts";
+import type { Turn } from "../turn/turn.ts";
+import { type Asker, Asking, type Hears, type Source, partRequest } from "./ask.ts";
+import type { FusionSettings } from "./settings.ts";
+
+/** Milliseconds. */
+export interface Patience {
+  /** For one answer of the panel. */
+  readonly memberMs: number;
+  /** From then on half of the panel is enough. */
+  readonly quorumMs: number;
+  /** What the others get once it is enough. */
+  readonly graceMs: number;
+  /** For the comparison, repeats included. */
+  readonly analystMs: number;
+}
+
+/** Most answers with some searches take less than a minute; whoever takes two is not waited for. */
+export const patience: Patience = { memberMs: 120_000, quorumMs: 60_000, graceMs: 15_000, analystMs: 60_000 };
+
+/** Milliseconds that nothing of a run takes longer than. */
+export const runMs = ({ memberMs, analystMs }: Patience): number => memberMs + analystMs + betweenMs;
+
+/** For what is done between the two and after them; a process under load takes its time. */
+const betweenMs = 5_000;
+
+export interface PanelParts {
+  readonly settings: FusionSettings;
+  /** Asks a model as a request for it would: with the guardrails of the key, and with tools. */
+  readonly ask: Turn;
+  /** As many tokens as the model may say, of those that are wanted. */
+  readonly room: (model: string, wanted: number) => number;
+  readonly patience: Patience;
+}
+
+export interface Answered {
+  readonly model: string;
+  readonly content: string;
+  readonly sources: readonly Source[];
+  readonly ms: number;
+  readonly toolCalls: number;
+}
+
+export interface Failed {
+  readonly model: string;
+  readonly error: string;
+  readonly status: number;
+  readonly ms: number;
+  readonly toolCalls: number;
+}
+
+export type Outcome = Answered | Failed;
+
+export const isAnswered = (outcome: Outcome): outcome is Answered => "content" in outcome;
+
+/** Hears of each model what it says, and in the end what became of it. */
+export interface PanelHears {
+  readonly said: (model: string, ...heard: Parameters<Hears>) => void;
+  readonly over: (outcome: Outcome) => void;
+}
+
+/** In the order of the panel. @throws Fault when the turn is over */
+export async function answersOf(asker: Asker, parts: PanelParts, hears: PanelHears): Promise<readonly Outcome[]> {
+  const { settings, patience: limits } = parts;
+  const { scope } = asker;
+  const startedAt = performance.now();
+  const limitMs = Math.min(limits.memberMs, (scope.deadline - startedAt) / 2);
+  const askings = settings.panel.map(() => new Asking(asker, "panel", limitMs));
+  let answered = 0;
+  let left = askings.length;
+  let grace: NodeJS.Timeout | undefined;
+  const hurry = () => {
+    const isEnough = performance.now() - startedAt >= limits.quorumMs && answered >= Math.ceil(askings.length / 2);
+    if (!isEnough || left === 0) return;
+    grace ??= setTimeout(() => askings.forEach((asking) => asking.giveUp()), limits.graceMs);
+  };
+  const quorum = setTimeout(hurry, limits.quorumMs);
+  const members = askings.map(async (asking, index) => {
+    const model = settings.panel[index] as string;
+    const outcome = await outcomeOf(asking, model, asker, parts, (...heard) => hears.said(model, ...heard));
+    throwIfAborted(scope.signal);
+    left--;
+    if (isAnswered(outcome)) answered++;
+    scope.trace.partNotes.push({ part: "panel", outcome: isAnswered(outcome) ? "answered" : "failed" });
+    hears.over(outcome);
+    hurry();
+    return outcome;
+  });
+  try {
+    return await Promise.all(members);
+  } finally {
+    clearTimeout(quorum);
+    clearTimeout(grace);
+  }
+}
+
+async function outcomeOf(
+  asking: Asking,
+  model: string,
+  { request }: Asker,
+  { settings, ask, room }: PanelParts,
+  hears: Hears,
+): Promise<Outcome> {
+  const startedAt = performance.now();
+  const figures = () => ({
+    model,
+    ms: Math.round(performance.now() - startedAt),
+    toolCalls: asking.trace.toolCalls?.length ?? 0,
+  });
+  try {
+    const own = {
+      models: [model],
+      instructions: instructionsOf(request),
+      input: conversationOf(request.input),
+      tools: settings.tools,
+      maxToolCalls: settings.maxToolCalls,
+      maxOutputTokens: room(model, settings.maxTokens),
+      ...settings.manner,
+    };
+    const { text, sources } = await asking.said(ask, partRequest(request, own), hears);
+    if (text.trim() === "") return { ...figures(), error: "It said nothing", status: 502 };
+    return { ...figures(), content: text, sources };
+  } catch (error) {
+    const { message, attemptStatus } = Fault.from(error);
+    return { ...figures(), error: message, status: attemptStatus };
+  }
+}
+
+const task = () =>
+  `You are one of several experts who answer the same request independently of each other; nobody but an editor reads your answer. Answer it yourself and completely. Look things up where that helps, give the URLs of what you rely on, and say what you are not sure of. Today is ${new Date().toISOString().slice(0, 10)}.`;
+
+const instructionsOf = ({ instructions }: TurnRequest): string =>
+  instructions === undefined ? task() : `${task()}\n\nThe request comes with these instructions:\n${instructions}`;
+
+/** What was said; calls of tools that a panel does not have mean nothing to it. */
+const conversationOf = (input: readonly InputItem[]): readonly InputItem[] =>
+  input.filter(({ type }) => type === "message");

@@ -1,0 +1,166 @@
+/** One run: the panel answers, the analyst compares, and whoever writes the answer is told of both. */
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { asData } from "../internal/evidence.ts";
+import { withoutMiddle } from "../turn/cut.ts";
+import type { ItemEvent } from "../turn/relay.ts";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Stage } from "../turn/scope.ts";
+import type { OutputItem } from "../turn/turn.ts";
+import type { Analysis, AnalystParts } from "./analyst.ts";
+import { analysisOf } from "./analyst.ts";
+import type { Asker, Source } from "./ask.ts";
+import type { SettingsParts } from "./settings.ts";
+import { type Answered, type Failed, type Outcome, answersOf, isAnswered } from "./panel.ts";
+
+/** Hears of the run while it runs. */
+type Hears = (event: ItemEvent) => void;
+
+/** What runs take from the rest of the house. */
+export type RunParts = Omit<AnalystParts, "settings"> & { readonly settings: SettingsParts };
+
+export interface Fused {
+  /** Of the item that the client is shown, beside type, id and status. */
+  readonly item: JsonObject;
+  /** For the model that answers: data. */
+  readonly told: string;
+  /** Pages on which the answers rest. */
+  readonly sources: readonly Source[];
+  readonly failed: boolean;
+}
+
+/** Of the window of the model that answers. */
+const toldShare = 0.6;
+
+const event = (step: string, payload: JsonObject = {}): ItemEvent => ({
+  name: `response.fusion_call.${step}`,
+  payload,
+});
+
+/** @throws Fault when the turn is over */
+export async function fused(asker: Asker, parts: AnalystParts, hears: Hears): Promise<Fused> {
+  const { panel, model } = parts.settings;
+  const shows = showsWords(asker.request);
+  const progress = (...step: Parameters<typeof event>) => hears(event(...step));
+  asker.scope.trace.fused = true;
+  progress("in_progress");
+  for (const member of panel) progress("panel.added", { model: member });
+  const outcomes = await answersOf(asker, parts, {
+    said(member, kind, delta) {
+      if (shows) progress(kind === "text" ? "panel.delta" : "panel.reasoning.delta", { model: member, delta });
+    },
+    over: (outcome) => progress(...ended(outcome, shows)),
+  });
+  const answers = outcomes.filter(isAnswered);
+  const failures = outcomes.filter((outcome): outcome is Failed => !isAnswered(outcome));
+  if (answers.length === 0) {
+    asker.scope.trace.stages.push(stageOf(parts, outcomes, "skipped"));
+    return nobody(failures);
+  }
+  progress("analysis.in_progress", { analyst_model: model, judge_model: model });
+  const analysis = await analysisOf(answers, asker, parts);
+  const last = asker.scope.trace.partNotes.findLast(({ part }) => part === "analyst");
+  asker.scope.trace.stages.push(stageOf(parts, outcomes, last?.outcome ?? "failed"));
+  return together(answers, failures, analysis, { shows, room: roomOf(asker.request, parts) });
+}
+
+/** Whether the client may have the words of the others: of an answer that is withheld until its verdict no part is shown that nobody evaluates. */
+const showsWords = ({ plugins }: TurnRequest): boolean =>
+  plugins?.alignment === undefined || plugins.alignment.mode === "audit";
+
+/** What is told last, of the item as the client is shown it. */
+export function ending({ status, analysis }: OutputItem): readonly ItemEvent[] {
+  if (status !== "completed") return [];
+  return [...(analysis === undefined ? [] : [event("analysis.completed", { analysis })]), event("completed")];
+}
+
+/** Characters of the answers that whoever answers is told, whichever of the models that may be. */
+const roomOf = ({ models }: TurnRequest, { window }: Pick<AnalystParts, "window">): number =>
+  Math.min(...models.map(window)) * toldShare;
+
+function ended(outcome: Outcome, shows: boolean): Parameters<typeof event> {
+  const { model } = outcome;
+  if (!isAnswered(outcome)) return ["panel.failed", failureOf(outcome)];
+  return ["panel.completed", { model, content: shows ? outcome.content : "" }];
+}
+
+const failureOf = ({ model, error, status }: Failed) => ({ model, error, status_code: status });
+
+function together(
+  answers: readonly Answered[],
+  failures: readonly Failed[],
+  analysis: Analysis | undefined,
+  { shows, room }: { readonly shows: boolean; readonly room: number },
+): Fused {
+  const sources = distinct(answers.flatMap((answer) => answer.sources));
+  const failed_models = failures.map(failureOf);
+  const responses = answers.map(({ model, content }) => ({ model, content }));
+  const found = analysis && { analysis };
+  return {
+    item: {
+      responses: shows ? responses : answers.map(({ model }) => ({ model })),
+      failed_models,
+      ...(shows && found),
+      ...(shows && { sources }),
+    },
+    told: telling({ ...found, responses, failed_models, sources }, room),
+    sources,
+    failed: false,
+  };
+}
+
+/** What the model that answers reads of a run that gave something. */
+function telling({ responses, ...rest }: JsonObject & { readonly responses: readonly JsonObject[] }, room: number) {
+  const each = Math.floor(room / responses.length);
+  const cut = responses.map((response) => {
+    const { content } = response;
+    return typeof content === "string" ? { ...response, content: withoutMiddle(content, each) } : response;
+  });
+  return asData(JSON.stringify({ ...rest, responses: cut }));
+}
+
+/** What it reads of a run in an earlier response. */
+export function retold(item: JsonObject, request: TurnRequest, parts: Pick<AnalystParts, "window">): string {
+  const { analysis, responses, failed_models, sources, error, failure_reason } = item;
+  if (typeof error === "string") return asData(JSON.stringify({ error, failure_reason, failed_models }));
+  const known = Array.isArray(responses) ? responses.filter(isObject) : [];
+  return telling({ analysis, responses: known, failed_models, sources }, roomOf(request, parts));
+}
+
+const distinct = (sources: readonly Source[]): readonly Source[] => [
+  ...new Map(sources.map((source) => [source.url, source])).values(),
+];
+
+/** 402 and 429: the reasons that a client can do something about. */
+const reasons: Readonly<Record<number, string>> = { 402: "insufficient_credits", 429: "rate_limited" };
+
+function nobody(failures: readonly Failed[]): Fused {
+  const [first] = failures;
+  const isAlike = failures.every(({ status }) => status === first?.status);
+  const reason = (isAlike ? reasons[first?.status ?? 0] : undefined) ?? "all_panels_failed";
+  const error = "No model of the panel has answered";
+  const failed = { error, failure_reason: reason, failed_models: failures.map(failureOf) };
+  return { item: failed, told: asData(JSON.stringify(failed)), sources: [], failed: true };
+}
+
+type AnalystOutcome = "answered" | "malformed" | "failed" | "skipped";
+
+function stageOf({ settings }: AnalystParts, outcomes: readonly Outcome[], analyst: AnalystOutcome): Stage {
+  const answered = outcomes.filter(isAnswered).length;
+  return {
+    type: "plugin",
+    name: "fusion",
+    summary: `${answered} of ${outcomes.length} answered${analyst === "answered" ? ", compared" : ""}`,
+    data: {
+      panel: outcomes.map((outcome) => ({
+        model: outcome.model,
+        outcome: isAnswered(outcome) ? "answered" : "failed",
+        ...(!isAnswered(outcome) && { status: outcome.status }),
+        tool_calls: outcome.toolCalls,
+        ms: outcome.ms,
+      })),
+      analyst: { model: settings.model, outcome: analyst },
+      tools: settings.tools.map(({ kind }) => kind),
+      ...(settings.leftOut.length > 0 && { tools_left_out: settings.leftOut }),
+    },
+  };
+}

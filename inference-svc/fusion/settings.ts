@@ -1,0 +1,152 @@
+/** Who answers, and with what: what the request says counts before the preset, and that before what is usual. */
+import { serviceTools } from "@sluice/proto/contract/service-tools.js";
+import type { FusionPresets, PresetName } from "@sluice/proto/runtime/house/fusion.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import type { HostedTool, TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import type { Wishes } from "./wishes.ts";
+
+export interface FusionSettings {
+  /** Slugs of 1 to 8 models, which answer; one of them may be there several times. */
+  readonly panel: readonly string[];
+  /** Slug of the model that compares what they say. */
+  readonly model: string;
+  /** Of each of them. */
+  readonly maxToolCalls: number;
+  /** Tokens that each may say, whatever it is about. */
+  readonly maxTokens: number;
+  /** For each of them. */
+  readonly tools: readonly HostedTool[];
+  /** Types of tools that they would have, and that are not to be had here. */
+  readonly leftOut: readonly string[];
+  /** How each is asked; the temperature is that of the panel alone. */
+  readonly manner: Pick<TurnRequest, "reasoning" | "cacheControl" | "temperature">;
+}
+
+export interface SettingsParts {
+  readonly presets: FusionPresets;
+  /** Whether there is a model of that slug. */
+  readonly hasModel: (slug: string) => boolean;
+  /** Whether all the models can have the tool. */
+  readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
+}
+
+const standardPreset: PresetName = "general-high";
+/** SPEC 2.2. */
+const standardToolCalls = 4;
+const standardTools = ["service:web_search", "service:web_fetch"];
+const standardTokens = 16_000;
+/** What asks others by itself: a run within a run would cost without end. */
+const askOthers: ReadonlySet<string> = new Set(["service:fusion", "service:advisor", "service:subagent"]);
+
+/**
+ * @param all what was said where, first what counts first; at least one
+ * @param usual the model that compares where nobody names one; none when absent
+ * @throws Fault INVALID_REQUEST, naming what the operator can set
+ */
+export function settingsOf(
+  all: readonly [Wishes, ...Wishes[]],
+  parts: SettingsParts,
+  scope: Scope,
+  usual = "",
+): FusionSettings {
+  const problems = new Problems();
+  const wish = new Wished(all, problems);
+  const name = (wish.of("preset") ?? standardPreset) as PresetName;
+  const preset = parts.presets[name];
+  const panel = wish.of("panel") ?? preset?.analysis_models ?? [];
+  const named = wish.of("model") ?? preset?.model ?? preset?.analysis_models[0];
+  const model = named ?? usual;
+  if (panel.length === 0 || model === "") {
+    const missing = panel.length === 0 ? "analysis_models" : "model";
+    const says = `there is no preset ${name}, and the request names no ${missing}; the operator of this service sets fusion.presets.${name}`;
+    wish.refuse("preset", says);
+  }
+  for (const [index, slug] of panel.entries()) {
+    if (!parts.hasModel(slug)) wish.refuse("panel", unknown(slug), `analysis_models.${index}`);
+  }
+  if (named !== undefined && !parts.hasModel(named)) wish.refuse("model", unknown(named), "model");
+  const wanted = wish.of("tools");
+  if (wanted) checkTools(wanted, wish);
+  problems.throwIfAny();
+  const models = [...new Set([...panel, model])].filter(parts.hasModel);
+  const possible = (wanted ?? standardTools.map((type) => ({ type }))).map(hosted);
+  const tools = possible.filter((tool) => parts.hasTool(tool, models, scope));
+  const leftOut = possible.filter((tool) => !tools.includes(tool)).map(({ kind }) => kind);
+  // What a client names it relies on; the standard is what there is.
+  if (wanted) for (const kind of leftOut) wish.refuse("tools", `${kind} is not available for these models`);
+  problems.throwIfAny();
+  const reasoning = wish.of("reasoning");
+  const temperature = wish.of("temperature");
+  const cacheControl = wish.of("cacheControl");
+  return {
+    panel,
+    model,
+    maxToolCalls: wish.of("maxToolCalls") ?? standardToolCalls,
+    maxTokens: wish.of("maxTokens") ?? standardTokens,
+    tools,
+    leftOut,
+    manner: {
+      ...(reasoning && { reasoning }),
+      ...(temperature !== undefined && { temperature }),
+      ...(cacheControl && { cacheControl }),
+    },
+  };
+}
+
+type Field = Exclude<keyof Wishes, "problem">;
+
+/** What was said in several places as if it had been said in one. */
+class Wished {
+  readonly #all: readonly [Wishes, ...Wishes[]];
+  readonly #problems: Problems;
+
+  constructor(all: readonly [Wishes, ...Wishes[]], problems: Problems) {
+    this.#all = all;
+    this.#problems = problems;
+  }
+
+  of<Of extends Field>(field: Of): Wishes[Of] | undefined {
+    return this.#from(field)?.[field];
+  }
+
+  /** Where it was said; what nobody has said is missing in the first place. */
+  refuse(field: Field, says: string, path?: string): void {
+    this.#problems.add(...(this.#from(field) ?? this.#all[0]).problem(says, path));
+  }
+
+  #from(field: Field): Wishes | undefined {
+    return this.#all.find((each) => each[field] !== undefined);
+  }
+}
+
+const unknown = (slug: string): string =>
+  slug.startsWith("service/") ? `${slug} stands for models itself` : `no model is called ${slug}`;
+
+function checkTools(entries: readonly JsonObject[], wish: Wished): void {
+  for (const [index, entry] of entries.entries()) {
+    const type = String(entry["type"]);
+    const path = `tools.${index}`;
+    const refuse = (says: string) => wish.refuse("tools", says, `${path}.type`);
+    if (askOthers.has(type)) refuse(`${type} cannot be used within fusion`);
+    else if (serviceTools[type] === undefined) refuse(`${type} is no tool of the service`);
+    else checkTool(type, entry, path, wish);
+  }
+}
+
+/** By the shape that it has among the tools of a request. */
+function checkTool(type: string, entry: JsonObject, path: string, wish: Wished): void {
+  const inner = new Problems();
+  serviceTools[type]?.check(entry, path, inner);
+  try {
+    inner.throwIfAny();
+  } catch (error) {
+    wish.refuse("tools", (error as Error).message);
+  }
+}
+
+const hosted = (entry: JsonObject): HostedTool => {
+  const kind = String(entry["type"]);
+  return { type: "hosted", kind, spelling: kind, json: JSON.stringify(entry) };
+};

@@ -1,0 +1,101 @@
+/**
+ * One form of a text beside the text itself. As long as both are the same it costs nothing; where they part, every rule's reading forks, and what is
+ * found in the form from there on is told with its place in the text.
+ */
+import type { Hit } from "./regions.ts";
+import type { RuleScans } from "./rule-scans.ts";
+import type { Undisguised } from "./undisguise.ts";
+
+/** UTF-16 units of a text that a rule may look back to; behind as many that are the same again in both, one reading is enough. */
+const reach = 64;
+/** Places of decided units that are kept before they are dropped together. */
+const mostKept = 8_192;
+
+export class View {
+  readonly #form: "plain" | "squeezed";
+  /** Undefined while the form is the text. */
+  #scans: RuleScans | undefined;
+  /** Where the first of the units stands in the form whose places are kept. */
+  #origin = 0;
+  #starts: number[] = [];
+  #ends: number[] = [];
+  /** In the text, of what was read. */
+  #length = 0;
+  /** Units since both were different. */
+  #same = 0;
+
+  constructor(form: "plain" | "squeezed") {
+    this.#form = form;
+  }
+
+  get isApart(): boolean {
+    return this.#scans !== undefined;
+  }
+
+  isSame(made: Undisguised): boolean {
+    return made[this.#form] === made.raw;
+  }
+
+  /** @param scans have read the text up to there */
+  part(scans: RuleScans, at: number): void {
+    this.#scans = scans.fork();
+    this.#origin = at;
+    this.#length = at;
+  }
+
+  read(made: readonly Undisguised[]): readonly Hit[] {
+    let text = "";
+    for (const each of made) {
+      const said = each[this.#form];
+      const isSame = said === each.raw;
+      this.#same = isSame ? this.#same + said.length : 0;
+      text += said;
+      for (let unit = 0; unit < said.length; unit++) {
+        this.#starts.push(this.#length + (isSame ? unit : 0));
+        this.#ends.push(this.#length + (isSame ? unit + 1 : each.raw.length));
+      }
+      this.#length += each.raw.length;
+    }
+    return text === "" ? [] : this.#located(this.#scans?.push(text));
+  }
+
+  end(): readonly Hit[] {
+    return this.#located(this.#scans?.end());
+  }
+
+  /** In the text. Up to here nothing will be found in the form any more. */
+  get decided(): number {
+    if (this.#scans === undefined) return Number.POSITIVE_INFINITY;
+    return this.#startOf(this.#scans.decided);
+  }
+
+  /** One reading is enough again where neither has anything under way. @param raw those of the text */
+  join(raw: RuleScans): void {
+    if (this.#scans === undefined) return;
+    if (this.#same >= reach && this.#scans.isAtRest && raw.isAtRest) {
+      this.#scans = undefined;
+      this.#starts = [];
+      this.#ends = [];
+    } else this.#forget(this.#scans.decided);
+  }
+
+  #forget(decided: number): void {
+    const over = Math.min(decided - this.#origin, this.#starts.length) - 1;
+    if (over < mostKept) return;
+    this.#starts = this.#starts.slice(over);
+    this.#ends = this.#ends.slice(over);
+    this.#origin += over;
+  }
+
+  #located(hits: readonly Hit[] = []): readonly Hit[] {
+    return hits.map((hit) => ({ ...hit, start: this.#startOf(hit.start), end: this.#endOf(hit.end) }));
+  }
+
+  #startOf(place: number): number {
+    return place < this.#origin ? place : (this.#starts[place - this.#origin] ?? this.#length);
+  }
+
+  #endOf(place: number): number {
+    return place <= this.#origin ? place : (this.#ends[place - this.#origin - 1] ?? this.#length);
+  }
+}

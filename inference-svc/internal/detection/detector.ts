@@ -1,0 +1,203 @@
+/**
+ * A service beside the house that finds things in texts. One that does not answer, or that answers in another form, has not looked, which is never
+ * the same as having found nothing; of what it answers only places and scores are taken, never text.
+ */
+import { createHash } from "node:crypto";
+import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import { throwIfAborted } from "../../turn/abort.ts";
+import type { Scope } from "../../turn/scope.ts";
+import type { TurnSignal } from "../../turn/signal.ts";
+import { Answers } from "../answers.ts";
+import { Circuit } from "../circuit.ts";
+import { Slots } from "../slots.ts";
+import { windowsOf } from "../windows.ts";
+import { type Mark, NoAnswer, type Post, type Wire } from "./mark.ts";
+import { marksByText, questionsOf } from "./questions.ts";
+
+/** How a call ended. */
+export type CallOutcome = "answered" | "refused" | "unreadable" | "unreachable" | "cancelled";
+
+/** Hears of each call as it begins; what it returns hears of its end. */
+export type CallWatch = (detector: string, scope: Scope) => (outcome: CallOutcome) => void;
+
+export interface DetectorParts {
+  readonly post: Post;
+  readonly watch: CallWatch;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+/** How it is asked, in every dialect. */
+export type AskedSettings = Pick<
+  DetectorSettings,
+  | "id"
+  | "categories"
+  | "threshold"
+  | "window_chars"
+  | "timeout_ms"
+  | "total_ms"
+  | "retries"
+  | "max_concurrency"
+  | "cache_ttl_s"
+>;
+
+/** Some megabytes of text: more than a long conversation has that was not looked at in the request before it. */
+const mostQuestions = 1_000;
+/** So that the questions of one long request do not stand before those of everybody else. */
+const mostAtOnce = 8;
+/** Some kilobytes: a text in which more is found is looked at anew. */
+const mostKept = 32;
+/** A classifier's label says nothing of less: a word. */
+const shortestClassified = 8;
+/** UTF-16 units of a question that is not asked in halves when the service finds it too long. */
+const shortestHalved = 800;
+
+export class Detector {
+  /** As stages have it: `ner:<id>`. */
+  readonly engine: string;
+  /** The score from which on something counts as found, where a rule says nothing. */
+  readonly threshold: number;
+  /** Whether it tells where in a text; else what it says is about all of it. */
+  readonly tellsPlaces: boolean;
+  readonly #settings: AskedSettings;
+  readonly #wire: Wire;
+  readonly #parts: DetectorParts;
+  readonly #circuit: Circuit;
+  readonly #slots: Slots;
+  readonly #answers: Answers<readonly Mark[]>;
+
+  constructor(settings: AskedSettings, wire: Wire, parts: DetectorParts) {
+    this.#settings = settings;
+    this.#parts = parts;
+    this.#wire = wire;
+    this.engine = `${wire.kind}:${settings.id}`;
+    this.threshold = settings.threshold;
+    this.tellsPlaces = wire.kind === "ner";
+    this.#circuit = new Circuit(parts.now);
+    this.#slots = new Slots(settings.max_concurrency);
+    this.#answers = new Answers(settings.cache_ttl_s * 1_000, parts.now, ({ length }) => length <= mostKept);
+  }
+
+  has(category: string): boolean {
+    return Object.hasOwn(this.#settings.categories, category);
+  }
+
+  /**
+   * What is found in each of the texts, in no order; nothing for those that are left out.
+   * @throws NoAnswer when one of them could not be looked at; Fault when the turn is over
+   */
+  async find(texts: Iterable<string>, scope: Scope): Promise<ReadonlyMap<string, readonly Mark[]>> {
+    const { window_chars: longest = this.#wire.windowLength } = this.#settings;
+    const isWord = ({ length }: string) => this.#wire.kind === "classifier" && length < shortestClassified;
+    const asked = [...texts].filter((text) => !isWord(text));
+    const questions = [...questionsOf(asked, longest, this.tellsPlaces)];
+    if (questions.length > mostQuestions) throw new NoAnswer(`${questions.length} stretches of text`);
+    const found = new Map<string, Mark[]>();
+    await someAtOnce(questions, async (question) => {
+      for (const [text, mark] of marksByText(question, await this.#marks(question.text, scope))) {
+        const before = found.get(text);
+        if (before) before.push(mark);
+        else found.set(text, [mark]);
+      }
+    });
+    return found;
+  }
+
+  async #marks(text: string, scope: Scope): Promise<readonly Mark[]> {
+    const { id } = this.#settings;
+    const parts = [id, scope.caller.workspaceId, text];
+    const question = createHash("sha256").update(JSON.stringify(parts)).digest("base64");
+    try {
+      return await this.#answers.get(question, (signal) => this.#ask(text, scope, signal), scope.signal);
+    } catch (error) {
+      throwIfAborted(scope.signal);
+      if (error instanceof TooLong && text.length >= shortestHalved) return this.#halves(text, scope);
+      throw error instanceof NoAnswer ? error : new NoAnswer("the detector failed", { cause: error });
+    }
+  }
+
+  async #halves(text: string, scope: Scope): Promise<readonly Mark[]> {
+    const halves = [...windowsOf(text, Math.ceil(text.length / 2))];
+    const marks = await Promise.all(halves.map((half) => this.#marks(half.text, scope)));
+    return halves.flatMap(({ start: at }, index) =>
+      (marks[index] ?? []).map((mark) => ({ ...mark, start: mark.start + at, end: mark.end + at })),
+    );
+  }
+
+  async #ask(text: string, scope: Scope, signal: TurnSignal): Promise<readonly Mark[]> {
+    const { total_ms: totalMs, retries } = this.#settings;
+    const until = performance.now() + totalMs;
+    const release = await this.#slots.take(totalMs);
+    if (release === undefined) throw new NoAnswer("too many texts wait");
+    try {
+      for (let left = retries; ; left--) {
+        throwIfAborted(signal);
+        // Also for those that have waited while it was found out.
+        if (this.#circuit.open) throw new NoAnswer("the detector does not answer");
+        try {
+          return await this.#once(text, scope, signal, until);
+        } catch (error) {
+          if (!(error instanceof Unreachable) || left === 0 || performance.now() >= until) throw error;
+        }
+      }
+    } finally {
+      release();
+    }
+  }
+
+  async #once(text: string, scope: Scope, signal: TurnSignal, until: number): Promise<readonly Mark[]> {
+    const timeoutMs = Math.max(1, Math.min(this.#settings.timeout_ms, until - performance.now()));
+    const ended = this.#parts.watch(this.#settings.id, scope);
+    let outcome: CallOutcome = "unreachable";
+    try {
+      // A lone half of a character is none in other languages; what takes its place is as long.
+      const body = this.#wire.bodyOf(text.replaceAll(/\p{Surrogate}/gu, "\ufffd"));
+      const { status, body: said } = await this.#parts.post(this.#wire.path, body, { signal, timeoutMs });
+      outcome = status === 200 ? "unreadable" : "refused";
+      const marks = this.#marksIn(status, said, text);
+      outcome = "answered";
+      return marks;
+    } catch (error) {
+      if (signal.aborted) outcome = "cancelled";
+      // What a text can provoke says nothing about the next one: nobody shall keep a service from others by what he asks.
+      else if (outcome === "unreachable" || error instanceof Unreachable) this.#circuit.failed();
+      throw error instanceof NoAnswer ? error : new Unreachable("the detector did not answer", { cause: error });
+    } finally {
+      ended(outcome);
+    }
+  }
+
+  #marksIn(status: number, said: string, text: string): readonly Mark[] {
+    if (status === 413) throw new TooLong("a text that is too long");
+    if (away.has(status)) throw new Unreachable(`status ${status}`);
+    this.#circuit.succeeded();
+    if (status !== 200) throw new NoAnswer(`status ${status}`);
+    return this.#wire.marksOf(parsed(said), text);
+  }
+}
+
+/** A proxy without its service, or a service that has too much to do. */
+const away: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** Begins nothing more once one has failed. */
+async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  // A generator is over for all who read it once one of them leaves it.
+  const left = (function* () {
+    yield* items;
+  })();
+  const worker = async () => {
+    for (const item of left) await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(mostAtOnce, items.length) }, worker));
+}
+
+class Unreachable extends NoAnswer {}
+class TooLong extends NoAnswer {}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new NoAnswer("not JSON", { cause });
+  }
+}

@@ -1,0 +1,42 @@
+/** POST /moderations of OpenAI, and what speaks as it does: whether a text is flagged, and for what. */
+import type { ModerationRole } from "@sluice/proto/runtime/house/internal-models.js";
+import { isScore } from "./categories.ts";
+import { type Mark, NoAnswer, type Wire } from "./mark.ts";
+
+interface Result {
+  readonly flagged: boolean;
+  readonly categories: Readonly<Record<string, boolean>>;
+  readonly category_scores: Readonly<Record<string, number>>;
+}
+
+/** Where a service flags a text and names no category. */
+const unnamed = "flagged";
+
+export const moderations = ({ upstream_model: model, thresholds }: ModerationRole): Wire => ({
+  kind: "moderation",
+  path: "/moderations",
+  windowLength: 8_000,
+  bodyOf: (text) => JSON.stringify({ model, input: text }),
+  marksOf(answer, text) {
+    const results = (answer as { results?: unknown } | null)?.results;
+    if (!Array.isArray(results) || results.length !== 1) throw new NoAnswer("not one result");
+    const [result] = results as readonly unknown[];
+    if (!isResult(result)) throw new NoAnswer("a result of another form");
+    const { flagged, categories, category_scores: scores } = result;
+    const names = [...new Set([...Object.keys(categories), ...Object.keys(scores)])];
+    const found = names.filter(
+      (name) => categories[name] === true || (scores[name] ?? 0) >= (thresholds[name] ?? Number.POSITIVE_INFINITY),
+    );
+    if (flagged && found.length === 0) found.push(unnamed);
+    return found.map((category): Mark => ({ start: 0, end: text.length, category, score: scores[category] ?? 1 }));
+  },
+});
+
+function isResult(value: unknown): value is Result {
+  const { flagged, categories, category_scores: scores } = (value ?? {}) as Partial<Result>;
+  if (typeof flagged !== "boolean" || !isRecord(categories) || !isRecord(scores)) return false;
+  return Object.values(categories).every((each) => typeof each === "boolean") && Object.values(scores).every(isScore);
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,68 @@
+/** The analyzer of Microsoft Presidio, and what speaks as it does: places of entities in a text. */
+import type { Span } from "@sluice/proto/runtime/pattern/finder.js";
+import type { DetectorSettings } from "@sluice/proto/runtime/house/detectors.js";
+import { categoriesOf, isScore } from "./categories.ts";
+import { type Mark, NoAnswer, type Wire } from "./mark.ts";
+
+interface Entity {
+  readonly entity_type: string;
+  /** In code points, as Python counts. */
+  readonly start: number;
+  readonly end: number;
+  readonly score: number;
+}
+
+export function presidio(settings: DetectorSettings): Wire {
+  const categories = categoriesOf(settings);
+  const { language } = settings;
+  const entities = [...categories.keys()];
+  return {
+    kind: "ner",
+    path: "/analyze",
+    // Some hundred milliseconds of a small model on one core.
+    windowLength: 8_000,
+    // One answer serves rules of any threshold.
+    bodyOf: (text) => JSON.stringify({ text, language, entities, score_threshold: 0 }),
+    marksOf(answer, text) {
+      if (!Array.isArray(answer)) throw new NoAnswer("not a list of entities");
+      const spanOf = spansIn(text);
+      return answer.flatMap((entity: unknown): Mark[] => {
+        if (!isEntity(entity)) throw new NoAnswer("an entity of another form");
+        const span = spanOf(entity);
+        return (categories.get(entity.entity_type) ?? []).map((category) => ({
+          ...span,
+          category,
+          score: entity.score,
+        }));
+      });
+    },
+  };
+}
+
+function isEntity(value: unknown): value is Entity {
+  const { entity_type: type, start, end, score } = (value ?? {}) as Partial<Entity>;
+  return typeof type === "string" && Number.isInteger(start) && Number.isInteger(end) && isScore(score);
+}
+
+/** From code points to UTF-16 units. @returns throws NoAnswer for places that are not in the text */
+function spansIn(text: string): (entity: Entity) => Span {
+  const units = unitsOf(text);
+  const length = units ? units.length - 1 : text.length;
+  return ({ start, end }) => {
+    if (start < 0 || start >= end || end > length) throw new NoAnswer("an entity outside of the text");
+    return units ? { start: units[start] as number, end: units[end] as number } : { start, end };
+  };
+}
+
+/** Where each code point begins, and the end of the text; undefined where that is the same. */
+function unitsOf(text: string): readonly number[] | undefined {
+  if (!/[\ud800-\udbff]/.test(text)) return undefined;
+  const units: number[] = [];
+  let at = 0;
+  for (const character of text) {
+    units.push(at);
+    at += character.length;
+  }
+  units.push(at);
+  return units;
+}

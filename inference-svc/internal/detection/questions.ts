@@ -1,0 +1,56 @@
+/** Texts in questions of a limited length: long ones in windows, short ones in a row where places tell whose what is. */
+import { windowsOf } from "../windows.ts";
+import type { Mark } from "./mark.ts";
+
+/** A stretch of a text within a question. */
+interface Part {
+  readonly text: string;
+  /** Of the stretch in the text. */
+  readonly from: number;
+  /** Of the stretch in the question. */
+  readonly at: number;
+  readonly length: number;
+}
+
+export interface Question {
+  readonly text: string;
+  readonly parts: readonly Part[];
+}
+
+/** Without it there is nothing to find. */
+const said = /[\p{L}\p{N}]/u;
+/** Between texts that have nothing to do with each other. */
+const gap = "\n";
+
+/** @param joins whether several texts may stand in one question */
+export function* questionsOf(texts: Iterable<string>, longest: number, joins: boolean): Iterable<Question> {
+  let row = { text: "", parts: [] as Part[] };
+  for (const text of texts) {
+    if (!said.test(text)) continue;
+    if (!joins || text.length > longest) {
+      for (const { start, text: stretch } of windowsOf(text, longest)) {
+        yield { text: stretch, parts: [{ text, from: start, at: 0, length: stretch.length }] };
+      }
+      continue;
+    }
+    if (row.text.length + gap.length + text.length > longest) {
+      yield row;
+      row = { text: "", parts: [] };
+    }
+    if (row.parts.length > 0) row.text += gap;
+    row.parts.push({ text, from: 0, at: row.text.length, length: text.length });
+    row.text += text;
+  }
+  if (row.parts.length > 0) yield row;
+}
+
+/** What was found in a question, by the text that it was found in, and where in that. */
+export function* marksByText({ parts }: Question, marks: readonly Mark[]): Iterable<readonly [string, Mark]> {
+  for (const mark of marks) {
+    for (const { text, from, at, length } of parts) {
+      const start = Math.max(mark.start, at);
+      const end = Math.min(mark.end, at + length);
+      if (start < end) yield [text, { ...mark, start: start - at + from, end: end - at + from }];
+    }
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Asks a model of the house's own, within its time: so many at a time, again where that may help, not at all while it rests, and the same not twice.
+ * One that cannot be asked, or that does not answer in the form it was asked for, has said nothing.
+ */
+import { createHash } from "node:crypto";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
+import { throwIfAborted } from "../turn/abort.ts";
+import type { TurnSignal } from "../turn/signal.ts";
+import type { Turn } from "../turn/turn.ts";
+import { Answers } from "./answers.ts";
+import { type Occasion, type Question, type Reply, callModel } from "./call.ts";
+import { Circuit } from "./circuit.ts";
+import { Slots } from "./slots.ts";
+
+export type InquirySettings = Pick<
+  JudgeSettings,
+  "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s"
+>;
+
+/** failed: the model could not be asked; malformed: its answer cannot be read; late: it came to no answer in time. */
+export type Lack = "failed" | "malformed" | "late";
+
+/** Why there is no verdict. */
+export class NoVerdict extends Error {
+  readonly lack: Lack;
+
+  constructor(message: string, { lack = "failed", cause }: { readonly lack?: Lack; readonly cause?: unknown } = {}) {
+    super(message, { cause });
+    this.lack = lack;
+  }
+}
+
+export interface InquiryParts<Answer> {
+  /** Asks the endpoints of a model, past all layers. */
+  readonly turn: Turn;
+  readonly settings: InquirySettings;
+  /** Undefined when the answer has not the form that was asked for. */
+  readonly read: (reply: Reply) => Answer | undefined;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+export class Inquiries<Answer> {
+  readonly #parts: InquiryParts<Answer>;
+  readonly #circuit: Circuit;
+  readonly #slots: Slots;
+  readonly #answers: Answers<Answer>;
+
+  constructor(parts: InquiryParts<Answer>) {
+    const { settings, now } = parts;
+    this.#parts = parts;
+    this.#circuit = new Circuit(now);
+    this.#slots = new Slots(settings.max_concurrency);
+    this.#answers = new Answers(settings.cache_ttl_s * 1_000, now);
+  }
+
+  /**
+   * @param key what the answer depends on
+   * @param question made only where it is asked
+   * @throws NoVerdict; Fault when the turn is over
+   */
+  async get(key: readonly string[], question: () => Question, occasion: Occasion): Promise<Answer> {
+    const { signal, caller } = occasion.scope;
+    const digest = createHash("sha256")
+      .update(JSON.stringify([...key, caller.workspaceId]))
+      .digest("base64");
+    try {
+      return await this.#answers.get(digest, (until) => this.#ask(question, occasion, until), signal);
+    } catch (error) {
+      throwIfAborted(signal);
+      throw error instanceof NoVerdict ? error : new NoVerdict("the judge failed", { cause: error });
+    }
+  }
+
+  async #ask(question: () => Question, occasion: Occasion, signal: TurnSignal): Promise<Answer> {
+    if (this.#circuit.open) throw new NoVerdict("the judge does not answer");
+    const { total_ms, retries } = this.#parts.settings;
+    const until = performance.now() + total_ms;
+    let lack: Lack = "late";
+    let cause: unknown;
+    for (let left = retries; left >= 0 && performance.now() < until; left--) {
+      throwIfAborted(signal);
+      try {
+        const found = this.#parts.read(await this.#once(question(), occasion, signal, until));
+        this.#circuit.succeeded();
+        if (found !== undefined) return found;
+        lack = "malformed";
+        cause = new Error("an answer of another form");
+      } catch (error) {
+        throwIfAborted(signal);
+        if (error instanceof NoVerdict) throw error;
+        lack = isLate(error) ? "late" : "failed";
+        cause = error;
+        // Where one request may not ask it, others may.
+        if (!isForbidden(error)) this.#circuit.failed();
+        if (isOurs(error)) break;
+      }
+    }
+    throw new NoVerdict("the judge gave no verdict", { lack, cause });
+  }
+
+  async #once(question: Question, occasion: Occasion, signal: TurnSignal, until: number): Promise<Reply> {
+    const release = await this.#slots.take(until - performance.now());
+    if (release === undefined) throw new NoVerdict("too many questions wait", { lack: "late" });
+    try {
+      const { turn, settings } = this.#parts;
+      const timeoutMs = Math.max(1, Math.min(settings.timeout_ms, until - performance.now()));
+      return await callModel(turn, question, occasion, { signal, timeoutMs });
+    } finally {
+      release();
+    }
+  }
+}
+
+const isLate = (error: unknown): boolean =>
+  error instanceof Fault && [FaultReason.DEADLINE_EXCEEDED, FaultReason.PROVIDER_TIMEOUT].includes(error.reason);
+
+const isForbidden = (error: unknown): boolean =>
+  error instanceof Fault && [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED].includes(error.reason);
+
+/** Another try would fail in the same way. */
+const isOurs = (error: unknown): boolean =>
+  error instanceof Fault &&
+  [FaultReason.NO_ENDPOINTS, FaultReason.PERMISSION_DENIED, FaultReason.INVALID_REQUEST].includes(error.reason);

@@ -1,0 +1,31 @@
+/** Everything is delivered as it comes; what was said is evaluated when it is over, and only the end waits for that. */
+import type { Batch, OutputItem, Turn } from "../../turn/turn.ts";
+import { messageOf } from "./message.ts";
+import { note, reportOf, stageOf } from "./report.ts";
+import type { AlignedTurn } from "./turn.ts";
+
+export const audited =
+  (next: Turn) =>
+  async (turn: AlignedTurn): Promise<AsyncIterable<Batch>> =>
+    watched(await next(turn.request, turn.scope), turn);
+
+async function* watched(
+  batches: AsyncIterable<Batch>,
+  { evaluator, evaluated, request, scope }: AlignedTurn,
+): AsyncGenerator<Batch> {
+  const { trace } = scope;
+  const items: OutputItem[] = [];
+  for await (const batch of batches) {
+    for (const event of batch) if (event.type === "item.end") items.push(event.item);
+    const last = batch.at(-1);
+    if (last?.type !== "end") {
+      yield batch;
+      continue;
+    }
+    if (batch.length > 1) yield batch.slice(0, -1);
+    const from = trace.aligned?.length ?? 0;
+    note(trace, await evaluator.evaluate(messageOf(items), { request, scope }));
+    trace.stages.push(stageOf(trace.aligned?.slice(from) ?? [], evaluated()));
+    yield [{ type: "end", outcome: { ...last.outcome, alignment: reportOf(trace) } }];
+  }
+}

@@ -1,0 +1,96 @@
+/** What becomes known of an evaluation: to the client, and in the receipt. */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { dollars } from "@sluice/proto/runtime/money.js";
+import type { AlignedCall, AlignmentReport, Evaluation } from "../../turn/alignment.ts";
+import type { Stage, Trace } from "../../turn/scope.ts";
+import type { OutputItem } from "../../turn/turn.ts";
+
+/** Notes it as the next call of the turn. */
+export function note(trace: Trace, evaluation: Evaluation): void {
+  trace.aligned ??= [];
+  trace.aligned.push({ call: trace.aligned.length + 1, ...evaluation });
+}
+
+export const reportOf = ({ aligned = [] }: Trace): AlignmentReport => ({ calls: [...aligned] });
+
+/** Indices of rules. */
+export const brokenOf = (evaluation: Evaluation): readonly number[] =>
+  evaluation.outcome === "unavailable" ? [] : evaluation.rules.flatMap(({ broken }, index) => (broken ? [index] : []));
+
+const listed = (indices: readonly number[]): string =>
+  indices.length === 1 ? `rule ${indices[0]}` : `rules ${indices.join(", ")}`;
+
+/** What was withheld was billed: to ask again is not free. */
+const isBilled = { shouldRetry: false } as const;
+
+/** @param withheld the last answer */
+export const blocked = (trace: Trace, evaluation: Evaluation, withheld: readonly OutputItem[]): Fault =>
+  new Fault(FaultReason.ALIGNMENT_BLOCKED, `Alignment plugin: the reply broke ${listed(brokenOf(evaluation))}`, {
+    origin: FaultOrigin.CLIENT,
+    metadata: {
+      alignment: { ...reportOf(trace), rejected: withheld.filter(({ type }) => type !== "reasoning") },
+    },
+    ...isBilled,
+  });
+
+const why: Readonly<Record<(Evaluation & { outcome: "unavailable" })["reason"], string>> = {
+  cut: "it is longer than what is evaluated",
+  evaluator_error: "the evaluator failed",
+  malformed_answer: "the evaluator gave no verdict",
+  time_limit: "the evaluator took too long",
+};
+
+export const unevaluated = (trace: Trace, { reason }: Evaluation & { outcome: "unavailable" }): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, `Alignment plugin: the reply could not be evaluated: ${why[reason]}`, {
+    origin: FaultOrigin.INFERENCE,
+    metadata: { error_type: "provider_unavailable", alignment: reportOf(trace) },
+    ...isBilled,
+  });
+
+export interface Evaluated {
+  readonly mode: "enforce" | "audit";
+  /** How many of them are decided without a judge, and how many there are. */
+  readonly localRules: readonly number[];
+  readonly rules: number;
+  /** `judge:<model>`, where it may be asked. */
+  readonly engines: readonly string[];
+  readonly calibration: string | undefined;
+  readonly costPico: bigint | undefined;
+  readonly spentMs: number;
+}
+
+/** @param calls of this message, the last of which decides; none in a dry run */
+export function stageOf(calls: readonly AlignedCall[], evaluated: Evaluated): Stage {
+  const { mode, engines, rules, localRules, calibration, costPico, spentMs } = evaluated;
+  const last = calls.at(-1);
+  return {
+    type: "plugin",
+    name: "alignment",
+    summary: summaryOf(calls, evaluated),
+    ...(last && { cost_usd: costPico === undefined ? null : dollars(costPico) }),
+    data: {
+      action: last === undefined ? "not_run" : actions[last.outcome],
+      detected: calls.some((call) => brokenOf(call).length > 0),
+      engines,
+      mode,
+      rules,
+      local_rules: localRules,
+      ...(calibration !== undefined && { calibration }),
+      ...(last && { calls: calls.length, latency_ms: Math.round(spentMs) }),
+    },
+  };
+}
+
+const actions = { allowed: "allowed", blocked: "blocked", unavailable: "error" } as const;
+
+function summaryOf(calls: readonly AlignedCall[], { mode, rules, localRules }: Evaluated): string {
+  const last = calls.at(-1);
+  if (last === undefined) {
+    return `Not evaluated: a dry run asks nobody. ${rules} rules, ${localRules.length} of them decided here`;
+  }
+  const tries = calls.length === 1 ? "" : ` after ${calls.length} calls`;
+  if (last.outcome === "unavailable") return `Error${tries}: ${why[last.reason]}`;
+  if (last.outcome === "allowed") return `Allowed${tries}`;
+  const what = listed(brokenOf(last));
+  return mode === "audit" ? `Would have blocked${tries}: ${what}` : `Blocked${tries}: ${what}`;
+}

@@ -1,0 +1,45 @@
+/**
+ * Rules of forms that can be decided without a model: exactly, at once, and for nothing. A rule counts only if all of it has one of the forms;
+ * whatever says a word more is judged.
+ */
+import { lengthTemplates } from "./lengths.ts";
+import { linkTemplates } from "./links.ts";
+import type { Context, LocalRule, Template } from "./rule.ts";
+import { scriptTemplates } from "./scripts.ts";
+import { textTemplates } from "./texts.ts";
+import { toolTemplates } from "./tools.ts";
+
+const anchored = ({ form, read }: Template): Template => ({ form: new RegExp(`^(?:${form.source})$`, "i"), read });
+
+const templates: readonly Template[] = [
+  ...toolTemplates,
+  ...lengthTemplates,
+  ...textTemplates,
+  ...linkTemplates,
+  ...scriptTemplates,
+].map(anchored);
+
+const condition = /^if the content is not null, /i;
+
+/** @param tools what the request calls its tools; undefined when the rule has none of the forms */
+export function compile(rule: string, tools: Context["tools"]): LocalRule | undefined {
+  const text = rule.normalize("NFKC").trim().replaceAll(/\s+/g, " ").replace(/\.$/, "");
+  const bare = text.replace(condition, "");
+  const found = first(bare, { tools });
+  return found && bare !== text ? onContent(found) : found;
+}
+
+function first(text: string, context: Context): LocalRule | undefined {
+  for (const { form, read } of templates) {
+    const [, ...parts] = form.exec(text) ?? [undefined];
+    const rule = parts.length > 0 || form.test(text) ? read(parts, context) : undefined;
+    if (rule) return rule;
+  }
+  return undefined;
+}
+
+/** Kept where nothing is said. */
+const onContent = ({ isTotal, isBroken }: LocalRule): LocalRule => ({
+  isTotal,
+  isBroken: (message) => (message.content === null ? false : isBroken(message)),
+});

@@ -1,0 +1,106 @@
+/** Rules about how much is said. */
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import type { Message } from "../message.ts";
+import { type Template, count, countOf, must, never, reply, total } from "./rule.ts";
+
+const locale = "en";
+const wordsIn = new Intl.Segmenter(locale, { granularity: "word" });
+const sentencesIn = new Intl.Segmenter(locale, { granularity: "sentence" });
+
+const holdsLetter = /[\p{L}\p{N}]/u;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** What stands between spaces or dashes and holds a letter or figure; in scripts without spaces, as dictionaries divide it. */
+function wordsOf(text: string): number {
+  let words = 0;
+  for (const run of text.split(/[\s\u2013\u2014]+/)) {
+    if (unspaced.test(run)) words += lengthOf(wordsIn.segment(run), ({ isWordLike }) => isWordLike === true);
+    else if (holdsLetter.test(run)) words++;
+  }
+  return words;
+}
+
+/** Sentences by the Unicode rules for text boundaries, characters by code points, questions by their marks. */
+const counts: Readonly<Record<string, (text: string) => number>> = {
+  word: wordsOf,
+  character: codePointLength,
+  sentence: (text) => lengthOf(sentencesIn.segment(text), ({ segment }) => holdsLetter.test(segment)),
+  question: (text) => [...text.replaceAll(/\b[a-z]{1,20}:\/\/\S+/gi, "").matchAll(/[?\uff1f\u061f]+/g)].length,
+  line: (text) => text.split("\n").filter((line) => line.trim() !== "").length,
+  paragraph: (text) => text.split(/\n\s*\n/).filter((paragraph) => paragraph.trim() !== "").length,
+};
+
+function lengthOf<Entry>(entries: Iterable<Entry>, counted: (entry: Entry) => boolean): number {
+  let length = 0;
+  for (const entry of entries) if (counted(entry)) length++;
+  return length;
+}
+
+/** Of each message once, however many rules ask. */
+const found = new WeakMap<Message, Map<string, number>>();
+
+/** Undefined for a unit that is none. */
+function measureOf(unit: string): ((message: Message) => number) | undefined {
+  const counted = counts[unit.toLowerCase()];
+  return (
+    counted &&
+    ((message) => {
+      const known = found.get(message) ?? new Map<string, number>();
+      const length = known.get(unit) ?? counted(message.content ?? "");
+      found.set(message, known.set(unit, length));
+      return length;
+    })
+  );
+}
+
+type Bound = (found: number, limit: number) => boolean;
+
+const breaches: readonly (readonly [RegExp, Bound])[] = [
+  [/^(?:at most|no more than|not more than|a maximum of|up to|within)$/i, (found, limit) => found > limit],
+  [/^(?:fewer than|less than|under|below)$/i, (found, limit) => found >= limit],
+  [
+    /^(?:at least|no fewer than|no less than|not fewer than|not less than|a minimum of)$/i,
+    (found, limit) => found < limit,
+  ],
+  [/^(?:more than|over)$/i, (found, limit) => found <= limit],
+  [/^exactly$/i, (found, limit) => found !== limit],
+];
+const bound =
+  "(at most|no more than|not more than|a maximum of|up to|within|fewer than|less than|under|below|at least|no fewer than|no less than|" +
+  "not fewer than|not less than|a minimum of|more than|over|exactly)";
+const unit = "(word|character|sentence|question|line|paragraph)s?";
+
+const opening =
+  `(?:${reply} (?:${must} )?(?:be |have |has |contain |contains |use |uses |stay |ask |asks )?|` +
+  `(?:always )?(?:use|write|say|give|ask|answer|reply|respond|keep (?:it|${reply}))(?: (?:in|with|to|of))? )?`;
+
+export const lengthTemplates: readonly Template[] = [
+  {
+    form: new RegExp(
+      `${opening}${bound} ${count} ${unit}(?: long| in length| per reply| in each reply| in every reply)?`,
+    ),
+    read: ([word = "", limit, what = ""]) => {
+      const breach = breaches.find(([form]) => form.test(word))?.[1];
+      const measure = measureOf(what);
+      if (breach === undefined || measure === undefined) return undefined;
+      return total((message) => breach(measure(message), countOf(limit)));
+    },
+  },
+  {
+    form: new RegExp(`${never} (?:use|write|say|ask|exceed) (?:more than )?${count} ${unit}`),
+    read: ([limit, what = ""]) => {
+      const measure = measureOf(what);
+      // "Never ask a question" allows none.
+      const most = /^an?$/i.test(limit ?? "") ? 0 : countOf(limit);
+      return measure && total((message) => measure(message) > most);
+    },
+  },
+  {
+    form: new RegExp(`(?:${never} ask |no |ask no )(?:any )?questions`),
+    read: () => {
+      const measure = measureOf("question");
+      return measure && total((message) => measure(message) > 0);
+    },
+  },
+];

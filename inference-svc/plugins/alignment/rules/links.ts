@@ -1,0 +1,45 @@
+/** Rules about addresses in the web. */
+import { type Template, must, never, reply, saidIn, total } from "./rule.ts";
+
+/** With a scheme, or a host with `www.` before it or a path behind it. */
+const address =
+  /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s<>"'`\])}]+|\bwww\.[^\s<>"'`\])}]+|(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}\/[^\s<>"'`\])}]*/gi;
+/** A link of Markdown or HTML, wherever it leads. */
+const link = /\]\([^)\s]|<a\s/i;
+
+const hostOf = (url: string): string | undefined => {
+  try {
+    return new URL(url.includes("://") ? url : `https://${url}`).hostname.toLowerCase().replace(/\.$/, "");
+  } catch {
+    return undefined;
+  }
+};
+
+const links = "(?:urls?|links?|web addresses)";
+const domain = "[a-z0-9-]+(?:\\.[a-z0-9-]+)+";
+const domains = `["'\`]?(${domain}(?:["'\`]?(?:,? or |,? and |, )["'\`]?${domain})*)["'\`]?`;
+
+export const linkTemplates: readonly Template[] = [
+  {
+    form: new RegExp(`(?:${never} (?:use|write|include|mention|give)|no)(?: any| an?)? ${links}`),
+    read: () =>
+      total((message) => {
+        const text = saidIn(message);
+        return link.test(text) || text.search(address) !== -1;
+      }),
+  },
+  {
+    form: new RegExp(
+      `(?:only ${links}|only (?:use|write|include|mention|give|link to)(?: ${links})?|${reply} ${must} only (?:use|include|contain) ${links}|(?:all|every|any) ${links} ${must} be)` +
+        `(?: (?:of|from|to|on|at|in))?(?: (?:the )?domains?)? ${domains}`,
+    ),
+    read: ([list = ""]) => {
+      const allowed = list.toLowerCase().match(new RegExp(domain, "g")) ?? [];
+      const isAllowed = (host: string) => allowed.some((name) => host === name || host.endsWith(`.${name}`));
+      return total((message) => {
+        const hosts = (saidIn(message).match(address) ?? []).map(hostOf);
+        return hosts.some((host) => host === undefined || !isAllowed(host));
+      });
+    },
+  },
+];

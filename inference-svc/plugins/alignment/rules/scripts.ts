@@ -1,0 +1,73 @@
+/** Rules about languages and scripts: a language is decided here only where its script is. */
+import { type Template, must, never, partial, reply, saidIn, total } from "./rule.ts";
+
+const scripts: Readonly<Record<string, RegExp>> = {
+  latin: /\p{Script=Latin}/u,
+  cyrillic: /\p{Script=Cyrillic}/u,
+  greek: /\p{Script=Greek}/u,
+  arabic: /\p{Script=Arabic}/u,
+  hebrew: /\p{Script=Hebrew}/u,
+  han: /\p{Script=Han}/u,
+  hangul: /\p{Script=Hangul}/u,
+  thai: /\p{Script=Thai}/u,
+  devanagari: /\p{Script=Devanagari}/u,
+};
+
+/** Letters of which a text in the language is made. */
+const languages: Readonly<Record<string, RegExp>> = {
+  russian: /\p{Script=Cyrillic}/u,
+  ukrainian: /\p{Script=Cyrillic}/u,
+  bulgarian: /\p{Script=Cyrillic}/u,
+  greek: /\p{Script=Greek}/u,
+  arabic: /\p{Script=Arabic}/u,
+  hebrew: /\p{Script=Hebrew}/u,
+  chinese: /\p{Script=Han}/u,
+  japanese: /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u,
+  korean: /\p{Script=Hangul}/u,
+  thai: /\p{Script=Thai}/u,
+  hindi: /\p{Script=Devanagari}/u,
+  english: /\p{Script=Latin}/u,
+  german: /\p{Script=Latin}/u,
+  french: /\p{Script=Latin}/u,
+  spanish: /\p{Script=Latin}/u,
+  italian: /\p{Script=Latin}/u,
+  portuguese: /\p{Script=Latin}/u,
+};
+
+const letter = /\p{L}/u;
+const lettersOf = (text: string): readonly string[] => Array.from(text).filter((character) => letter.test(character));
+
+const script = `(${Object.keys(scripts).join("|")}) (?:letters|characters|script)`;
+
+export const scriptTemplates: readonly Template[] = [
+  {
+    form: new RegExp(`(?:${never} (?:use|write|include)|no)(?: any| the)? ${script}`),
+    read: ([name = ""]) => {
+      const own = scripts[name.toLowerCase()];
+      return own && total((message) => own.test(saidIn(message)));
+    },
+  },
+  {
+    form: new RegExp(`(?:only use|use only|write only in|only write in) ${script}`),
+    read: ([name = ""]) => {
+      const own = scripts[name.toLowerCase()];
+      return own && total((message) => lettersOf(saidIn(message)).some((each) => !own.test(each)));
+    },
+  },
+  {
+    form: new RegExp(
+      `(?:(?:always |only )?(?:answer|reply|respond|write|speak)(?: only)?|${reply} ${must} be) in (${Object.keys(languages).join("|")})(?: only)?`,
+    ),
+    read: ([name = ""]) => {
+      const own = languages[name.toLowerCase()];
+      // A text without any letter of the language is not in it; one that has some may be in another with the same letters.
+      return (
+        own &&
+        partial((message) => {
+          const letters = lettersOf(saidIn(message));
+          return letters.length > 0 && !letters.some((each) => own.test(each)) ? true : undefined;
+        })
+      );
+    },
+  },
+];

@@ -1,0 +1,109 @@
+/** Rules about what tools are called, and with what. */
+import type { Message, ToolCall } from "../message.ts";
+import { type Template, count, countOf, never, total } from "./rule.ts";
+
+const callVerb = "(?:call|invoke|use|run)";
+/** The verb, the name, and around that what says that it is one. */
+const tool = "(call |invoke |use |run )(?:the )?(tool |function )?[\"'`]?([\\w.-]+?)[\"'`]?(\\(\\))?( tool| function)?";
+
+/**
+ * Undefined when it may be something else: the name of a tool is one of the request, called one, or spelled as no word is. "Never call strangers"
+ * names none, nor does "never use snake_case".
+ */
+function toolIn([verb, before, name = "", brackets, after]: Parts, tools: ReadonlySet<string>): string | undefined {
+  const isCalledOne = [before, brackets, after].some((part) => part !== undefined);
+  const isOfRequest = tools.has(name.split(".").at(-1) ?? "");
+  const isIdentifier = verb?.toLowerCase() !== "use " && /[a-z]_[a-z]/i.test(name);
+  return isCalledOne || isOfRequest || isIdentifier ? name : undefined;
+}
+
+type Parts = readonly (string | undefined)[];
+
+const callsOf = ({ tool_calls: calls = [] }: Message, name: string): readonly ToolCall[] =>
+  calls.filter((call) => call.name === name || `${call.namespace}.${call.name}` === name);
+
+type Compare = (value: number, limit: number) => boolean;
+
+const above: Compare = (value, limit) => value > limit;
+const below: Compare = (value, limit) => value < limit;
+const comparisons: readonly (readonly [RegExp, Compare])[] = [
+  [/^(?:above|over|greater than|more than|larger than|higher than|exceeding|>)$/i, above],
+  [/^(?:below|under|less than|smaller than|lower than|<)$/i, below],
+  [/^(?:equal to|of exactly|of|=|==)$/i, (value, limit) => value === limit],
+  [/^(?:of at least|at least|>=)$/i, (value, limit) => value >= limit],
+  [/^(?:of at most|at most|up to|<=)$/i, (value, limit) => value <= limit],
+];
+const comparing =
+  "(above|over|greater than|more than|larger than|higher than|exceeding|below|under|less than|smaller than|lower than|" +
+  "equal to|of exactly|of at least|at least|of at most|at most|up to|of|>=|<=|==|=|>|<)";
+
+/** Every value of that name, however deep; undefined when the arguments are no JSON. */
+function valuesOf(json: string, name: string): readonly unknown[] | undefined {
+  const values: unknown[] = [];
+  try {
+    JSON.parse(json, (key, value: unknown) => {
+      if (key === name) values.push(value);
+      return value;
+    });
+    return values;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A number, also one that is written as a text. */
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === "number") return value;
+  return typeof value === "string" && /^\s*-?\d+(?:\.\d+)?\s*$/.test(value) ? Number(value) : undefined;
+}
+
+/** Undefined when there is something else where the number should be. */
+function isCalledWith(
+  calls: readonly ToolCall[],
+  argument: string,
+  breaks: (value: number) => boolean,
+): boolean | undefined {
+  let isOpen = false;
+  for (const call of calls) {
+    for (const value of valuesOf(call.arguments, argument) ?? [undefined]) {
+      const figure = numberOf(value);
+      if (figure !== undefined && breaks(figure)) return true;
+      isOpen ||= figure === undefined;
+    }
+  }
+  return isOpen ? undefined : false;
+}
+
+export const toolTemplates: readonly Template[] = [
+  {
+    form: new RegExp(`${never} ${callVerb} (?:any )?(?:tools|functions|a tool|a function)`),
+    read: () => total(({ tool_calls: calls = [] }) => calls.length > 0),
+  },
+  {
+    form: new RegExp(
+      `(?:${callVerb} )?(?:at most|no more than|up to) ${count} (?:tools?|functions?|tool calls?|function calls?)`,
+    ),
+    read: ([most]) => total(({ tool_calls: calls = [] }) => calls.length > countOf(most)),
+  },
+  {
+    form: new RegExp(`${never} ${tool}`),
+    read: (parts, { tools }) => {
+      const name = toolIn(parts, tools);
+      return name === undefined ? undefined : total((message) => callsOf(message, name).length > 0);
+    },
+  },
+  {
+    form: new RegExp(
+      `${never} ${tool} (?:with|when|if) (?:an? |the )?["'\`]?([\\w-]+)["'\`]? (?:is )?${comparing} (-?\\d+(?:\\.\\d+)?)`,
+    ),
+    read: (parts, { tools }) => {
+      const [, , , , , argument = "", word = "", limit] = parts;
+      const name = toolIn(parts, tools);
+      const compare = comparisons.find(([form]) => form.test(word))?.[1];
+      if (name === undefined || compare === undefined) return undefined;
+      return total((message) =>
+        isCalledWith(callsOf(message, name), argument, (value) => compare(value, Number(limit))),
+      );
+    },
+  },
+];

@@ -1,0 +1,62 @@
+/** Which model at which effort: of all that are likely to be about as good as the best, the one that costs least. */
+import { chanceOf } from "../../routing/difficulty.ts";
+
+/** Of reasoning; none where a model does not reason. */
+export const efforts = ["none", "low", "medium", "high", "xhigh", "max"] as const;
+export type Effort = (typeof efforts)[number];
+
+/** What thinking adds to an ability, and by how much it lengthens an answer: set by hand. */
+const gains: Readonly<Record<Effort, number>> = { none: 0, low: 0.2, medium: 0.45, high: 0.7, xhigh: 0.85, max: 0.95 };
+export const lengths: Readonly<Record<Effort, number>> = { none: 1, low: 1.5, medium: 2.5, high: 4, xhigh: 6, max: 8 };
+
+/** What the client asks for counts a little more. */
+const ofHint = 0.05;
+
+/** How far below the best chance one may be. */
+const slacks = { low: 0.2, medium: 0.1, high: 0.03 } as const;
+const usualSlack = 0.12;
+export type CostTier = keyof typeof slacks;
+
+export const slackOf = (tier: CostTier | undefined): number => (tier === undefined ? usualSlack : slacks[tier]);
+
+export interface Option {
+  /** Slug. */
+  readonly model: string;
+  readonly effort: Effort;
+  /** 0 is in the middle of the field. */
+  readonly ability: number;
+  /** Expected; Infinity where nobody knows. */
+  readonly cost: number;
+}
+
+export interface Rated extends Option {
+  /** That it solves the task: 0 to 1. */
+  readonly chance: number;
+}
+
+export const rated = (options: readonly Option[], difficulty: number, hint: string | undefined): readonly Rated[] =>
+  options.map((option) => ({
+    ...option,
+    chance: chanceOf(option.ability + gains[option.effort], difficulty) + (option.effort === hint ? ofHint : 0),
+  }));
+
+export const best = (options: readonly Rated[]): number => Math.max(...options.map(({ chance }) => chance));
+
+/** Those that are good enough, the cheapest first; then the others, the best first. */
+export function ranked(options: readonly Rated[], slack: number): readonly Rated[] {
+  const least = best(options) - slack;
+  const isAcceptable = ({ chance }: Rated) => chance >= least;
+  return [
+    ...options.filter(isAcceptable).toSorted(byCost),
+    ...options.filter((option) => !isAcceptable(option)).toSorted(byChance),
+  ];
+}
+
+/** Two infinities are the same: their difference is no number. */
+const byCost = (a: Rated, b: Rated): number =>
+  (a.cost === b.cost ? 0 : a.cost - b.cost) || b.chance - a.chance || (a.model < b.model ? -1 : 1);
+const byChance = (a: Rated, b: Rated): number => b.chance - a.chance || byCost(a, b);
+
+/** How near to the best it is: the dearest tier in which it would still be good enough; undefined for none. */
+export const tierOf = ({ chance }: Rated, highest: number): CostTier | undefined =>
+  (["high", "medium", "low"] as const).find((tier) => chance >= highest - slacks[tier]);

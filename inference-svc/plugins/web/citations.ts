@@ -1,0 +1,72 @@
+/** Marks in an answer what it cites of the pages that were read for it: its links to them become annotations, and its text stays as it is. */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import type { Source } from "../../turn/request.ts";
+import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
+import { onBatch } from "../../turn/turn.ts";
+import { canonical } from "../../web/search.ts";
+
+/** A link of Markdown, or a bare one; a pair of parentheses may stand in it. */
+const link =
+  /\[[^[\]\n]{0,500}\]\((https?:\/\/(?:[^\s()]|\([^\s()]*\))+)\)|https?:\/\/(?:[^\s()<>[\]"'`]|\([^\s()]*\))+/giu;
+/** Ends a sentence, not a link. */
+const trailing = /[.,;:!?*_]+$/;
+
+interface Citation {
+  readonly type: "url_citation";
+  readonly url: string;
+  readonly title: string;
+  /** Code points; the end is exclusive. */
+  readonly start_index: number;
+  readonly end_index: number;
+}
+
+/** The whole link of Markdown is what cites. */
+export function citationsIn(text: string, sources: readonly Source[]): readonly Citation[] {
+  const known = new Map(sources.map((source) => [canonical(source.url), source]));
+  const found: Citation[] = [];
+  let [units, points] = [0, 0];
+  for (const { 0: whole, 1: target, index } of text.matchAll(link)) {
+    const said = target === undefined ? whole.replace(trailing, "") : whole;
+    const source = known.get(canonical(target ?? said));
+    if (source === undefined) continue;
+    points += codePointLength(text.slice(units, index));
+    units = index;
+    const end = points + codePointLength(said);
+    found.push({ type: "url_citation", url: source.url, title: source.title, start_index: points, end_index: end });
+  }
+  return found;
+}
+
+export const citations: Layer = (next) => {
+  const cited = onBatch(
+    ({ sources = [], stream }) =>
+      (batch) =>
+        annotated(batch, sources, stream),
+  )(next);
+  return (request, scope) => (request.sources ? cited : next)(request, scope);
+};
+
+/** @param isTold whether the parts of an item are told by themselves, before it is whole */
+const annotated = (batch: Batch, sources: readonly Source[], isTold: boolean): Batch =>
+  batch.some(isMessageEnd)
+    ? batch.flatMap((event) => (isMessageEnd(event) ? ended(event, sources, isTold) : [event]))
+    : batch;
+
+type Ended = Extract<TurnEvent, { readonly type: "item.end" }>;
+
+const isMessageEnd = (event: TurnEvent): event is Ended => event.type === "item.end" && event.item.type === "message";
+
+function ended(event: Ended, sources: readonly Source[], isTold: boolean): readonly TurnEvent[] {
+  const { index, item } = event;
+  if (!Array.isArray(item["content"])) return [event];
+  const added: TurnEvent[] = [];
+  const content = item["content"].map((part: unknown, at) => {
+    if (!isObject(part) || part["type"] !== "output_text" || typeof part["text"] !== "string") return part;
+    const found = citationsIn(part["text"], sources);
+    added.push(...found.map((annotation): TurnEvent => ({ type: "annotation", index, part: at, annotation })));
+    const before: readonly unknown[] = Array.isArray(part["annotations"]) ? part["annotations"] : [];
+    return { ...part, annotations: [...before, ...found] };
+  });
+  return [...(isTold ? added : []), { ...event, item: { ...item, content } }];
+}

@@ -1,0 +1,67 @@
+/** Tools of the client that the model is not told of before a search has found them (`defer_loading`). */
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import type { CallableTool, InputItem, NamespaceTool, Tool, TurnRequest } from "../turn/request.ts";
+
+export interface HeldBack {
+  readonly tool: CallableTool;
+  readonly namespace?: NamespaceTool;
+}
+
+export const heldBackIn = ({ tools }: TurnRequest): readonly HeldBack[] =>
+  tools.flatMap((tool): HeldBack[] => {
+    if (tool.type === "hosted") return [];
+    if (tool.type !== "namespace") return isHeldBack(tool) ? [{ tool }] : [];
+    return tool.tools.filter(isHeldBack).map((inner) => ({ tool: inner, namespace: tool }));
+  });
+
+/** The text is searched before it is read: hardly a tool has the field. */
+const isHeldBack = ({ json }: CallableTool): boolean =>
+  json.includes('"defer_loading"') && (JSON.parse(json) as JsonObject)["defer_loading"] === true;
+
+/** Those that the conversation has called already. */
+export const calledBefore = (held: readonly HeldBack[], input: readonly InputItem[]): readonly CallableTool[] => {
+  const called = new Set(input.flatMap((item) => (isCall(item) ? [keyOf(item["name"], item["namespace"])] : [])));
+  return held.flatMap(({ tool, namespace }) => (called.has(keyOf(tool.name, namespace?.name)) ? [tool] : []));
+};
+
+const isCall = ({ type }: InputItem): boolean => type === "function_call" || type === "custom_tool_call";
+const keyOf = (name: unknown, namespace: unknown): string => JSON.stringify([name, namespace ?? null]);
+
+/** The tools without those that are still held back. What was found comes last, so that a provider's cache knows the beginning. */
+export function loadedTools(
+  tools: readonly Tool[],
+  held: readonly HeldBack[],
+  loaded: readonly CallableTool[],
+): readonly Tool[] {
+  const hidden = new Set(held.map(({ tool }) => tool));
+  const first = tools.flatMap((tool): Tool[] => {
+    if (tool.type === "hosted") return [tool];
+    if (tool.type !== "namespace") return hidden.has(tool) ? [] : [tool];
+    // Without any there is nothing to tell of it.
+    const inner = tool.tools.filter((each) => !hidden.has(each) || loaded.includes(each)).map(shown);
+    return inner.length > 0 ? [{ ...tool, tools: inner }] : [];
+  });
+  const found = loaded.filter((tool) => held.some((each) => each.tool === tool && each.namespace === undefined));
+  return [...first, ...found.map(shown)];
+}
+
+/** As a tool that is there from the beginning. */
+function shown<T extends CallableTool>(tool: T): T {
+  if (!isHeldBack(tool)) return tool;
+  const { deferLoading: _, ...rest } = tool as T & { readonly deferLoading?: boolean };
+  return { ...rest, json: withMembers(tool.json, { defer_loading: undefined }) } as T;
+}
+
+/** What can be searched of a tool. */
+export function descriptionOf({ tool, namespace }: HeldBack): {
+  readonly args: readonly string[];
+  readonly texts: readonly string[];
+} {
+  const parameters: unknown = tool.type === "function" ? JSON.parse(tool.parametersJson) : undefined;
+  const properties = isObject(parameters) && isObject(parameters["properties"]) ? parameters["properties"] : {};
+  const texts = Object.values(properties).flatMap((value) =>
+    isObject(value) && typeof value["description"] === "string" ? [value["description"]] : [],
+  );
+  return { args: Object.keys(properties), texts: [...(namespace ? [namespace.description] : []), ...texts] };
+}

@@ -1,0 +1,214 @@
+/**
+ * The agent loop: asks the model, runs the tools of the house that it calls, and asks again with what they gave, until it has answered. For the client
+ * that is one response.
+ */
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { settled } from "../guardrails/output/layer.ts";
+import { told } from "../turn/relay.ts";
+import type { CallableTool, InputItem, Source, ToolChoice, TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import { type Batch, type Layer, type OutputItem, type Turn, type TurnEvent, commits } from "../turn/turn.ts";
+import { Answer, type CalledTool, Numbers } from "./answer.ts";
+import { cutShort, irrevocable } from "./failure.ts";
+import { Limits, type StopReason } from "./limits.ts";
+import { Runner, type Running } from "./run.ts";
+import { checkedOutputs, shownItem } from "./results.ts";
+import { notRun, stageOf } from "./stage.ts";
+import { type ToolParts, Toolbox } from "./toolbox.ts";
+
+export interface LoopParts extends ToolParts {
+  /** What every text is looked at by before a model reads it: what a tool gave is one. */
+  readonly guards: readonly Layer[];
+  /** What every answer is looked at by before the client gets it: what a tool gave is a part of it. */
+  readonly gates: readonly Layer[];
+  /** What asking the endpoint that answered last costs for the input alone, in 10^-12 USD; 0 when no price is known. */
+  readonly inputCost: (request: TurnRequest, scope: Scope) => bigint;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export const serverTools =
+  (parts: LoopParts): Layer =>
+  (next) =>
+  async (request, scope) => {
+    const toolbox = Toolbox.of(request, scope, parts);
+    if (toolbox === undefined) return next(request, scope);
+    if (toolbox.offers.size === 0) return next(toolbox.request, scope);
+    if (scope.dryRun) {
+      scope.trace.stages.push(notRun(toolbox.offers));
+      return next(toolbox.request, scope);
+    }
+    const batches = new Loop(parts, next, toolbox, request, scope).run();
+    return request.stream ? settled(batches) : whole(batches);
+  };
+
+/** Without a stream an answer that fails is no answer, however much of it there was. */
+export async function whole(batches: AsyncIterable<Batch>): Promise<AsyncIterable<Batch>> {
+  const events: TurnEvent[] = [];
+  for await (const batch of batches) events.push(...batch);
+  return once(events);
+}
+
+async function* once(events: Batch): AsyncGenerator<Batch> {
+  yield events;
+}
+
+/** The calls of one answer. */
+interface Ran {
+  /** What the model reads of them. */
+  readonly outputs: InputItem[];
+  /** Tools that were found. */
+  readonly loads: CallableTool[];
+  /** Pages that were read. */
+  readonly sources: Source[];
+  completed: number;
+}
+
+/** How the last turn came about. */
+type Ending = StopReason | "answer" | "client_calls" | "incomplete" | "failed";
+
+class Loop {
+  readonly #parts: LoopParts;
+  readonly #next: Turn;
+  readonly #toolbox: Toolbox;
+  readonly #scope: Scope;
+  readonly #stream: boolean;
+  readonly #limits: Limits;
+  readonly #runner: Runner;
+  readonly #numbers = new Numbers();
+  /** The client has something that it may act on. */
+  #committed = false;
+  #hasEffect = false;
+
+  /** @param asked as the client sent it */
+  constructor(parts: LoopParts, next: Turn, toolbox: Toolbox, asked: TurnRequest, scope: Scope) {
+    this.#parts = parts;
+    this.#next = next;
+    this.#toolbox = toolbox;
+    this.#scope = scope;
+    this.#stream = asked.stream;
+    this.#limits = new Limits(asked, scope, (request) => parts.inputCost(request, scope));
+    this.#runner = new Runner(scope, parts.log);
+  }
+
+  /** @throws Fault as a turn does */
+  async *run(): AsyncGenerator<Batch> {
+    try {
+      for await (const batch of this.#turns()) {
+        this.#committed ||= this.#stream && batch.some(commits);
+        yield batch;
+      }
+    } catch (error) {
+      this.#tell("failed");
+      const fault = this.#committed || this.#hasEffect ? irrevocable(error) : error;
+      const end = this.#committed ? cutShort(fault, this.#scope.trace.usage) : undefined;
+      if (end === undefined) throw fault;
+      yield [end];
+    }
+  }
+
+  async *#turns(): AsyncGenerator<Batch> {
+    let { request } = this.#toolbox;
+    let model: string | undefined;
+    let stop: StopReason | undefined;
+    for (let isFirst = true; ; isFirst = false) {
+      const answer = new Answer(this.#toolbox.offers, this.#numbers, { isFirst, model });
+      for await (const batch of await this.#next(request, isFirst ? this.#scope : this.#scopeOnceMore)) {
+        const shown = answer.take(batch);
+        if (shown.length > 0) yield shown;
+      }
+      const { outcome, calls } = answer;
+      if (outcome === undefined) return;
+      const isCut = outcome.status === "incomplete";
+      const isLast = stop !== undefined || isCut || calls.length === 0;
+      const ran: Ran = { outputs: [], loads: [], sources: [], completed: 0 };
+      if (!isLast) yield* this.#run(calls, ran);
+      const following = this.#toolbox.loading(after(request, answer.items, ran), ran.loads);
+      const reason = isLast ? undefined : this.#limits.after(madeIn(answer), ran.completed === 0, following);
+      if (isLast || answer.functions.length > 0) {
+        this.#tell(stop ?? endingOf(answer, isCut));
+        yield [...answer.rest(), { type: "end", outcome }];
+        return;
+      }
+      ({ model } = answer);
+      stop = reason;
+      request = stop === undefined ? following : lastOf(following);
+    }
+  }
+
+  /** Nothing of a failure is seen while another endpoint may still answer in its place. */
+  get #scopeOnceMore(): Scope {
+    return { ...this.#scope, again: this.#committed || this.#hasEffect ? "once" : "first" };
+  }
+
+  /** @param ran gets what comes of them */
+  async *#run(calls: readonly CalledTool[], ran: Ran): AsyncGenerator<Batch> {
+    const { guards, gates } = this.#parts;
+    const running = this.#runner.start(calls, this.#limits.room, this.#limits.limit);
+    for (const [index, call] of calls.entries()) {
+      const { result: outcome, relay } = running[index] as Running;
+      const number = this.#numbers.take();
+      const begun: OutputItem = { type: call.offer.itemType, id: newId("st_"), status: "in_progress" };
+      const { ending } = call.offer.open;
+      if (this.#stream && ending) {
+        yield [{ type: "item.start", index: number, item: begun }];
+        yield* relay.until(outcome, number);
+      }
+      const result = await outcome;
+      this.#hasEffect ||= call.offer.tool.hasEffect;
+      ran.outputs.push({ type: "function_call_output", call_id: call.callId, output: result.output });
+      ran.loads.push(...(result.loads ?? []));
+      ran.sources.push(...(result.sources ?? []));
+      if (!result.failed) ran.completed++;
+      const whole: OutputItem = { ...begun, status: result.failed ? "incomplete" : "completed", ...result.item };
+      const item = await shownItem(whole, gates, { request: this.#toolbox.request, scope: this.#scope });
+      const late = ending?.(item).map((event) => told(number, event)) ?? [startOf(item, number)];
+      yield [...(this.#stream ? late : []), { type: "item.end", index: number, item }];
+    }
+    await checkedOutputs(ran.outputs, guards, { request: this.#toolbox.request, scope: this.#scope });
+  }
+
+  /** In the receipt, before it is written. */
+  #tell(ending: Ending): void {
+    this.#scope.trace.stages.push(stageOf(this.#toolbox.offers, this.#limits.steps, ending));
+  }
+}
+
+/** Of an item that begins when all of it is known. */
+const startOf = (item: OutputItem, index: number): TurnEvent => ({
+  type: "item.start",
+  index,
+  item: { ...item, status: "in_progress" },
+});
+
+const madeIn = ({ calls, functions }: Answer) => ({ offers: calls.map(({ offer }) => offer), functions });
+
+function endingOf({ functions }: Answer, isCut: boolean): Ending {
+  if (isCut) return "incomplete";
+  return functions.length > 0 ? "client_calls" : "answer";
+}
+
+/** What the model is asked next. */
+const after = (request: TurnRequest, history: readonly InputItem[], { outputs, sources }: Ran): TurnRequest => ({
+  ...request,
+  input: [...request.input, ...history, ...outputs],
+  ...(sources.length > 0 && { sources: [...(request.sources ?? []), ...sources] }),
+  ...(request.toolChoice !== undefined && { toolChoice: unforced(request.toolChoice) }),
+});
+
+/** Whoever must call a tool at every turn never comes to an answer. */
+function unforced(choice: ToolChoice): ToolChoice {
+  if (choice === "required") return "auto";
+  if (typeof choice === "string") return choice;
+  return choice.type === "tool" ? "auto" : { ...choice, mode: "auto" };
+}
+
+const noMore =
+  "No more tools can be called in this conversation turn. Answer now, with what you know; if something is missing, say what.";
+
+/** The tools stay, so that a provider's cache knows the beginning. */
+const lastOf = (request: TurnRequest): TurnRequest => ({
+  ...request,
+  toolChoice: "none",
+  input: [...request.input, { type: "message", role: "user", content: noMore }],
+});

@@ -1,0 +1,150 @@
+/** Runs the calls of one answer beside each other. Whatever goes wrong in one of them is its result. */
+import type { Logger } from "@sluice/proto/runtime/log.js";
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { Slots } from "../internal/slots.ts";
+import { abortFault, throwIfAborted } from "../turn/abort.ts";
+import { Relay } from "../turn/relay.ts";
+import type { Scope, ToolCallNote } from "../turn/scope.ts";
+import { TurnAbort } from "../turn/signal.ts";
+import type { CalledTool } from "./answer.ts";
+import { type ToolResult, errorOutput } from "./tool.ts";
+
+/** Of one answer, at a time. */
+const mostAtOnce = 8;
+const deadlineMs = 60_000;
+/** The same call has not helped before. */
+const mostRepeats = 2;
+
+/** A call under way. */
+export interface Running {
+  readonly result: Promise<ToolResult>;
+  /** What the tool tells of it. */
+  readonly relay: Relay;
+}
+
+export class Runner {
+  readonly #scope: Scope;
+  readonly #log: Pick<Logger, "warn">;
+  /** How often each call was made, by tool and arguments. */
+  readonly #made = new Map<string, number>();
+
+  constructor(scope: Scope, log: Pick<Logger, "warn">) {
+    this.#scope = scope;
+    this.#log = log;
+  }
+
+  /**
+   * In the order of the calls.
+   * @param room how many of them may be run; the others are told of the limit
+   * @throws Fault each of them, when the turn is over
+   */
+  start(calls: readonly CalledTool[], room: number, limit: number): readonly Running[] {
+    const slots = new Slots(mostAtOnce);
+    return calls.map((call, index) => {
+      const refused = index >= room ? `the limit of ${limit} tool calls is reached` : undefined;
+      const relay = new Relay();
+      const result = this.#run(call, refused, slots, relay);
+      // They are waited for one after the other, and those behind one that is over by no one.
+      result.catch(() => {});
+      return { result, relay };
+    });
+  }
+
+  async #run(call: CalledTool, refused: string | undefined, slots: Slots, relay: Relay): Promise<ToolResult> {
+    const args = argumentsOf(call);
+    const wrong = typeof args === "string" ? args : this.#repeated(call, args);
+    const why = refused ?? wrong;
+    if (why !== undefined || typeof args === "string") return this.#noted(call, "refused", failed(call, why ?? ""));
+    const free = await slots.take(deadlineMs);
+    try {
+      const result = free ? await this.#within(call, args, relay) : failed(call, late(deadlineMs));
+      return this.#noted(call, result.failed ? "failed" : "completed", result);
+    } catch (error) {
+      if (this.#scope.signal.aborted) throw abortFault(this.#scope.signal);
+      this.#log.warn({ request_id: this.#scope.requestId, tool: kindOf(call), err: error }, "server tool failed");
+      return this.#noted(call, "failed", failed(call, "the tool failed"));
+    } finally {
+      free?.();
+    }
+  }
+
+  #noted(call: CalledTool, outcome: ToolCallNote["outcome"], result: ToolResult): ToolResult {
+    (this.#scope.trace.toolCalls ??= []).push({ kind: kindOf(call), outcome });
+    return result;
+  }
+
+  #repeated({ offer }: CalledTool, args: JsonObject): string | undefined {
+    const key = `${offer.name} ${canonical(args)}`;
+    const made = (this.#made.get(key) ?? 0) + 1;
+    this.#made.set(key, made);
+    return made > mostRepeats ? "repeated: the same call was made twice before; use what it gave" : undefined;
+  }
+
+  /** Tools may not listen to the signal: nobody waits for them all the same. */
+  async #within(call: CalledTool, args: JsonObject, relay: Relay): Promise<ToolResult> {
+    const { signal } = this.#scope;
+    const { open } = call.offer;
+    const limitMs = open.limitMs ?? deadlineMs;
+    throwIfAborted(signal);
+    const abort = new TurnAbort();
+    let stop = () => {};
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<ToolResult>((resolve, reject) => {
+      stop = () => {
+        abort.abort(signal.reason);
+        reject(abortFault(signal));
+      };
+      timer = setTimeout(() => {
+        abort.abort(new Error(late(limitMs)));
+        resolve(failed(call, late(limitMs)));
+      }, limitMs);
+    });
+    signal.addEventListener("abort", stop);
+    try {
+      return await Promise.race([
+        open.run(args, { scope: this.#scope, signal: abort, tell: (event) => relay.push(event) }),
+        over,
+      ]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+    }
+  }
+}
+
+const late = (limitMs: number): string => `it gave no result in ${limitMs / 1_000} seconds`;
+
+const kindOf = ({ offer }: CalledTool): string => offer.tool.kinds[0];
+
+const failed = ({ offer }: CalledTool, error: string): ToolResult => ({
+  output: errorOutput(error),
+  item: { ...offer.open.blank, error },
+  failed: true,
+});
+
+/** Or what is wrong with them. */
+function argumentsOf({ offer, argumentsJson }: CalledTool): JsonObject | string {
+  let args: unknown;
+  try {
+    args = argumentsJson.trim() === "" ? {} : JSON.parse(argumentsJson);
+  } catch {
+    return "the arguments are not JSON";
+  }
+  if (!isObject(args)) return "the arguments are not an object";
+  try {
+    const problems = new Problems();
+    offer.open.arguments.check(args, "", problems);
+    problems.throwIfAny();
+    return args;
+  } catch (error) {
+    return Fault.from(error).message;
+  }
+}
+
+/** The same for the same value, in whatever order its members were written. */
+const canonical = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    isObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
+  );

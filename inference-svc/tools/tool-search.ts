@@ -1,0 +1,120 @@
+/** service:tool_search: finds tools that the client holds back, by a pattern or by words. What is found can be called from then on. */
+import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { type HeldBack, descriptionOf, heldBackIn } from "./held-back.ts";
+import { type Fields, Index } from "./ranking.ts";
+import { type ServerTool, type ToolResult, errorOutput, notKept, repeatedSearches } from "./tool.ts";
+
+/** Of the contract, for entries that name no number. */
+const standardResults = 5;
+const longestQuery = 200;
+/** Named beyond what is found, so that the next search may be a better one. */
+const mostNames = 10;
+const mostGroups = 20;
+
+const args = object(
+  {
+    query: described(
+      string({ min: 1, max: longestQuery }),
+      "A few words for what the tool should do, or a regular expression over names, descriptions and arguments; case does not count.",
+    ),
+  },
+  { strict: true, required: ["query"] },
+);
+
+export const toolSearch: ServerTool = {
+  kinds: ["service:tool_search", "tool_search"],
+  hasEffect: false,
+  open({ parameters, request }) {
+    const held = heldBackIn(request);
+    if (held.length === 0) return undefined;
+    const most = Number(parameters["max_results"] ?? standardResults);
+    const index = new Index(held.map(indexed));
+    const search = (query: string): ToolResult => {
+      const item = { query };
+      try {
+        const found = isPattern(query) ? matching(index, query) : index.ranked(query);
+        return {
+          ...resultOf(
+            found.map((at) => held[at] as HeldBack),
+            held,
+            most,
+          ),
+          item,
+        };
+      } catch {
+        const error = "the pattern cannot be read; look-around and back-references are not possible";
+        return { output: errorOutput(error), item: { ...item, error }, failed: true };
+      }
+    };
+    const again = repeatedSearches(search);
+    return {
+      description:
+        `Searches ${held.length} more tools that are not listed here and loads those that it finds, so that they can be called. ` +
+        `Call it before saying that something cannot be done. Their names begin with: ${groupsOf(held).join(", ")}.`,
+      arguments: args,
+      finds: held,
+      async run({ query }) {
+        return search(String(query));
+      },
+      recall({ query, error }) {
+        const said = typeof query === "string" ? query.slice(0, longestQuery) : "";
+        if (typeof error === "string") return { args: { query: said }, output: errorOutput(error) };
+        const { output = notKept, loads = [] } = again(said) ?? {};
+        return { args: { query: said }, output, loads };
+      },
+    };
+  },
+};
+
+function resultOf(found: readonly HeldBack[], held: readonly HeldBack[], most: number): Omit<ToolResult, "item"> {
+  const loaded = found.slice(0, most);
+  const more = found.slice(most, most + mostNames).map(nameOf);
+  const output = JSON.stringify({
+    loaded: loaded.map((each) => ({ name: nameOf(each), description: each.tool.description })),
+    ...(more.length > 0 && { also_matching: more }),
+    ...(loaded.length === 0 && { names_begin_with: groupsOf(held) }),
+  });
+  return { output, loads: loaded.map(({ tool }) => tool) };
+}
+
+const nameOf = ({ tool, namespace }: HeldBack): string => (namespace ? `${namespace.name}.${tool.name}` : tool.name);
+
+/** What names begin with, the commonest first. */
+function groupsOf(held: readonly HeldBack[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const each of held) {
+    const group = each.namespace?.name ?? /^[^_.-]+/.exec(each.tool.name)?.[0] ?? each.tool.name;
+    counts.set(group, (counts.get(group) ?? 0) + 1);
+  }
+  return [...counts]
+    .toSorted(([, one], [, other]) => other - one)
+    .slice(0, mostGroups)
+    .map(([group]) => group);
+}
+
+function indexed(held: HeldBack): Fields {
+  const { args: names, texts } = descriptionOf(held);
+  return [
+    [nameOf(held), 3],
+    [held.tool.description ?? "", 1],
+    [names.join(" "), 2],
+    [texts.join(" "), 1],
+  ];
+}
+
+const isPattern = (query: string): boolean => /[\\^$.|?*+()[\]{}]/.test(query);
+
+/** Names before descriptions, descriptions before arguments. @throws PatternError */
+function matching({ documents }: Index, query: string): readonly number[] {
+  const finder = compilePattern(`(?i)${query}`);
+  const firstField = documents.map((fields) => fields.findIndex(([text]) => isIn(finder, text)));
+  const found = firstField.flatMap((field, at) => (field === -1 ? [] : [at]));
+  return found.toSorted((one, other) => (firstField[one] as number) - (firstField[other] as number));
+}
+
+function isIn(finder: Finder, text: string): boolean {
+  const scan = finder.open();
+  return scan.push(text).spans.length + scan.end().spans.length > 0;
+}

@@ -1,0 +1,173 @@
+/** The tools of one request that the house runs: for the model they are functions like those of the client. */
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { bareRequest } from "../turn/bare.ts";
+import type {
+  CallableTool,
+  FunctionTool,
+  HostedTool,
+  Tool,
+  ToolChoice,
+  ToolReference,
+  TurnRequest,
+} from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import { type HeldBack, calledBefore, loadedTools } from "./held-back.ts";
+import { isServerItem, recalled } from "./recalled.ts";
+import type { OpenTool, ServerTool } from "./tool.ts";
+
+export interface ToolParts {
+  /** Every tool that the house can run. */
+  readonly tools: readonly ServerTool[];
+  /** Whether a provider of the request's models runs the tool: then it is left to that one. */
+  readonly isNative: (request: TurnRequest, tool: HostedTool) => boolean;
+}
+
+/** A tool as it is open for the turn. */
+export interface Offer {
+  readonly tool: ServerTool;
+  readonly open: OpenTool;
+  /** By which the model calls it. */
+  readonly name: string;
+  /** Its type as the client spelled it. */
+  readonly spelling: string;
+  readonly itemType: string;
+}
+
+/** Whether any tool of the request, or anything in its history, may be the house's. */
+export const mayUseTools = ({ tools, input }: TurnRequest): boolean =>
+  tools.some(({ type }) => type === "hosted") || input.some(isServerItem);
+
+export class Toolbox {
+  /** By the name under which the model calls them. */
+  readonly offers: ReadonlyMap<string, Offer>;
+  /** As providers are told it first. */
+  readonly request: TurnRequest;
+  /** Tools that were held back and have been found. */
+  readonly #loaded: Set<CallableTool>;
+  readonly #held: readonly HeldBack[];
+  /** All of them, those that are held back too. */
+  readonly #tools: readonly Tool[];
+
+  private constructor(
+    offers: readonly Offer[],
+    all: TurnRequest,
+    loaded: readonly CallableTool[],
+    held: readonly HeldBack[],
+  ) {
+    this.offers = new Map(offers.map((offer) => [offer.name, offer]));
+    this.#tools = all.tools;
+    this.#held = held;
+    this.#loaded = new Set(loaded);
+    this.request = { ...all, tools: this.#known() };
+  }
+
+  /** Undefined when nothing of the request is the house's. @throws Fault INVALID_REQUEST for settings that a tool cannot keep */
+  static of(request: TurnRequest, scope: Scope, parts: ToolParts): Toolbox | undefined {
+    if (!mayUseTools(request)) return undefined;
+    const found = new Map(parts.tools.flatMap((tool) => tool.kinds.map((kind) => [kind, tool] as const)));
+    const taken = new Set(request.tools.flatMap((tool) => (tool.type === "hosted" ? [] : [tool.name])));
+    const offers = new Map<HostedTool, Offer | undefined>();
+    for (const [index, entry] of request.tools.entries()) {
+      const tool = entry.type === "hosted" ? found.get(entry.kind) : undefined;
+      if (entry.type !== "hosted" || tool === undefined || parts.isNative(request, entry)) continue;
+      const open = tool.open({ parameters: parametersOf(entry), path: `tools.${index}`, request, scope });
+      offers.set(entry, open && offerOf(tool, open, entry, freeName(tool, taken)));
+    }
+    const open = [...offers.values()].filter((offer) => offer !== undefined);
+    const past = recalled(request, scope, { ...parts, tools: found, offers: open });
+    if (offers.size === 0 && past === undefined) return undefined;
+    const { input, loaded } = past ?? { input: request.input, loaded: [] };
+    const held = open.flatMap((offer) => offer.open.finds ?? []);
+    return new Toolbox(open, { ...told(request, offers), input }, [...loaded, ...calledBefore(held, input)], held);
+  }
+
+  /** The request with the tools that were found for it, too. */
+  loading(request: TurnRequest, found: readonly CallableTool[]): TurnRequest {
+    if (found.length === 0) return request;
+    for (const tool of found) this.#loaded.add(tool);
+    return { ...request, tools: this.#known() };
+  }
+
+  #known(): readonly Tool[] {
+    return this.#held.length === 0 ? this.#tools : loadedTools(this.#tools, this.#held, [...this.#loaded]);
+  }
+}
+
+function offerOf(tool: ServerTool, open: OpenTool, { spelling }: HostedTool, name: string): Offer {
+  // Whoever says another prefix is answered with it.
+  return { tool, open, name, spelling, itemType: spelling.includes(":") ? spelling : tool.kinds[0] };
+}
+
+/** Whether each of the models can have the tool: from the house, or from a provider of its own. */
+export const canHave = (tool: HostedTool, models: readonly string[], scope: Scope, parts: ToolParts): boolean =>
+  models.every((model) => {
+    const request = bareRequest({ models: [model], tools: [tool] });
+    return parts.isNative(request, tool) || isOurs(tool, request, scope, parts);
+  });
+
+function isOurs(entry: HostedTool, request: TurnRequest, scope: Scope, { tools }: ToolParts): boolean {
+  const tool = tools.find(({ kinds }) => kinds.includes(entry.kind));
+  try {
+    return tool?.open({ parameters: parametersOf(entry), path: "tools", request, scope }) !== undefined;
+  } catch {
+    // It lacks something that the operator has not set.
+    return false;
+  }
+}
+
+function parametersOf({ json }: HostedTool): JsonObject {
+  const { parameters } = JSON.parse(json) as { readonly parameters?: unknown };
+  return isObject(parameters) ? parameters : {};
+}
+
+/** Providers take no colons; several of one kind are told apart by number, as they are from functions of the client. */
+function freeName({ kinds: [kind] }: ServerTool, taken: Set<string>): string {
+  const wanted = kind.replace(":", "_");
+  let name = wanted;
+  for (let count = 1; taken.has(name); count++) name = `${wanted}__${count}`;
+  taken.add(name);
+  return name;
+}
+
+type Offers = ReadonlyMap<HostedTool, Offer | undefined>;
+
+function told(request: TurnRequest, offers: Offers): TurnRequest {
+  if (offers.size === 0) return request;
+  const tools = request.tools.flatMap((tool): Tool[] => {
+    if (tool.type !== "hosted" || !offers.has(tool)) return [tool];
+    const offer = offers.get(tool);
+    return offer ? [functionOf(offer)] : [];
+  });
+  const { maxToolCalls: _, stopServerToolsWhen: __, toolChoice, ...rest } = request;
+  // How often a provider may run tools of its own stays for it to keep.
+  const limited = request.maxToolCalls !== undefined && tools.some(({ type }) => type === "hosted");
+  const choice = toolChoice === undefined ? undefined : toldChoice(toolChoice, offers);
+  return {
+    ...rest,
+    tools,
+    ...(limited && { maxToolCalls: request.maxToolCalls }),
+    ...(choice !== undefined && { toolChoice: choice }),
+  };
+}
+
+function functionOf({ open, name }: Offer): FunctionTool {
+  const { description } = open;
+  const parametersJson = JSON.stringify(open.arguments.schema(new Map()));
+  const head = JSON.stringify({ type: "function", name, description });
+  const json = `${head.slice(0, -1)},"parameters":${parametersJson}}`;
+  return { type: "function", name, description, parametersJson, json };
+}
+
+/** Undefined: nothing is left to choose. */
+function toldChoice(choice: ToolChoice, offers: Offers): ToolChoice | undefined {
+  if (typeof choice === "string") return choice;
+  const toldOf = (reference: ToolReference): ToolReference[] => {
+    const meant = [...offers].find(([{ kind }]) => kind === reference.type);
+    if (meant === undefined) return [reference];
+    const [, offer] = meant;
+    return offer ? [{ type: "function", name: offer.name }] : [];
+  };
+  if (choice.type === "allowed_tools") return { ...choice, tools: choice.tools.flatMap(toldOf) };
+  const [tool] = toldOf(choice.tool);
+  return tool && { ...choice, tool };
+}

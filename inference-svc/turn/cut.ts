@@ -1,0 +1,31 @@
+/** A text without its middle. */
+
+/** Of what is kept, what stands before the gap; the rest stands behind it. */
+const headShare = 0.6;
+/** Of each side, what is given up to end or begin with a whole line. */
+const lineShare = 0.2;
+
+/** @param kept UTF-16 units, without what says that something is missing */
+export function withoutMiddle(text: string, kept: number): string {
+  if (kept >= text.length) return text;
+  const head = headOf(text, Math.floor(kept * headShare));
+  const tail = tailOf(text, Math.ceil(kept * (1 - headShare)));
+  const omitted = text.length - head.length - tail.length;
+  return `${head}\n[${omitted} characters omitted]\n${tail}`;
+}
+
+function headOf(text: string, length: number): string {
+  const line = text.lastIndexOf("\n", length);
+  const end = line > length * (1 - lineShare) ? line : length;
+  return text.slice(0, isWithinPair(text, end) ? end - 1 : end);
+}
+
+function tailOf(text: string, length: number): string {
+  const earliest = text.length - length;
+  const line = text.indexOf("\n", earliest);
+  const start = line !== -1 && line < earliest + length * lineShare ? line + 1 : earliest;
+  return text.slice(isWithinPair(text, start) ? start + 1 : start);
+}
+
+/** Whether the two units around a place are one character. */
+const isWithinPair = (text: string, at: number): boolean => (text.codePointAt(at - 1) ?? 0) > 0xffff;

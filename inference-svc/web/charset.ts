@@ -1,0 +1,30 @@
+/** Bytes as text, in the encoding that the server, the page or its first bytes name. */
+
+import { TextDecoder } from "node:util";
+
+/** Whole pages name it there (https://html.spec.whatwg.org/#charset). */
+const headBytes = 1_024;
+
+/** @param type content-type of the answer */
+export function textOf(bytes: Uint8Array, type: string): string {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, headBytes)).toString("latin1");
+  const inHead =
+    /<meta[^>]+charset\s*=\s*["']?([\w-]+)/i.exec(head) ?? /^<\?xml[^>]+encoding\s*=\s*["']([\w-]+)/.exec(head);
+  const label = markedOf(bytes) ?? /;\s*charset\s*=\s*"?([\w-]+)/i.exec(type)?.[1] ?? inHead?.[1] ?? "utf-8";
+  return decoderOf(label).decode(bytes);
+}
+
+/** A byte order mark counts before what anybody says. */
+function markedOf([first, second, third]: Uint8Array): string | undefined {
+  if (first === 0xef && second === 0xbb && third === 0xbf) return "utf-8";
+  if (first === 0xfe && second === 0xff) return "utf-16be";
+  return first === 0xff && second === 0xfe ? "utf-16le" : undefined;
+}
+
+function decoderOf(label: string): TextDecoder {
+  try {
+    return new TextDecoder(label);
+  } catch {
+    return new TextDecoder();
+  }
+}

@@ -1,0 +1,26 @@
+/** What the contract says by itself: names of fields and words that only it gives a meaning, so that a client can say nothing in them. */
+import type { Components, JsonSchema, Shape } from "../runtime/validation/shape.ts";
+
+export interface Vocabulary {
+  /** Names of fields, at any depth. */
+  readonly fields: ReadonlySet<string>;
+  /** What a field may say where it may say a few words only. */
+  readonly words: ReadonlySet<string>;
+}
+
+/** Of these shapes and everything in them. */
+export function vocabularyOf(shapes: Iterable<Shape>): Vocabulary {
+  const components: Components = new Map();
+  const open: unknown[] = [...shapes].map((shape) => shape.schema(components));
+  open.push(...components.values());
+  const fields = new Set<string>();
+  const words = new Set<string>();
+  for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
+    if (typeof schema !== "object" || schema === null) continue;
+    const { properties = {}, enum: listed = [], const: only, ...rest } = schema as JsonSchema;
+    for (const word of [only, ...(listed as readonly unknown[])]) if (typeof word === "string") words.add(word);
+    for (const name of Object.keys(properties as object)) fields.add(name);
+    open.push(...Object.values(properties as object), ...Object.values(rest));
+  }
+  return { fields, words };
+}

@@ -1,0 +1,111 @@
+/** Shapes of arrays, of maps and of objects whose fields are known. */
+import { type JsonObject, isObject } from "../fields.ts";
+import type { Problems } from "../problems.ts";
+import { type JsonSchema, type Shape, child } from "./base.ts";
+
+export interface ArrayLimits {
+  readonly min?: number;
+  readonly max?: number;
+  /** What one entry is called. */
+  readonly entry?: string;
+  /** What the entries together must fulfil. */
+  readonly also?: (entries: readonly unknown[], path: string, problems: Problems) => void;
+}
+
+export function array(of: Shape, { min = 0, max, entry = "entry", also }: ArrayLimits = {}): Shape {
+  const plural = entry.endsWith("y") ? `${entry.slice(0, -1)}ies` : `${entry}s`;
+  return {
+    check: (value, path, problems, or = "") => {
+      if (!Array.isArray(value)) return problems.add(path, `must be an array${or}`);
+      if (value.length < min) problems.add(path, `at least ${min} ${min === 1 ? entry : plural}`);
+      if (max !== undefined && value.length > max) return problems.add(path, `at most ${max} ${plural}`);
+      for (let index = 0; index < value.length; index++) of.check(value[index], child(path, index), problems);
+      also?.(value, path, problems);
+    },
+    schema: (components) => ({
+      type: "array",
+      items: of.schema(components),
+      ...(min > 0 && { minItems: min }),
+      ...(max !== undefined && { maxItems: max }),
+    }),
+  };
+}
+
+export interface MapRules {
+  /** Pairs. */
+  readonly max?: number;
+  readonly key?: {
+    /** @param path of the map */
+    readonly check: (key: string, path: string, problems: Problems) => void;
+    readonly schema: JsonSchema;
+  };
+}
+
+/** String keys to values of one shape. */
+export const map = (of: Shape, { max, key }: MapRules = {}): Shape => ({
+  check: (value, path, problems, or = "") => {
+    if (!isObject(value)) return problems.add(path, `must be an object${or}`);
+    const names = Object.keys(value);
+    if (max !== undefined && names.length > max) return problems.add(path, `at most ${max} pairs`);
+    for (const name of names) {
+      key?.check(name, path, problems);
+      of.check(value[name], child(path, name.slice(0, 64)), problems);
+    }
+  },
+  schema: (components) => ({
+    type: "object",
+    additionalProperties: of.schema(components),
+    ...(max !== undefined && { maxProperties: max }),
+    ...(key && { propertyNames: key.schema }),
+  }),
+});
+
+export interface ObjectRules {
+  readonly required?: readonly string[];
+  /** Fields that nobody knows are problems; otherwise they are ignored. */
+  readonly strict?: boolean;
+  /** What several fields together must fulfil; JSON Schema does not show it, so a description should. */
+  readonly also?: (object: JsonObject, path: string, problems: Problems) => void;
+  readonly description?: string;
+}
+
+export interface ObjectShape extends Shape {
+  readonly fields: Readonly<Record<string, Shape>>;
+  readonly rules: ObjectRules;
+}
+
+export function object(fields: Readonly<Record<string, Shape>>, rules: ObjectRules = {}): ObjectShape {
+  const { required = [], strict = false, also, description } = rules;
+  const names = Object.keys(fields);
+  const shapes = Object.values(fields);
+  const needed = names.map((name) => required.includes(name));
+  return {
+    fields,
+    rules,
+    check: (value, path, problems, or = "") => {
+      if (!isObject(value)) return problems.add(path, `must be an object${or}`);
+      // By index: this is what a request's checks consist of.
+      for (let index = 0; index < names.length; index++) {
+        const name = names[index]!;
+        const field = value[name];
+        if (field !== undefined) shapes[index]!.check(field, child(path, name), problems);
+        else if (needed[index]) problems.add(child(path, name), "required");
+      }
+      if (strict) checkUnknown(value, fields, path, problems);
+      also?.(value, path, problems);
+    },
+    schema: (components) => ({
+      type: "object",
+      ...(description !== undefined && { description }),
+      properties: Object.fromEntries(Object.entries(fields).map(([name, shape]) => [name, shape.schema(components)])),
+      ...(required.length > 0 && { required }),
+      ...(strict && { additionalProperties: false }),
+    }),
+  };
+}
+
+function checkUnknown(value: JsonObject, fields: Readonly<Record<string, Shape>>, path: string, problems: Problems) {
+  for (const name of Object.keys(value)) {
+    if (!Object.hasOwn(fields, name)) problems.add(child(path, name.slice(0, 64)), "unknown field");
+  }
+}

@@ -1,0 +1,198 @@
+/** Bulk changes that come together: what they wait for, whom they leave in peace, and what they make of the keys. */
+import { randomUUID } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { auditStates } from "@sluice/admin-svc/store/audit-check.js";
+import { type Bulk, changeAssignments } from "@sluice/admin-svc/store/assignments.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
+import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
+import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { AssignKeysResponse } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind, hashKey } from "@sluice/proto/runtime/key.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
+import { shortest, took } from "../support/clock.ts";
+import {
+  type AdminHouse,
+  addGuardrail,
+  addKey,
+  addKeys,
+  addWorkspace,
+  administrate,
+  assign,
+  bearer,
+  openHouse,
+  operator,
+  patiently,
+  serviceToken,
+  timeoutMs,
+  unassign,
+} from "./house.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+/** While somebody else holds the keys. */
+const holding = <Result>(keyHashes: readonly string[], work: () => Promise<Result>): Promise<Result> =>
+  house.database.transaction().execute(async (holder) => {
+    // It is idle for five seconds at most otherwise, and then holds nothing.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder);
+    await holder.selectFrom("api_keys").select("hash").where("hash", "in", keyHashes).forUpdate().execute();
+    return work();
+  });
+
+const reserve = (keyHash: string) => {
+  const { reserveBudget } = LedgerService.method;
+  const wanted = { turnId: randomUUID(), attempt: 1, keyHash, workspaceId: defaultWorkspaceId, amountUsd: "0.1" };
+  return call(
+    house.client,
+    reserveBudget,
+    create(reserveBudget.input, wanted),
+    serviceMetadata(serviceToken),
+    timeoutMs,
+  );
+};
+
+test("sixty of the same keys that have to wait leave connections to everybody else, and none fails", async () => {
+  const keyHashes = await addKeys(house.database, 60);
+  const guardrails = [await addGuardrail(house.database), await addGuardrail(house.database)];
+  const admin = bearer(house.managementKey);
+  let bulks: Promise<number>[] = [];
+  await holding(keyHashes.slice(59), async () => {
+    bulks = Array.from({ length: 60 }, async (_, n) => {
+      const [guardrail, listed] = [guardrails[n % 2] as string, keyHashes.slice(n)];
+      if (n % 3 === 2) return (await unassign(house.client, guardrail, listed, admin)).unassignedCount;
+      return (await assign(house.client, guardrail, listed, admin)).assignedCount;
+    });
+    await administrate(house, EndUserService.method.createEndUser, { user: "alice" });
+    expect(await reserve(keyHashes[0] as string)).toMatchObject({ admitted: true });
+  });
+  const counts = await Promise.all(bulks);
+  const assigned = counts.filter((_, n) => n % 3 !== 2);
+  expect(assigned).toEqual(Array.from({ length: 60 }, (_, n) => 60 - n).filter((_, n) => n % 3 !== 2));
+  const [state] = await auditStates(house.database);
+  expect(state).toMatchObject({ wrong: [] });
+});
+
+test("those of more workspaces than there are connections leave some, too", async () => {
+  const [own] = (await addKeys(house.database, 1)) as [string];
+  const workspaces: { manager: string; keyHash: string; guardrail: string }[] = [];
+  for (let n = 0; n < 10; n++) {
+    const workspaceId = await addWorkspace(house.database);
+    workspaces.push({
+      manager: await addKey(house.database, { workspaceId, kind: KeyKind.MANAGEMENT }),
+      keyHash: hashKey(await addKey(house.database, { workspaceId })),
+      guardrail: await addGuardrail(house.database, workspaceId),
+    });
+  }
+  let bulks: Promise<AssignKeysResponse>[] = [];
+  const keyHashes = workspaces.map(({ keyHash }) => keyHash);
+  await holding(keyHashes, async () => {
+    bulks = workspaces.map(({ manager, keyHash, guardrail }) =>
+      patiently(() => assign(house.client, guardrail, [keyHash], bearer(manager))),
+    );
+    await administrate(house, EndUserService.method.createEndUser, { user: "bob" });
+    expect(await reserve(own)).toMatchObject({ admitted: true });
+  });
+  for (const { assignedCount } of await Promise.all(bulks)) expect(assignedCount).toBe(1);
+});
+
+test("those that wait for a key that stays held are told to come again before the gateway gives up", async () => {
+  const [held] = (await addKeys(house.database, 1)) as [string];
+  const guardrail = await addGuardrail(house.database);
+  const one = () => assign(house.client, guardrail, [held], bearer(house.managementKey));
+  const refused = async () => {
+    for (const outcome of await Promise.allSettled(Array.from({ length: 60 }, one))) {
+      const reason = { reason: FaultReason.INTERNAL, status: 500, retryAfterMs: 1_000, shouldRetry: true };
+      expect(outcome).toMatchObject({ status: "rejected", reason });
+    }
+  };
+  expect(await shortest(10_000, () => took(() => holding([held], refused)), 5)).toBeLessThan(10_000);
+  expect(await one()).toMatchObject({ assignedCount: 1 });
+});
+
+const rowsOf = async (keyHashes: readonly string[]) => {
+  const rows = await house.database
+    .selectFrom("guardrail_key_assignments")
+    .selectAll()
+    .where("key_hash", "in", keyHashes)
+    .execute();
+  return new Map(rows.map((row) => [row.key_hash, row]));
+};
+
+test("those that are written together are made one after the other, each with its own count and entry", async () => {
+  const [a, b, c, d] = (await addKeys(house.database, 4)) as [string, string, string, string];
+  const [first, second] = [await addGuardrail(house.database), await addGuardrail(house.database)];
+  const foreign = await addGuardrail(house.database, await addWorkspace(house.database));
+  let requests = 0;
+  const bulk = (verb: Bulk["verb"], guardrailId: string, ...keyHashes: string[]): Bulk => {
+    const author = { ...operator(), keyHash: `key ${++requests}`, requestId: `bulks ${requests}` };
+    return { author, verb, guardrailId, keyHashes };
+  };
+  await changeAssignments(house.database, defaultWorkspaceId, [bulk("assign", first, d)]);
+  const [before, since] = [await rowsOf([d]), await currentGeneration(house.database)];
+  const { counts, change } = await changeAssignments(house.database, defaultWorkspaceId, [
+    bulk("assign", first, b, a),
+    bulk("assign", second, b, c, "f".repeat(64)),
+    bulk("unassign", first, a, b),
+    bulk("assign", foreign, a),
+    bulk("unassign", second, c, a),
+    bulk("unassign", second, c),
+    bulk("assign", second, d),
+    bulk("assign", first, d),
+  ]);
+  expect(counts).toEqual([2, 2, 1, undefined, 1, 0, 1, 1]);
+  expect(change?.generation).toBe(since + 1n);
+  expect(change?.keyHashes?.toSorted()).toEqual([a, b, c, d].toSorted());
+  const after = await rowsOf([a, b, c, d]);
+  expect([...after.keys()].toSorted()).toEqual([b, d].toSorted());
+  expect(after.get(b)).toMatchObject({ guardrail_id: second, assigned_by: "key 3" });
+  // It was taken away and given back, which makes another assignment.
+  expect(after.get(d)).toMatchObject({ guardrail_id: first, assigned_by: "key 9" });
+  expect(after.get(d)?.assignment_id).not.toBe(before.get(d)?.assignment_id);
+
+  const entries = await house.database
+    .selectFrom("audit_log")
+    .select(["actor", "action", "target", "before", "after", "generation"])
+    .where("request_id", "like", "bulks %")
+    .orderBy("sequence")
+    .execute();
+  const generation = String(since + 1n);
+  const assigned = (target: string, count: number) => ({ guardrail_id: target, count });
+  expect(entries.slice(1)).toEqual(
+    [
+      ["key 2", "guardrails.assign", first, { none: [b, a] }, assigned(first, 2), generation],
+      ["key 3", "guardrails.assign", second, { [first]: [b], none: [c] }, assigned(second, 2), generation],
+      ["key 4", "guardrails.unassign", first, { [first]: [a] }, { count: 1 }, generation],
+      ["key 6", "guardrails.unassign", second, { [second]: [c] }, { count: 1 }, generation],
+      ["key 7", "guardrails.unassign", second, { [second]: [] }, { count: 0 }, null],
+      ["key 8", "guardrails.assign", second, { [first]: [d] }, assigned(second, 1), generation],
+      ["key 9", "guardrails.assign", first, { [second]: [d] }, assigned(first, 1), generation],
+    ].map(([actor, action, target, was, is, at]) => ({
+      actor,
+      action,
+      target,
+      before: was,
+      after: is,
+      generation: at,
+    })),
+  );
+  const [state] = await auditStates(house.database);
+  expect(state).toMatchObject({ wrong: [] });
+});
+
+test("of none that finds its guardrail there is no entry, and no generation", async () => {
+  const [keyHash] = (await addKeys(house.database, 1)) as [string];
+  const since = await currentGeneration(house.database);
+  const missing = { author: operator(), verb: "assign", guardrailId: randomUUID(), keyHashes: [keyHash] } as const;
+  const [before] = await auditStates(house.database);
+  const done = await changeAssignments(house.database, defaultWorkspaceId, [missing, missing]);
+  expect(done).toEqual({ counts: [undefined, undefined], change: undefined });
+  expect(await currentGeneration(house.database)).toBe(since);
+  expect((await auditStates(house.database))[0]).toEqual(before);
+});

@@ -1,0 +1,135 @@
+/** admin-svc and those who ask it, of different builds: what one of them has never heard of is said, never left out. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type Message, create } from "@bufbuild/protobuf";
+import {
+  AccessService,
+  type Caller,
+  CallerSchema,
+  FilterAction,
+  GuardrailSchema,
+  ResolveKeyResponseSchema,
+  WatchPolicyResponseSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import {
+  CreateGuardrailRequestSchema,
+  GuardrailService,
+} from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { Access } from "@sluice/proto/runtime/access.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { type AdminHouse, addKey, administrate, assign, bearer, openHouse, serviceToken, timeoutMs } from "./house.ts";
+
+const log = openLog("test", "silent");
+/** With a field of a build that is still to come. */
+const strange = <M extends Message>(message: M): M =>
+  Object.assign(message, { $unknown: [{ no: 99, wireType: 0, data: new Uint8Array([1]) }] });
+const detectors = [{ detector: "names", category: "person-name", action: FilterAction.REDACT }];
+const accessTo = (port: number) =>
+  new Access({
+    client: dial(`127.0.0.1:${port}`),
+    token: serviceToken,
+    process: "test",
+    log,
+    registry: new Registry(),
+  });
+
+describe("this admin-svc", () => {
+  let house: AdminHouse;
+  beforeAll(async () => {
+    house = await openHouse();
+  });
+  afterAll(() => house?.close());
+
+  const keyUnder = async (rules: object): Promise<string> => {
+    const keyHash = hashKey(await addKey(house.database));
+    const { guardrail } = await administrate(house, GuardrailService.method.createGuardrail, {
+      name: "test",
+      ...rules,
+    });
+    await assign(house.client, guardrail?.id ?? "", [keyHash], bearer(house.managementKey));
+    return keyHash;
+  };
+
+  test("gives no earlier process a policy of which it would leave something out", async () => {
+    const resolve = (keyHash: string, refusesUnknown: boolean) => {
+      const { resolveKey } = AccessService.method;
+      const request = create(resolveKey.input, { keyHash, refusesUnknown });
+      return call(house.client, resolveKey, request, serviceMetadata(serviceToken), timeoutMs);
+    };
+    const known = await keyUnder({ contentFilters: [{ pattern: "x", action: FilterAction.BLOCK }] });
+    const later = await keyUnder({ detectors });
+    expect((await resolve(known, false)).caller?.keyHash).toBe(known);
+    expect((await resolve(later, true)).caller?.guardrail?.detectors).toHaveLength(1);
+    await expect(resolve(later, false)).rejects.toMatchObject({
+      status: 503,
+      message: "The policy of the key needs a newer build: guardrail.detectors",
+    });
+  });
+
+  test("says in its greeting what it knows, and refuses what it does not", async () => {
+    const access = accessTo(house.port);
+    const request = create(CreateGuardrailRequestSchema, { name: "test", detectors });
+    expect(() => access.requireKnown(CreateGuardrailRequestSchema, request)).toThrow("name");
+    await access.watch();
+    access.requireKnown(CreateGuardrailRequestSchema, request);
+    access.stop();
+    const { createGuardrail } = GuardrailService.method;
+    await expect(
+      call(house.client, createGuardrail, strange(request), bearer(house.managementKey), timeoutMs),
+    ).rejects.toMatchObject({ status: 400, message: "99: a field that this build does not know" });
+  });
+});
+
+describe("an earlier admin-svc, and a later one", () => {
+  let caller: Caller;
+  let port: number;
+  const lifecycle = new Lifecycle(log);
+  beforeAll(async () => {
+    const server = await serveRpc({
+      port: 0,
+      lifecycle,
+      log,
+      serviceNames: [],
+      routes: (router) => {
+        router.service(AccessService, {
+          resolveKey: () => create(ResolveKeyResponseSchema, { caller, generation: 1n }),
+          async *watchPolicy(_, { signal }) {
+            yield create(WatchPolicyResponseSchema, { generation: 1n, all: true });
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          },
+        });
+      },
+    });
+    port = server.port;
+    lifecycle.onDrain(() => server.drain());
+  });
+  afterAll(() => lifecycle.drain(0));
+
+  test("an earlier one is asked for nothing that it would leave out", async () => {
+    const access = accessTo(port);
+    await access.watch();
+    access.requireKnown(CreateGuardrailRequestSchema, create(CreateGuardrailRequestSchema, { name: "test" }));
+    const request = create(CreateGuardrailRequestSchema, { name: "test", detectors });
+    expect(() => access.requireKnown(CreateGuardrailRequestSchema, request)).toThrow(
+      expect.objectContaining({
+        status: 400,
+        message: "detectors: not known to admin-svc, which is of an earlier build",
+      }),
+    );
+    access.stop();
+  });
+
+  test("a policy of a later one is enforced whole or not at all", async () => {
+    const access = accessTo(port);
+    await access.watch();
+    caller = create(CallerSchema, { keyHash: "a", guardrail: { id: "g" } });
+    expect((await access.resolve("a")).caller?.guardrail?.id).toBe("g");
+    caller = create(CallerSchema, { keyHash: "b", guardrail: strange(create(GuardrailSchema, { id: "g" })) });
+    await expect(Promise.resolve(access.resolve("b"))).rejects.toMatchObject({ status: 503 });
+    access.stop();
+  });
+});

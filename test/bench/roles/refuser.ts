@@ -1,0 +1,39 @@
+/** Role: refuses every turn, in one of several ways. */
+import { type Server as HttpServer, createServer as createHttpServer } from "node:http";
+import { type AddressInfo, type Server, createServer } from "node:net";
+import { refuseEarly } from "@sluice/gateway/http/early-refusal.js";
+import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
+import { shed, shedText } from "@sluice/gateway/http/shed.js";
+import { serve } from "./commands.ts";
+
+const door = { overloaded: true, refuses: () => true };
+
+/** A socket that answers whatever it reads is the least that Node can do. */
+const ways = {
+  "a bare socket": (): Server =>
+    createServer({ noDelay: true }, (socket) => {
+      const text = shedText();
+      socket.on("data", () => socket.write(text, "latin1")).on("error", () => {});
+    }),
+  "bare node:http": (): HttpServer => createHttpServer((_, response) => response.writeHead(503).end()),
+  parsed: () => createEdgeServer(shed),
+  unparsed: () =>
+    createEdgeServer((request, response) => {
+      refuseEarly(request, door);
+      shed(request, response);
+    }),
+} as const;
+
+export type Way = keyof typeof ways;
+
+const commands = {
+  listen: (way: Way) => {
+    // Clients wait for their turn, longer than Node would keep their connections.
+    const server = Object.assign(ways[way](), { keepAliveTimeout: 0 });
+    return new Promise<number>((resolve) => {
+      server.listen(0, "127.0.0.1", () => resolve((server.address() as AddressInfo).port));
+    });
+  },
+};
+export type RefuserCommands = typeof commands;
+serve(commands);

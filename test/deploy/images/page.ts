@@ -1,0 +1,24 @@
+/** Commands of the pages for people, as they stand there. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../support/processes.ts";
+
+/** Commands of the page on deploying that begin so, each on one line. */
+export function commandsOf(start: string): string[] {
+  const page = readFileSync(join(root, "deploy/README.md"), "utf8").replaceAll("\\\n", " ");
+  return page.split("\n").filter((line) => line.startsWith(start));
+}
+
+/** The first curl of the README, for a house elsewhere. It reads $SLUICE_KEY. @param address of a gateway, without a path */
+export function firstCurl(address: string): string {
+  const page = readFileSync(join(root, "README.md"), "utf8");
+  const after = page.slice(page.indexOf("### A first curl"));
+  const command = /```sh\n(curl [\s\S]*?)```/.exec(after)?.[1] ?? "";
+  return command.replace("http://127.0.0.1:8080", address);
+}
+
+/** The command in a container of admin-svc by which the page makes a first key; its answer is JSON. */
+export function firstKey(): string[] {
+  const [line = ""] = commandsOf("kubectl -n sluice exec deployment/admin-svc -- node ");
+  return [...line.slice(line.indexOf("node ")).split(" "), "--json"];
+}

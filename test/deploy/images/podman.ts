@@ -1,0 +1,94 @@
+/** Podman with its images, containers and networks in a folder of their own: what people have of these is neither used nor touched. */
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Finished, run } from "../../support/processes.ts";
+import { RootFolder } from "./root-folder.ts";
+
+/** Podman asks for more than its caller may have, which takes a right that root can lack. This is plenty for a service. */
+const limits = ["nofile=4096:4096", "nproc=4096:4096"];
+
+/** As they are tried. crun, podman's own choice, cannot run where both versions of cgroups are mounted. */
+const runtimes = [undefined, "runc"];
+
+export class Podman {
+  readonly #folder: string;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #isolated: readonly string[];
+
+  private constructor(folder: string, runtime: string | undefined) {
+    this.#folder = folder;
+    mkdirSync(join(folder, "tmp"), { recursive: true });
+    const settings = join(folder, "containers.conf");
+    writeFileSync(settings, configuration(runtime));
+    this.#environment = {
+      ...process.env,
+      TMPDIR: join(folder, "tmp"),
+      CONTAINERS_CONF: settings,
+      BUILDAH_FORMAT: "docker",
+    };
+    const places = { root: "root", runroot: "run", tmpdir: "libpod", "network-config-dir": "networks" };
+    this.#isolated = Object.entries(places).map(([option, place]) => `--${option}=${join(folder, place)}`);
+  }
+
+  /** @param folder empty. @returns why no container can be run here, where none can */
+  static async open(folder: string): Promise<Podman | string> {
+    if (process.platform !== "linux") return "what stands for images of others is made of programs for Linux";
+    const version = await run("podman", ["--version"]).catch(() => undefined);
+    if (version?.code !== 0) return "there is no podman";
+    const sample = new RootFolder(join(folder, "sample"));
+    await sample.programs(["/bin/sh"]);
+    const problems: string[] = [];
+    for (const runtime of runtimes) {
+      const podman = new Podman(folder, runtime);
+      const { code, stderr } = await podman.run("run", "--rm", "--rootfs", sample.path, "/bin/sh", "-c", "exit 0");
+      if (code === 0) return podman;
+      problems.push(stderr.trim().split("\n").at(-1) ?? "");
+      await podman.remove();
+    }
+    return `podman runs no container: ${[...new Set(problems)].join("; ")}`;
+  }
+
+  /** As the first word of a command of a shell. */
+  get words(): readonly string[] {
+    return ["podman", ...this.#isolated];
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    return this.#environment;
+  }
+
+  run(...args: readonly string[]): Promise<Finished> {
+    const [program = "", ...rest] = [...this.words, ...args];
+    return run(program, rest, { environment: this.#environment });
+  }
+
+  /** What it prints. @throws with what it complained of */
+  async do(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(...args);
+    if (code !== 0) throw new Error(`podman ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
+    return stdout.trim();
+  }
+
+  /** Everything that was made through it; also when half of it failed. */
+  async remove(): Promise<void> {
+    await this.run("pod", "rm", "--all", "--force", "--time=0");
+    await this.run("rm", "--all", "--force", "--time=0");
+    await this.run("network", "prune", "--force");
+    const left = ["root", "run", "libpod", "networks", "tmp"].map((place) => join(this.#folder, place));
+    const removal = ["rm", "-rf", ...left] as const;
+    // Without root its files belong to users of a namespace, who alone may remove them.
+    if (process.getuid?.() === 0) await run(removal[0], removal.slice(1));
+    else await this.run("unshare", ...removal);
+  }
+}
+
+/** Locks in a file, as the others are shared by all podmans of a user; cgroups by hand where no systemd runs. */
+const configuration = (runtime: string | undefined): string => `
+[containers]
+default_ulimits = ${JSON.stringify(limits)}
+[engine]
+lock_type = "file"
+events_logger = "file"
+${existsSync("/run/systemd/system") ? "" : 'cgroup_manager = "cgroupfs"'}
+${runtime === undefined ? "" : `runtime = "${runtime}"`}
+`;

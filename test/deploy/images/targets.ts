@@ -1,0 +1,11 @@
+/** The images, in the order in which their services start. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../../support/processes.ts";
+import { type ImageSettings, historyOf, parseDockerfile, settingsOf } from "./dockerfile.ts";
+
+export const targets = ["admin-svc", "inference-svc", "gateway"] as const;
+export type Target = (typeof targets)[number];
+
+export const stages = parseDockerfile(readFileSync(join(root, "deploy/images/Dockerfile"), "utf8"));
+export const imageOf = (target: Target): ImageSettings => settingsOf(historyOf(stages, target));

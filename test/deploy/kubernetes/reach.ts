@@ -1,0 +1,36 @@
+/** That whoever is told an address is let through to it: everything is forbidden that no network policy allows. */
+import type { Resource } from "./kustomize.ts";
+import { type Selector, type Variable, matches, workloadsOf } from "./workloads.ts";
+
+/** Of what comes from a secret, whose address nobody sees here: the port that it has everywhere. */
+const usualPorts: Readonly<Record<string, number>> = { REDIS_URL: 6379, DATABASE_URL: 5432 };
+
+function portsOf({ name, value, valueFrom }: Variable): number[] {
+  const usual = usualPorts[name];
+  if (valueFrom) return usual === undefined ? [] : [usual];
+  if (/_ADDRESS(ES)?$/.test(name)) return (value ?? "").split(",").map((address) => Number(address.split(":")[1]));
+  if (!/_(URL|ENDPOINT)$/.test(name) || !URL.canParse(value ?? "")) return [];
+  const { port, protocol } = new URL(value ?? "");
+  return [Number(port) || (protocol === "https:" ? 443 : (usual ?? 80))];
+}
+
+interface PolicySpec {
+  readonly podSelector: Selector;
+  readonly egress?: readonly { readonly ports: readonly { readonly port: number | string }[] }[];
+}
+
+export function reachProblems(resources: readonly Resource[]): string[] {
+  const policies = resources.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec as PolicySpec);
+  return workloadsOf(resources).flatMap(({ name, labels, containers }) => {
+    const allowed = policies
+      .filter(({ podSelector }) => matches(podSelector, labels))
+      .flatMap(({ egress = [] }) => egress.flatMap(({ ports }) => ports.map(({ port }) => port)));
+    return containers
+      .flatMap(({ env = [] }) => env)
+      .flatMap((variable) =>
+        portsOf(variable)
+          .filter((port) => !allowed.includes(port))
+          .map((port) => `${name}: ${variable.name}: no network policy lets it reach port ${port}`),
+      );
+  });
+}

@@ -1,0 +1,184 @@
+/** Attacks 81 to 91: connections that are held, starved, reset or flooded, at the edge and at the ports behind it. */
+import { once } from "node:events";
+import { type ClientHttp2Session, type IncomingHttpHeaders, connect as connectHttp2, constants } from "node:http2";
+import { type Socket, connect } from "node:net";
+import { gzipSync } from "node:zlib";
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { chatChunk } from "../../support/upstream.ts";
+import { Attacked, chatModel, json } from "./attacked.ts";
+
+let attacked: Attacked;
+/** Of the attacker: what it has open counts against nobody else. */
+let key: string;
+const sockets: Socket[] = [];
+const sessions: ClientHttp2Session[] = [];
+beforeAll(async () => {
+  attacked = await Attacked.start();
+  key = await attacked.makeKey();
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const session of sessions.splice(0)) session.destroy();
+  await attacked.stands();
+});
+afterAll(() => attacked?.stop());
+
+async function open(port = attacked.house.ports.gateway): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  socket.on("error", () => {});
+  sockets.push(socket);
+  await once(socket, "connect");
+  return socket;
+}
+const openMany = (count: number) => Promise.all(Array.from({ length: count }, () => open()));
+/** Settles once the server has closed it; what it has said by then. */
+async function heard(socket: Socket): Promise<string> {
+  let said = "";
+  socket.setEncoding("latin1").on("data", (text: string) => (said += text));
+  await once(socket, "close");
+  return said;
+}
+const posting = (length: number) =>
+  `POST /api/v1/responses HTTP/1.1\r\nHost: house\r\nAuthorization: Bearer ${key}\r\n${json}\r\nContent-Length: ${length}\r\n\r\n`;
+
+test("81 heads that never end are closed after a while", async () => {
+  const slow = await openMany(300);
+  for (const socket of slow) socket.write("POST /api/v1/responses HTTP/1.1\r\nHost: ho");
+  await attacked.stands();
+  expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
+}, 300_000);
+
+test("82 bodies that never end are closed after a while", async () => {
+  const slow = await openMany(300);
+  for (const socket of slow) socket.write(`${posting(1_000)}{"model":`);
+  await attacked.stands();
+  expect(await heard(slow[0] as Socket)).toMatch(/^HTTP\/1\.1 408/);
+}, 300_000);
+
+test("83 readers who never read hold nobody up", async () => {
+  const words = chatChunk({ content: "word ".repeat(2_000) });
+  attacked.upstream.script([{ chunks: [{ sse: [words], repeat: 1_000 }] }]);
+  const body = JSON.stringify({ model: chatModel, input: "x", stream: true });
+  for (const socket of await openMany(20)) {
+    socket.pause();
+    socket.write(posting(body.length) + body);
+  }
+  await attacked.stands();
+});
+
+test("84 a thousand connections that say nothing cost nobody anything", async () => {
+  await openMany(1_000);
+  await attacked.stands();
+});
+
+/** The port of the turns, without a key. */
+async function openHttp2(): Promise<ClientHttp2Session> {
+  const session = connectHttp2(`http://127.0.0.1:${attacked.house.ports.inference}`);
+  session.on("error", () => {});
+  sessions.push(session);
+  await once(session, "connect");
+  return session;
+}
+const runTurn = "/sluice.inference.v1.InferenceService/RunTurn";
+const grpc = { ":method": "POST", ":path": runTurn, "content-type": "application/grpc", te: "trailers" };
+
+interface Said {
+  readonly head: IncomingHttpHeaders;
+  readonly trailers: IncomingHttpHeaders;
+}
+async function call(headers: Readonly<Record<string, string>>, bytes: Uint8Array, isWhole = true): Promise<Said> {
+  const session = await openHttp2();
+  const stream = session.request(headers);
+  stream.on("error", () => {});
+  let head: IncomingHttpHeaders = {};
+  let trailers: IncomingHttpHeaders = {};
+  stream.on("response", (said: IncomingHttpHeaders) => (head = said));
+  stream.on("trailers", (said: IncomingHttpHeaders) => (trailers = said));
+  stream.resume();
+  if (!isWhole) stream.write(bytes);
+  else if (!stream.writableEnded) stream.end(bytes);
+  // Its answer may be whole before the question is.
+  await new Promise<void>((resolve) => stream.on("end", () => resolve()).on("close", () => resolve()));
+  return { head, trailers };
+}
+const statusOf = ({ head, trailers }: Said): unknown => trailers["grpc-status"] ?? head["grpc-status"];
+
+/** @param flags 1: compressed */
+function message(flags: number, length: number, bytes: Uint8Array = Buffer.alloc(0)): Buffer {
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt8(flags, 0);
+  prefix.writeUInt32BE(length, 1);
+  return Buffer.concat([prefix, bytes]);
+}
+
+test("86 3,000 streams, each reset at once, end no stream of others", async () => {
+  const session = await openHttp2();
+  for (let count = 0; count < 3_000 && !session.closed && !session.destroyed; count++) {
+    const stream = session.request(grpc);
+    stream.on("error", () => {});
+    stream.close(constants.NGHTTP2_CANCEL);
+  }
+  await attacked.stands();
+});
+
+/** A frame of HTTP/2: https://www.rfc-editor.org/rfc/rfc9113#section-4.1. */
+function frame(type: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(stream, 5);
+  return Buffer.concat([head, payload]);
+}
+const settings = frame(4, 0, 0);
+const floods: [number, string, () => Buffer[]][] = [
+  [
+    87,
+    "continuations of one head",
+    () => [frame(1, 0, 1, Buffer.alloc(10)), ...repeated(frame(9, 0, 1, Buffer.alloc(16_000)))],
+  ],
+  [88, "settings", () => repeated(settings)],
+  [88, "pings", () => repeated(frame(6, 0, 0, Buffer.alloc(8)))],
+  [88, "data of no bytes", () => repeated(frame(0, 0, 1))],
+];
+const repeated = (one: Buffer): Buffer[] => Array.from({ length: 20_000 }, () => one);
+test.each(floods)("%i a flood of %s ends its own connection at most", async (_, __, frames) => {
+  const socket = await open(attacked.house.ports.inference);
+  const bytes = Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings, ...frames()]);
+  await new Promise<void>((resolve) => {
+    socket.on("close", () => resolve());
+    socket.resume().write(bytes, () => resolve());
+  });
+  await attacked.stands();
+});
+
+test("89 a message that says it has four gigabytes is refused by its length", async () => {
+  const said = await call(grpc, message(0, 0xffff_ffff), false);
+  // RESOURCE_EXHAUSTED
+  expect(statusOf(said)).toBe("8");
+});
+
+test("90 a compressed message is refused before anybody unpacks it", async () => {
+  const bomb = gzipSync(Buffer.alloc(40 * 1024 * 1024));
+  const said = await call({ ...grpc, "grpc-encoding": "gzip" }, message(1, bomb.length, bomb));
+  // UNIMPLEMENTED, as the protocol has it for an encoding that is not spoken.
+  expect(statusOf(said)).toBe("12");
+});
+
+test.each(["application/grpc-web+proto", "application/json", "application/connect+json"])(
+  "91 a page that has no key gets no turn as %s",
+  async (type) => {
+    const headers = { ...grpc, "content-type": type, origin: "https://evil.example" };
+    const { head } = await call(
+      headers,
+      type === "application/json" ? Buffer.from("{}") : message(0, 2, Buffer.from("{}")),
+    );
+    expect(head["access-control-allow-origin"]).toBeUndefined();
+  },
+);
+
+test("91 GET is no way to ask for a turn", async () => {
+  const path = `${runTurn}?connect=v1&encoding=json&message=%7B%7D`;
+  const { head } = await call({ ":method": "GET", ":path": path, origin: "https://evil.example" }, Buffer.alloc(0));
+  expect([405, 415]).toContain(head[":status"]);
+});

@@ -1,0 +1,177 @@
+/** Attacks 92 to 103: what a provider says is a stranger's data, and never an event, a header, a price or a secret of the house. */
+import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
+import { type Answer, checkLadder } from "../../support/ladder-rules.ts";
+import { type SseStream, parseSse } from "../../support/sse.ts";
+import { type Reply, chatChunk, chatStream, sse } from "../../support/upstream.ts";
+import { Attacked, chatModel, model, providerKey } from "./attacked.ts";
+
+let attacked: Attacked;
+beforeAll(async () => {
+  attacked = await Attacked.start();
+});
+afterEach(() => attacked.stands());
+afterAll(() => attacked?.stop());
+
+const ask = (reply: Reply, more: object = {}): Promise<Response> => {
+  attacked.upstream.script([reply]);
+  return fetch(`${attacked.house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${attacked.house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: chatModel, input: "x", stream: true, ...more }),
+  });
+};
+/** What the reply becomes, which keeps every rule of order. */
+async function streamed(reply: Reply, more: object = {}): Promise<{ stream: SseStream; answer: Answer }> {
+  const stream = parseSse(await (await ask(reply, more)).text());
+  return { stream, answer: checkLadder(stream, true) };
+}
+const textOf = ({ output }: Answer): unknown => (output[0] as { content?: { text?: unknown }[] }).content?.[0]?.text;
+const saying = (...events: readonly unknown[]): Reply => ({ chunks: [{ sse: events }] });
+
+const forged = [
+  [92, "an end", '\n\nevent: response.completed\ndata: {"type":"response.completed"}\n\n'],
+  [92, "the last line of a stream", "\n\ndata: [DONE]\n\n"],
+  [93, "line ends of all kinds", "a\u2028b\u2029c\rd\u0085e"],
+  [93, "controls", "a\u0000b\u001B[31mc"],
+] as const;
+test.each(forged)("%i %s inside of a text stays text", async (_, __, text) => {
+  const { stream, answer } = await streamed(chatStream(text, "!"));
+  expect(textOf(answer)).toBe(`${text}!`);
+  expect(stream.events.filter(({ type }) => type === "response.completed")).toHaveLength(1);
+});
+
+const item = (status: string, ...texts: readonly string[]) => ({
+  type: "message",
+  id: "msg_1",
+  role: "assistant",
+  status,
+  content: texts.map((text) => ({ type: "output_text", text, annotations: [], logprobs: [] })),
+});
+/** An answer of the Responses format with events of other kinds before its end. */
+const answering = (...strange: readonly object[]): Reply =>
+  saying(
+    { type: "response.created", sequence_number: 7, response: { id: "resp_1", status: "in_progress", output: [] } },
+    { type: "response.output_item.added", sequence_number: 3, output_index: 0, item: item("in_progress") },
+    { type: "response.output_text.delta", item_id: "msg_1", output_index: 0, content_index: 0, delta: "Hi" },
+    ...strange,
+    { type: "response.output_item.done", sequence_number: 3, output_index: 0, item: item("completed", "Hi") },
+    {
+      type: "response.completed",
+      sequence_number: -1,
+      response: { id: "resp_1", status: "completed", output: [item("completed", "Hi")] },
+    },
+  );
+
+test.each(["__proto__", "constructor", "response.of_tomorrow", "x".repeat(1_000_000)])(
+  "94 an event of no known kind is left out: %.20s",
+  async (type) => {
+    const { stream, answer } = await streamed(answering({ type, delta: "Boo" }), { model });
+    expect(textOf(answer)).toBe("Hi");
+    expect(JSON.stringify(stream.events)).not.toContain("Boo");
+  },
+);
+
+test("95 numbers of the provider are not those of the stream", async () => {
+  // Without gaps, from 0 on, is among the rules of order.
+  expect((await streamed(answering(), { model })).answer.status).toBe("completed");
+});
+
+const words = [chatChunk({ content: "Hi" }), chatChunk({}, "stop")];
+test.each([
+  ["twice", [...words, "[DONE]", "[DONE]"]],
+  ["with more words behind it", [...words, "[DONE]", chatChunk({ content: "Boo" })]],
+  ["with another end behind it", [...words, "[DONE]", chatChunk({}, "length"), "[DONE]"]],
+])("96 [DONE] %s: the first one counts", async (_, events) => {
+  const { answer } = await streamed(saying(...events));
+  expect([answer.status, textOf(answer)]).toEqual(["completed", "Hi"]);
+});
+
+test("96 [DONE] before the end is no end", async () => {
+  // Nothing was shown yet: so it has the status of a failure, and words that were said are not taken for an answer.
+  const response = await ask(saying(chatChunk({ content: "Hi" }), "[DONE]"));
+  expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
+});
+
+test.each([
+  [{ prompt_tokens: -5, completion_tokens: -1 }],
+  [{ prompt_tokens: 1e300, completion_tokens: 1e300 }],
+  [{ prompt_tokens: "12", completion_tokens: null }],
+  [{ prompt_tokens: 3, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 900 } }],
+  ["many"],
+])("97 usage %j has figures and a cost that can be", async (usage) => {
+  const { answer } = await streamed(saying(...words, { choices: [], usage }, "[DONE]"));
+  const told = answer["usage"] as Record<string, unknown>;
+  const details = told["input_tokens_details"] as { cached_tokens: number };
+  for (const figure of [told["input_tokens"], told["output_tokens"], told["total_tokens"], details.cached_tokens]) {
+    expect(Number.isSafeInteger(figure) && (figure as number) >= 0).toBe(true);
+  }
+  expect(details.cached_tokens).toBeLessThanOrEqual(told["input_tokens"] as number);
+  expect(told["cost"]).toBeGreaterThanOrEqual(0);
+});
+
+const leak = `invalid key ${providerKey} at http://10.0.0.7/v1, stack: Error at main.py:3`;
+const failing: [string, Reply][] = [
+  ["instead of an answer", { status: 401, chunks: [{ json: { error: { message: leak } } }] }],
+  ["inside of one", saying({ error: { message: leak, code: 401 } })],
+  ["after words", saying(chatChunk({ content: "Hi" }), { error: { message: leak, code: 500 } })],
+];
+test.each(failing)("98 an error %s shows neither key nor address", async (_, reply) => {
+  const response = await ask(reply);
+  const text = await response.text();
+  expect([401, 402]).not.toContain(response.status);
+  for (const secret of [providerKey, "10.0.0.7", "main.py"]) expect(text).not.toContain(secret);
+  await attacked.logged();
+  expect(attacked.logs()).not.toContain(providerKey);
+});
+
+test("99 headers of the provider stay there", async () => {
+  const headers = {
+    "set-cookie": "a=b",
+    "access-control-allow-origin": "*",
+    "x-powered-by": "acme",
+    "x-ratelimit-remaining": "3",
+    "content-security-policy": "none",
+    server: "acme",
+  };
+  const response = await ask({ ...chatStream("Hi"), headers });
+  await response.text();
+  for (const [name, value] of Object.entries(headers)) expect(response.headers.get(name)).not.toBe(value);
+});
+
+test.each([301, 302, 307, 308])("100 a redirect, %i, is not followed", async (status) => {
+  const asked = attacked.upstream.requests.length;
+  const location = `${attacked.upstream.url}/elsewhere`;
+  const response = await ask({ status, headers: { location }, chunks: [{ bytes: "" }] });
+  expect([response.status, await response.json()]).toMatchObject([502, { error: { code: 502 } }]);
+  expect(attacked.upstream.requests.slice(asked).every(({ path }) => path === "/v1/chat/completions")).toBe(true);
+});
+
+test.each(['{"a":1,"a":2}', "{a:1", "\u0000", '{"__proto__":{"x":1}}'])(
+  "101 arguments of a call are a string, whatever they say: %j",
+  async (said) => {
+    const tools = [{ type: "function", name: "f", parameters: { type: "object" } }];
+    const call = { index: 0, id: "call_1", type: "function", function: { name: "f", arguments: said } };
+    const reply = saying(chatChunk({ tool_calls: [call] }), chatChunk({}, "tool_calls"), "[DONE]");
+    const { answer } = await streamed(reply, { tools });
+    expect(answer.output).toMatchObject([{ type: "function_call", name: "f", arguments: said }]);
+  },
+);
+
+test("102 a hundred thousand deltas that say nothing are no events", async () => {
+  const reply: Reply = {
+    chunks: [
+      { sse: [chatChunk({ role: "assistant" })] },
+      { bytes: sse(chatChunk({ content: "" })).repeat(1_000), repeat: 100 },
+      { sse: [...words, "[DONE]"] },
+    ],
+  };
+  const { stream, answer } = await streamed(reply);
+  expect([textOf(answer), stream.events.length < 20]).toEqual(["Hi", true]);
+});
+
+test("103 the body that is shown to the client holds no key", async () => {
+  const { stream } = await streamed(chatStream("Hi"), { debug: { echo_upstream_body: true } });
+  expect(stream.events[0]?.type).toBe("response.debug");
+  expect(attacked.upstream.requests.at(-1)?.headers.authorization).toBe(`Bearer ${providerKey}`);
+  expect(JSON.stringify(stream.events)).not.toMatch(new RegExp(`${providerKey}|authorization`, "i"));
+});

@@ -1,0 +1,16 @@
+/** Spoiled objects come back as they were. More of them: npm run fuzz -- healing. */
+import { expect, test } from "@jest/globals";
+import { healingCampaign, healingLines } from "./campaign.ts";
+
+test("spoiled objects", () => {
+  const seed = Date.now() % 1_000_000_000;
+  const report = healingCampaign(seed, 300);
+  process.stdout.write(`${healingLines(report).at(-1)}\n`);
+  expect(report.complaints).toEqual([]);
+  for (const [name, { spoiled, healed, wrong }] of report.tallies) {
+    expect([name, spoiled > 0]).toEqual([name, true]);
+    // Two at once may hide what was there.
+    if (name === "two of them") expect(healed / spoiled).toBeGreaterThan(0.8);
+    else expect([name, healed / spoiled > 0.98, wrong / spoiled < 0.02]).toEqual([name, true, true]);
+  }
+}, 300_000);

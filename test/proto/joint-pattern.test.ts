@@ -1,0 +1,114 @@
+/** Patterns that read a text together: each finds what it finds by itself, and as soon. */
+import { describe, expect, test } from "@jest/globals";
+import type { Automaton } from "@sluice/proto/runtime/pattern/automaton.js";
+import type { Finder, Span } from "@sluice/proto/runtime/pattern/finder.js";
+import { Joint } from "@sluice/proto/runtime/pattern/joint.js";
+import { type JointFound, JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { leastWork, worked } from "../support/clock.js";
+
+const jointOf = (finders: readonly Finder[]): Joint =>
+  new Joint(finders.map(({ automaton }) => automaton as Automaton));
+
+/** What each has found, and up to where nobody finds anything any more. */
+interface Told {
+  readonly spans: readonly (readonly Span[])[];
+  readonly decided: number;
+}
+
+function together({ spans, decided }: JointFound, members: number): Told {
+  const all: (readonly Span[])[] = Array.from({ length: members }, () => []);
+  for (const [member, own] of spans) all[member] = own;
+  return { spans: all, decided };
+}
+
+function alone(scans: readonly { push(piece: string): { spans: readonly Span[]; decided: number } }[], piece: string) {
+  const found = scans.map((scan) => scan.push(piece));
+  return { spans: found.map(({ spans }) => spans), decided: Math.min(...found.map(({ decided }) => decided)) };
+}
+
+const patterns = [
+  "cat",
+  "\\bcats?\\b",
+  "(?i)CAT.",
+  "a[^!]*!|a",
+  "\\d{3}-\\d{2}",
+  "^c|t$",
+  "[\u{1f600}-\u{1f64f}]+",
+  "\\w+@\\w",
+];
+const text = "cat concat cats CATS a 123-45 a@b \u{1f600}\u{1f601} cat! caaat 12-345 \ud83d cat";
+
+describe("patterns in a row", () => {
+  const finders = patterns.map((pattern) => compilePattern(pattern));
+
+  test.each([1, 2, 3, 7, 100])("over pieces of %i units", (length) => {
+    const joint = new JointScan(jointOf(finders));
+    const scans = finders.map((finder) => finder.open());
+    for (let at = 0; at < text.length; at += length) {
+      const piece = text.slice(at, at + length);
+      expect(together(joint.push(piece), patterns.length).spans).toEqual(alone(scans, piece).spans);
+    }
+    expect(together(joint.end(), patterns.length).spans).toEqual(scans.map((scan) => scan.end().spans));
+  });
+
+  test("are decided where the last of them is", () => {
+    const joint = new JointScan(jointOf(["ab", "bcd", "(?i)x"].map((pattern) => compilePattern(pattern))));
+    expect(["a", "b", "c", "e", "\ud83d"].map((piece) => joint.push(piece).decided)).toEqual([0, 1, 1, 4, 4]);
+  });
+
+  test.each(["fork", "apart"] as const)("that go on by themselves: %s", (way) => {
+    for (let at = 0; at <= text.length; at++) {
+      const joint = new JointScan(jointOf(finders));
+      const scans = finders.map((finder) => finder.open());
+      joint.push(text.slice(0, at));
+      alone(scans, text.slice(0, at));
+      const expected = [alone(scans, text.slice(at)).spans, scans.map((scan) => scan.end().spans)];
+      if (way === "fork") {
+        const fork = joint.fork();
+        joint.push("cats!");
+        const told = [fork.push(text.slice(at)), fork.end()].map((found) => together(found, patterns.length).spans);
+        expect(told).toEqual(expected);
+      } else {
+        const apart = joint.apart();
+        expect([alone(apart, text.slice(at)).spans, apart.map((scan) => scan.end().spans)]).toEqual(expected);
+      }
+    }
+  });
+
+  test.each<[string, readonly string[]]>([
+    ["more states than are remembered", ["[ab].{11}c", "b.{11}c", "(?:ab|b){3,9}c"]],
+    ["states that are not remembered", ["[ab]{0,600}c", "a.{300,}b", "ba"]],
+  ])("over %s", (_, many) => {
+    const own = many.map((pattern) => compilePattern(pattern));
+    const joint = new JointScan(jointOf(own));
+    const scans = own.map((finder) => finder.open());
+    let random = 1;
+    for (let piece = 0; piece < 300; piece++) {
+      let letters = "";
+      for (let unit = 0; unit < 20; unit++) {
+        random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
+        letters += "aabbc"[(random >>> 16) % 5];
+      }
+      expect(together(joint.push(letters), many.length).spans).toEqual(alone(scans, letters).spans);
+    }
+    expect(together(joint.end(), many.length).spans).toEqual(scans.map((scan) => scan.end().spans));
+  });
+});
+
+test("a text that brings 64 patterns into ever new states keeps nobody waiting", async () => {
+  const own = Array.from({ length: 64 }, (_, index) =>
+    compilePattern(`[a${String.fromCharCode(98 + (index % 20))}].{${6 + (index % 5)}}!`),
+  );
+  const share = own.reduce((sum, { pieceLength = 1 }) => sum + 1 / pieceLength, 0);
+  const length = Math.max(1, Math.floor(1 / share));
+  const joint = jointOf(own);
+  const scan = new JointScan(joint);
+  let random = 1;
+  const piece = () =>
+    Array.from({ length }, () => {
+      random = (Math.imul(random, 1_103_515_245) + 12_345) >>> 0;
+      return String.fromCharCode(97 + ((random >>> 16) % 26));
+    }).join("");
+  expect(await leastWork(20, () => worked(() => scan.push(piece())))).toBeLessThan(20);
+});

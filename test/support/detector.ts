@@ -1,0 +1,81 @@
+/** Services beside the house that find things in texts, over real sockets: what they find is what they were given to look for. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+
+export interface DetectorService {
+  /** http://127.0.0.1:port */
+  readonly url: string;
+  /** Texts that were asked about. */
+  readonly texts: string[];
+  /** Bodies as they came, with their paths. */
+  readonly requests: { readonly path: string; readonly json: Readonly<Record<string, unknown>> }[];
+  stop(): Promise<void>;
+}
+
+/** Speaks as Presidio's analyzer does. @param entities what it finds: entity by text */
+export const startRecognizer = (entities: Readonly<Record<string, string>>, score = 0.85): Promise<DetectorService> =>
+  start(({ text }) => {
+    const found = Object.entries(entities).flatMap(([said, type]) =>
+      placesOf(String(text), said).map((start) => ({
+        entity_type: type,
+        start,
+        end: start + codePointLength(said),
+        score,
+        analysis_explanation: null,
+      })),
+    );
+    return [String(text), found];
+  });
+
+/** Speaks as text-embeddings-inference does. @param score of the label INJECTION for a text */
+export const startClassifier = (score: (text: string) => number): Promise<DetectorService> =>
+  start(({ inputs }) => {
+    const injection = score(String(inputs));
+    const labels = [
+      { label: "INJECTION", score: injection },
+      { label: "SAFE", score: 1 - injection },
+    ];
+    return [String(inputs), labels.toSorted((a, b) => b.score - a.score)];
+  });
+
+/** In code points, as Python counts. */
+function placesOf(text: string, said: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(said); at !== -1; at = text.indexOf(said, at + 1)) {
+    places.push(codePointLength(text.slice(0, at)));
+  }
+  return places;
+}
+
+async function start(
+  answer: (json: Readonly<Record<string, unknown>>) => readonly [text: string, answer: unknown],
+): Promise<DetectorService> {
+  const texts: string[] = [];
+  const requests: DetectorService["requests"] = [];
+  const server = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const json = JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>;
+      const [text, found] = answer(json);
+      texts.push(text);
+      requests.push({ path: request.url ?? "", json });
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(found));
+    })();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    texts,
+    requests,
+    async stop() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

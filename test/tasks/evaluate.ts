@@ -1,0 +1,40 @@
+/** How many of the held-out requests are taken for the kind that they are of, and for one that is ranked by the same scores. */
+import { bucketsOf, readingOf } from "@sluice/inference-svc/plugins/auto/tasks/features.js";
+import { type Guess, type Model, guess } from "@sluice/inference-svc/plugins/auto/tasks/model.js";
+import { scoreFor } from "@sluice/inference-svc/plugins/auto/tasks/tasks.js";
+import { type Example, fixture, requestOf } from "./texts.ts";
+
+export interface Judged extends Example, Pick<Guess, "confidence"> {
+  readonly guessed: Guess["task"];
+}
+
+export interface Evaluation {
+  readonly requests: number;
+  /** Shares. */
+  readonly sameTask: number;
+  readonly sameScores: number;
+  /** Of those whose confidence is at least 0.45. */
+  readonly confident: number;
+  readonly sameTaskOfConfident: number;
+  readonly wrong: readonly Judged[];
+}
+
+const names = { coding: 1, agentic: 2, math: 3, knowledge: 4, writing: 5, vision: 6, general: 7 };
+
+export function evaluate(model: Model): Evaluation {
+  const judged = fixture("held-out").examples.map((example): Judged => {
+    const { task: guessed, confidence } = guess(model, bucketsOf(readingOf(requestOf(example.line))));
+    return { ...example, guessed, confidence };
+  });
+  const same = ({ task, guessed }: Judged) => task === guessed;
+  const sure = judged.filter(({ confidence }) => confidence >= 0.45);
+  return {
+    requests: judged.length,
+    sameTask: judged.filter(same).length / judged.length,
+    sameScores:
+      judged.filter(({ task, guessed }) => scoreFor(task, names) === scoreFor(guessed, names)).length / judged.length,
+    confident: sure.length / judged.length,
+    sameTaskOfConfident: sure.filter(same).length / sure.length,
+    wrong: judged.filter((each) => !same(each)),
+  };
+}

@@ -1,0 +1,97 @@
+/** Multinomial logistic regression on buckets, by stochastic descent. The same seed gives the same weights. */
+import { buckets, bucketsOf, readingOf } from "@sluice/inference-svc/plugins/auto/tasks/features.js";
+import { type Written, shareOf, written } from "@sluice/inference-svc/plugins/auto/tasks/model.js";
+import { type Task, trainedTasks } from "@sluice/inference-svc/plugins/auto/tasks/tasks.js";
+import { Random } from "../fuzz/random.ts";
+import { type Example, type Fixture, filled, requestOf } from "./texts.ts";
+
+interface Sample {
+  readonly found: ReadonlySet<number>;
+  readonly label: number;
+}
+
+const samplesOfEach = 500;
+const rounds = 6;
+const step = 2;
+/** Draws weights towards none, so that a word that was seen once says little. */
+const decay = 1e-4;
+/** Tasks are as frequent as each other here and not elsewhere: little is learned of that. */
+const biasShare = 0.05;
+const count = trainedTasks.length;
+
+/** That say nothing about the task. */
+const usualInstructions = [
+  "You are a helpful assistant.",
+  "You are a helpful, honest assistant. Answer in the language of the user.",
+  "Be concise. Use Markdown where it helps.",
+  "You are an AI assistant of a company. Today is Monday.",
+  "Answer truthfully and do not make things up.",
+];
+const greetings = ["Hi, ", "Hello! ", "Please help. ", "Quick question: ", "Hey, ", "ok so ", "I was wondering: "];
+/** Whose text is the data, and whose instructions may say what is done with it. */
+const ofData: ReadonlySet<Task> = new Set(["classify", "extract", "rewrite", "summarise", "translate"]);
+
+function sampleOf({ task, line }: Example, { lists }: Fixture, chance: Random): Sample {
+  let text = filled(line, lists, chance);
+  const hasInstructions = text.includes(" || ");
+  const hasMarks = text.startsWith("[");
+  const prose = chance.pick(lists.get("prose") ?? [""]);
+  if (!hasInstructions && !hasMarks && ofData.has(task) && chance.chance(0.2)) text = `${text} || ${prose}`;
+  else if (!hasInstructions && !hasMarks) {
+    if (task !== "chat" && chance.chance(0.15)) text = chance.pick(greetings) + text;
+    if (chance.chance(0.3)) text = `${chance.pick(usualInstructions)} || ${text}`;
+    // Many clients send tools whatever they ask for.
+    if (chance.chance(0.06)) text = `[tools]${text}`;
+  }
+  return { found: bucketsOf(readingOf(requestOf(text))), label: trainedTasks.indexOf(task) };
+}
+
+/** Weights that are learned: of each task in each bucket, and of each task whatever is said. */
+class Descent {
+  readonly weights = new Float64Array(buckets * count);
+  readonly bias = new Float64Array(count);
+  readonly #scores = new Float64Array(count);
+
+  learn({ found, label }: Sample, rate: number): void {
+    const wrong = this.#scores;
+    this.#guess(found);
+    for (let task = 0; task < count; task++) {
+      wrong[task] = rate * (Number(task === label) - wrong[task]!);
+      this.bias[task]! += biasShare * wrong[task]!;
+    }
+    const share = shareOf(found);
+    for (const bucket of found) {
+      for (let task = 0; task < count; task++) {
+        const at = bucket * count + task;
+        this.weights[at] = this.weights[at]! * (1 - rate * decay) + share * wrong[task]!;
+      }
+    }
+  }
+
+  /** Leaves the probabilities in the scores. */
+  #guess(found: ReadonlySet<number>): void {
+    const scores = this.#scores;
+    const share = shareOf(found);
+    scores.set(this.bias);
+    for (const bucket of found) {
+      for (let task = 0; task < count; task++) scores[task]! += share * this.weights[bucket * count + task]!;
+    }
+    const highest = Math.max(...scores);
+    let total = 0;
+    for (let task = 0; task < count; task++) total += scores[task] = Math.exp(scores[task]! - highest);
+    for (let task = 0; task < count; task++) scores[task]! /= total;
+  }
+}
+
+export function train(fixture: Fixture): Written {
+  const chance = new Random(29);
+  const samples = trainedTasks.flatMap((task) => {
+    const own = fixture.examples.filter((example) => example.task === task);
+    return Array.from({ length: samplesOfEach }, () => sampleOf(chance.pick(own), fixture, chance));
+  });
+  const descent = new Descent();
+  for (let round = 0; round < rounds; round++) {
+    for (let each = 0; each < samples.length; each++) descent.learn(chance.pick(samples), step / (1 + round));
+  }
+  return written(descent.weights, [...descent.bias]);
+}

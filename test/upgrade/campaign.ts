@@ -1,0 +1,59 @@
+/** Houses that are half upgraded, in every way in which they can be, held to what the earlier build promised. */
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildEarlier } from "./earlier.ts";
+import { type Service, type Verdict, hold, mix, services } from "./mixed.ts";
+
+/** Every way to have upgraded some services, and not all of them. */
+export const halves: readonly (readonly Service[])[] = [
+  ["admin-svc"],
+  ["admin-svc", "inference-svc"],
+  ["inference-svc", "gateway"],
+  ["gateway"],
+  ["inference-svc"],
+  ["admin-svc", "gateway"],
+];
+
+export interface Half {
+  readonly upgraded: readonly Service[];
+  readonly verdict: Verdict;
+}
+
+/** Gives an earlier build in a folder that is removed when the work is done. */
+export async function withEarlier<Result>(
+  revision: string,
+  work: (earlier: string) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-upgrade-"));
+  try {
+    const earlier = join(folder, "earlier");
+    mkdirSync(earlier);
+    await buildEarlier(revision, earlier);
+    return await work(earlier);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @param wanted the services that are upgraded, for each house
+ * @param files of test/e2e as it was then, without their ending
+ */
+export async function campaign(
+  earlier: string,
+  wanted: readonly (readonly Service[])[],
+  files: readonly string[],
+  progress: (line: string) => void = () => {},
+): Promise<Half[]> {
+  const done: Half[] = [];
+  for (const upgraded of wanted) {
+    const verdict = await hold(mix(earlier, upgraded), files);
+    done.push({ upgraded, verdict });
+    progress(`${named(upgraded)}: ${verdict.total}${verdict.failures && `\n${verdict.failures}`}`);
+  }
+  return done;
+}
+
+const named = (upgraded: readonly Service[]): string =>
+  services.map((service) => `${service} ${upgraded.includes(service) ? "new" : "old"}`).join(", ");

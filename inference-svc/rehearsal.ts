@@ -7,11 +7,11 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtime/log.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
+import type { Rehearse } from "./dry-stack.ts";
 import type { EngineParts } from "./engine.ts";
 import type { PlannedAttempt } from "./routing/plan.ts";
 import { type Applied, appliedTo } from "./turn/applied.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
-import type { Rehearse } from "./stack.ts";
 import type { Scope, Stage } from "./turn/scope.ts";
 import { TurnAbort } from "./turn/signal.ts";
 

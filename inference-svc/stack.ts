@@ -1,10 +1,10 @@
 /** THE order of layers, outermost first, with the reason for each place. */
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { AlignmentSettings } from "@sluice/proto/runtime/house/alignment.js";
 import type { FusionPresets } from "@sluice/proto/runtime/house/fusion.js";
 import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import { type Rehearse, dryStack } from "./dry-stack.ts";
 import { lookedAt } from "./guardrails/added.ts";
 import type { FileReader } from "./files/texts.ts";
 import { filesRead } from "./guardrails/input/files.ts";
@@ -23,8 +23,8 @@ import { recorded } from "./ledger/recorded.ts";
 import { judgeTask } from "./plugins/alignment/evaluator.ts";
 import { alignment } from "./plugins/alignment/layer.ts";
 import { autoRouters } from "./plugins/auto/auto-router.ts";
-import { contextCompression, fitted } from "./plugins/compression/layer.ts";
-import { fileParser, parsed, parserEngines } from "./plugins/file-parser/layer.ts";
+import { contextCompression } from "./plugins/compression/layer.ts";
+import { fileParser, parserEngines } from "./plugins/file-parser/layer.ts";
 import { responseHealing } from "./plugins/healing/layer.ts";
 import { fusion } from "./plugins/fusion/layer.ts";
 import { fusionParts } from "./plugins/fusion/parts.ts";
@@ -43,7 +43,7 @@ import { type Answered, billed } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
 import { tellingTexts } from "./routing/files.ts";
 import { paretoRouter } from "./plugins/pareto/pareto-router.ts";
-import { type Asked, type PlannedAttempt, inputCost, mostOf, planOf } from "./routing/plan.ts";
+import { inputCost, mostOf } from "./routing/plan.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
 import { type StandIn, namesOneOf, standIns } from "./routing/stand-ins.ts";
 import { serverTools } from "./tools/loop.ts";
@@ -52,7 +52,7 @@ import { Toolbox, mayUseTools } from "./tools/toolbox.ts";
 import { bareRequest } from "./turn/bare.ts";
 import type { HostedTool, TurnRequest } from "./turn/request.ts";
 import type { Scope } from "./turn/scope.ts";
-import { type Batch, type Layer, type Turn, compose, type Patience } from "./turn/turn.ts";
+import { type Patience, type Turn, compose } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import type { Web } from "./web/web.ts";
 
@@ -82,17 +82,6 @@ export interface Parts {
   /** Failed attempts are logged: their causes are shown to nobody. */
   readonly log: Pick<Logger, "warn">;
 }
-
-/** What would become of a request. */
-export interface Rehearsed {
-  /** Why it would be refused, by a layer that may refuse what could be served. */
-  readonly refusal: Fault | undefined;
-  /** In the order in which they would be asked. */
-  readonly plan: readonly PlannedAttempt[];
-}
-
-/** @throws Fault as a turn would, but for a block */
-export type Rehearse = (request: TurnRequest, scope: Scope) => Promise<Rehearsed>;
 
 export interface Stack {
   readonly turn: Turn;
@@ -219,36 +208,12 @@ export const buildStack = (parts: Parts): Stack => {
     // Closest to what the model has said: whatever changes its text moves the places of citations, or looks at their words.
     citations,
   ];
-  /** What each endpoint would be asked; of what is left out for the first the receipt tells. */
-  const askedOf = async (request: TurnRequest, scope: Scope): Promise<readonly Asked[]> => {
-    const all: Asked[] = [];
-    let failure: unknown;
-    for (const endpoint of router.route(request, scope)) {
-      try {
-        const { request: read, stages } = await parsed(request, endpoint, { ...parsing, scope });
-        const fitting = await fitted(read, endpoint, scope);
-        if (all.length === 0) scope.trace.stages.push(...stages, ...(fitting.stage ? [fitting.stage] : []));
-        all.push({ endpoint, request: fitting.request });
-      } catch (error) {
-        // The next one may have a larger window.
-        failure = error;
-      }
-    }
-    if (all.length === 0 && failure !== undefined) throw failure;
-    return all;
-  };
   const bare = compose([first], asked);
   const layered = compose(layers, asked);
   return {
     // Who is under no guardrail, and asks for no plugin and no tool, pays for none.
     turn: (request, scope) => (isGuarded(scope.caller) || isLayered(request, routers) ? layered : bare)(request, scope),
-    async rehearse(request, scope) {
-      const { sent, refusal } = await rehearsed(layers, request, scope);
-      const all = refusal
-        ? router.route(sent, scope).map((endpoint) => ({ endpoint, request: sent }))
-        : await askedOf(sent, scope);
-      return { refusal, plan: planOf(all, (endpoint, told) => upstreams.told(endpoint, told)) };
-    },
+    rehearse: dryStack(layers, { router, upstreams, reader: parts.files }),
   };
 };
 
@@ -268,27 +233,3 @@ function isTold(upstreams: Pick<Upstreams, "refusal" | "losses">, endpoint: Endp
   if (upstreams.refusal(endpoint, asked)) return false;
   return !upstreams.losses(endpoint, asked).some(({ path }) => path === "tools.0");
 }
-
-/** The request as the layers leave it, or why one of them blocks it. */
-async function rehearsed(
-  layers: readonly Layer[],
-  request: TurnRequest,
-  scope: Scope,
-): Promise<{ readonly sent: TurnRequest; readonly refusal: Fault | undefined }> {
-  let sent = request;
-  const last: Turn = (final) => {
-    sent = final;
-    return Promise.resolve(nothing);
-  };
-  try {
-    await compose(layers, last)(request, scope);
-    return { sent, refusal: undefined };
-  } catch (error) {
-    if (!(error instanceof Fault) || error.reason !== FaultReason.GUARDRAIL_BLOCKED) throw error;
-    return { sent, refusal: error };
-  }
-}
-
-const nothing: AsyncIterable<Batch> = {
-  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ value: undefined, done: true }) }),
-};

@@ -28,6 +28,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["tools"],
     ["open-keys", "plugins"],
     ["observe"],
+    ["dry-stack"],
     ["stack", "engine", "lane", "handover"],
     ["rehearsal", "serving"],
     ["lists", "limits", "operator"],

@@ -55,7 +55,7 @@ export function filtersOf(request: TurnRequest, lossesOf: LossesOf): readonly Fi
     ...quantizationFilters(provider),
     ...features,
     ...(provider.requireParameters === true ? [toldEverything(request, lossesOf)] : []),
-    ...(provider.maxPrice ? [affordable(provider.maxPrice)] : []),
+    ...(provider.maxPrice && limitsAny(provider.maxPrice) ? [affordable(provider.maxPrice)] : []),
   ];
 }
 
@@ -120,6 +120,10 @@ function toldEverything(request: TurnRequest, lossesOf: LossesOf): Filter {
     return losses.length === 0 && lossesOf(endpoint, request).length === 0;
   });
 }
+
+/** Without a limit an endpoint may be of any price, also of an unknown one. */
+const limitsAny = ({ prompt, completion, request, image, audio }: MaxPrice): boolean =>
+  [prompt, completion, request, image, audio].some((limit) => limit !== undefined);
 
 const affordable = (most: MaxPrice): Filter =>
   filter(

@@ -85,6 +85,8 @@ describe("what is left", () => {
       ["cheap", "fee", "dear"],
     ],
     [{ models: ["p"], provider: { sort: "price", max_price: { audio: 0.02 } } }, ["cheap", "dear"]],
+    [{ provider: { max_price: {} } }, all],
+    [{ provider: { max_price: { prompt: null, image: null } } }, all],
   ])("of %j", (request = {}, expected) => {
     const asked = { models: ["m"], ...request };
     if (expected.length > 0) expect(decider.order(asked)).toEqual(expected);

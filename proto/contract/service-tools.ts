@@ -21,6 +21,7 @@ import {
   environment,
   maxCompletionTokens,
   maxResults,
+  neverDeferred,
   searchContextSize,
   searchEngine,
   temperature,
@@ -30,8 +31,13 @@ import {
   xSearch,
 } from "./tool-settings.ts";
 
-const tool = (type: string, description: string, parameters?: Shape): ObjectShape =>
-  object({ type: word(type), ...(parameters && { parameters }) }, { required: ["type"], description });
+const tool = (
+  type: string,
+  description: string,
+  parameters?: Shape,
+  more: Readonly<Record<string, Shape>> = {},
+): ObjectShape =>
+  object({ type: word(type), ...(parameters && { parameters }), ...more }, { required: ["type"], description });
 
 /** Of several tools of one kind, each but one has a name. */
 const instanceName = string({
@@ -133,6 +139,7 @@ const plainTools = {
     "service:tool_search",
     "Finds tools that are held back.",
     object({ max_results: described(integer({ min: 1, max: 50 }), "5 when absent.") }),
+    { defer_loading: neverDeferred },
   ),
   "service:apply_patch": tool("service:apply_patch", "Changes files.", object({ engine })),
   "service:shell": tool("service:shell", "Runs commands.", shell),

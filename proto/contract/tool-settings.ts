@@ -2,6 +2,7 @@
 import {
   array,
   boolean,
+  constant,
   described,
   integer,
   named,
@@ -32,6 +33,9 @@ export const searchEngine = described(
 export const maxResults = integer({ min: 1, max: 25 });
 export const searchContextSize = word("low", "medium", "high");
 export const domains = described(array(string({ min: 1 })), "Domains such as example.com, *.example.com or host/path.");
+
+/** Of the search for tools, which nothing else would find. */
+export const neverDeferred = nullable(constant(false, "must be false: tool search itself cannot be deferred"));
 
 const place = {
   city: nullable(string()),

@@ -311,6 +311,17 @@ describe("tools together", () => {
       [deferred, search],
       ["tools.0.defer_loading: at least one tool besides tool search must not be deferred"],
     ],
+    ["a search that says that it is not deferred", [f, deferred, { ...search, defer_loading: false }], []],
+    [
+      "a deferred search",
+      [f, { ...search, defer_loading: true }],
+      ["tools.1.defer_loading: must be false: tool search itself cannot be deferred"],
+    ],
+    [
+      "a deferred search in the provider's spelling",
+      [f, deferred, { type: "tool_search", defer_loading: true }],
+      ["tools.2.defer_loading: must be false: tool search itself cannot be deferred"],
+    ],
     [
       "a deferred tool in a namespace",
       [{ ...minimal["namespace"], tools: [deferred] }, f],

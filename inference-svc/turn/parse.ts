@@ -129,7 +129,9 @@ function scalarsOf(request: RunTurnRequest, aliases: Aliases): Omit<TurnRequest,
     ...(request.promptCacheKey !== undefined && { promptCacheKey: request.promptCacheKey }),
     ...(request.provider && { provider: request.provider }),
     ...(request.plugins.length > 0 && { plugins: pluginsOf(request.plugins, aliases) }),
-    ...(request.maxToolCalls !== undefined && { maxToolCalls: request.maxToolCalls }),
+    // Conditions take its place; a provider would take both to count.
+    ...(request.maxToolCalls !== undefined &&
+      request.stopServerToolsWhenJson.length === 0 && { maxToolCalls: request.maxToolCalls }),
     ...(request.truncation !== "" && { truncation: request.truncation as "auto" | "disabled" }),
     ...(request.cacheControl && { cacheControl: { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" } }),
   };

@@ -59,6 +59,7 @@ const beyondTheSchema = [
   "`input` is needed, and so is a model: `model` or `models` names it.",
   "An output names a call before it in the same input: by `call_id`, that of an MCP approval by `approval_request_id`, that of a local shell by `id`.",
   "An `item_reference` names an item before it in the same input, since nothing is stored; no two `configuration_update` follow one another.",
+  "`max_tool_calls` is 1 to 30, unless `stop_server_tools_when` takes its place.",
   "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only.",
   "`tool_choice` names tools of the request, and `required` needs at least one.",
   "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",

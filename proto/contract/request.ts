@@ -68,9 +68,24 @@ const metadata = map(identifier(512), {
 
 const notStored = "must be false: responses are not stored";
 
-function checkModel({ model, models }: JsonObject, _: string, problems: Problems): void {
+function checkModel({ model, models }: JsonObject, problems: Problems): void {
   const none = models === undefined || (Array.isArray(models) && models.length === 0);
   if (none && (model === undefined || model === "")) problems.add("model", "model or models is required");
+}
+
+const anySteps = nullable(integer());
+const countedSteps = nullable(integer({ min: 1, max: 30 }));
+
+/** What is ignored has no limits, only a type. */
+function checkSteps({ max_tool_calls: steps, stop_server_tools_when: stop }: JsonObject, problems: Problems): void {
+  if (steps === undefined) return;
+  const shape = stop === undefined ? countedSteps : anySteps;
+  shape.check(steps, "max_tool_calls", problems);
+}
+
+function checkTogether(request: JsonObject, _: string, problems: Problems): void {
+  checkModel(request, problems);
+  checkSteps(request, problems);
 }
 
 /**
@@ -109,8 +124,8 @@ export const requestShape = named(
         "Whether the model may call several tools at once; true when absent.",
       ),
       max_tool_calls: described(
-        nullable(integer({ min: 1, max: 30 })),
-        "Steps that server tools may take; 30 when absent. Ignored beside stop_server_tools_when.",
+        elsewhere(anySteps),
+        "Steps that server tools may take, 1 to 30; 30 when absent. Ignored beside stop_server_tools_when.",
       ),
       stop_server_tools_when: described(stopServerToolsWhen, "Server tools stop as soon as one condition holds."),
       text: described(
@@ -185,6 +200,6 @@ export const requestShape = named(
         "Not supported: nothing is stored.",
       ),
     },
-    { also: checkModel, description: "A request to a model. Fields that are not listed are ignored." },
+    { also: checkTogether, description: "A request to a model. Fields that are not listed are ignored." },
   ),
 );

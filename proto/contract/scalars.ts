@@ -21,7 +21,6 @@ const names = {
   presencePenalty: "presence_penalty",
   topLogprobs: "top_logprobs",
   include: "include",
-  maxToolCalls: "max_tool_calls",
   metadata: "metadata",
   modalities: "modalities",
   user: "user",
@@ -42,7 +41,7 @@ const table = Object.entries(names).map(([field, name]) => ({
 
 /** Paths are those of the JSON form. */
 export function checkScalars(request: RunTurnRequest, problems: Problems): void {
-  requestShape.rules.also?.({ model: request.model, models: request.models }, "", problems);
+  requestShape.rules.also?.(together(request), "", problems);
   for (const { field, name, shape } of table) {
     const value = request[field];
     // Where protobuf has no unset, a string is empty; where it has, the empty string breaks no limit.
@@ -55,6 +54,14 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
     shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);
   if (request.plugins.length > 0) checkPlugins(request.plugins, problems);
 }
+
+/** What is checked only beside something else. */
+const together = ({ model, models, maxToolCalls, stopServerToolsWhenJson: stop }: RunTurnRequest) => ({
+  model,
+  models,
+  max_tool_calls: maxToolCalls,
+  stop_server_tools_when: stop.length > 0 ? stop : undefined,
+});
 
 /** Where one of them is of a later contract, nothing is said of the others. */
 function checkPlugins(messages: RunTurnRequest["plugins"], problems: Problems): void {

@@ -206,6 +206,17 @@ describe("settings", () => {
     expect(parsed('{"model":"a/b","input":"x","provider":null}', {})).not.toHaveProperty("provider");
   });
 
+  const once = { type: "step_count_is", step_count: 1 };
+
+  test.each([1, 30, 31, 0, -1])("max_tool_calls %j is ignored beside stop_server_tools_when", (max_tool_calls) => {
+    expect(parsed({ max_tool_calls, stop_server_tools_when: once })).toEqual(parsed({ stop_server_tools_when: once }));
+  });
+
+  test.each(["31", 1.5, true, []])("max_tool_calls %j is of a wrong type beside it as well", (max_tool_calls) => {
+    const says = ["max_tool_calls: must be an integer or null"];
+    expect(problemsOf({ max_tool_calls, stop_server_tools_when: once })).toEqual(says);
+  });
+
   test("become the turn's", () => {
     const image = '{ "size":"1024x1024" }';
     const options = '{ "mode":"explicit" }';

@@ -201,7 +201,7 @@ describe("what is refused before anybody is asked", () => {
 
 test.each([
   [{ max_tool_calls: 1 }, "max_tool_calls"],
-  [{ max_tool_calls: 30, stop_server_tools_when: { type: "step_count_is", step_count: 1 } }, "step_count_is"],
+  [{ max_tool_calls: 31, stop_server_tools_when: { type: "step_count_is", step_count: 1 } }, "step_count_is"],
   [{ stop_server_tools_when: [{ type: "max_cost", max_cost_in_dollars: 0.00003 }] }, "max_cost"],
 ])("%j stops the tools, and one more answer follows", async (body, reason) => {
   acme.script([calling({}), answering("It is Friday.")]);

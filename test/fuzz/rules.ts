@@ -14,6 +14,7 @@ export interface Rule {
 export const rules: readonly Rule[] = [
   { path: /^input$/, message: /^required$/, stated: "`input` is needed" },
   { path: /^model$/, message: /^model or models is required$/, stated: "`model` or `models` names it" },
+  { path: /^max_tool_calls$/, message: /^must be between 1 and 30$/, stated: "`max_tool_calls` is 1 to 30, unless" },
   { path: /^input\.\d+\.\w+$/, message: /^matches no \w+ before it$/, stated: "An output names a call before it" },
   {
     path: /^input\.\d+\.id$/,

@@ -374,6 +374,12 @@ describe("the echo", () => {
     expect(echoed({ ...bare, ...sent })).toEqual({ ...defaults, ...sent });
   });
 
+  test("repeats what is ignored", () => {
+    const stop_server_tools_when = { type: "step_count_is", step_count: 3 };
+    const sent = { max_tool_calls: 31 };
+    expect(echoed({ ...bare, ...sent, stop_server_tools_when })).toEqual({ ...defaults, ...sent });
+  });
+
   test("tells an empty map of metadata from none", () => {
     expect(echoed({ ...bare, metadata: {} })).toEqual({ ...defaults, metadata: {} });
     expect(echoed({ ...bare, metadata: null })).toEqual(defaults);

@@ -67,6 +67,12 @@ describe("limits", () => {
     ],
     ["max_tool_calls", { maxToolCalls: 30 }, { maxToolCalls: 31 }, "max_tool_calls: must be between 1 and 30"],
     ["max_tool_calls, least", { maxToolCalls: 1 }, { maxToolCalls: 0 }, "max_tool_calls: must be between 1 and 30"],
+    [
+      "max_tool_calls, ignored",
+      { maxToolCalls: 31, stopServerToolsWhenJson: Buffer.from("[]") },
+      { maxToolCalls: 31 },
+      "max_tool_calls: must be between 1 and 30",
+    ],
     ["max_output_tokens", { maxOutputTokens: 1 }, { maxOutputTokens: 0 }, "max_output_tokens: must be at least 1"],
     ["temperature", { temperature: 2 }, { temperature: 2.01 }, "temperature: must be between 0 and 2"],
     ["temperature, least", { temperature: 0 }, { temperature: -0.01 }, "temperature: must be between 0 and 2"],

@@ -155,7 +155,7 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
   include: string[];
 
   /**
-   * 1 to 30; absent means 30.
+   * 1 to 30; absent means 30. Ignored beside stop_server_tools_when_json.
    *
    * @generated from field: optional int32 max_tool_calls = 20;
    */

@@ -148,6 +148,12 @@ describe("calls, thoughts and their order", () => {
     expect([masked(whole.items), whole.outcome]).toEqual([masked(items), outcome]);
   });
 
+  test("more of a call that another has followed fails the answer", () => {
+    const [one, other] = [callBlock(0, "get_weather", '{"town":'), callBlock(1, "now")];
+    const beside = [...one.slice(0, -1), ...other, delta(0, { toolUse: { input: '"Bern"}' } })];
+    expect(() => read([begun(), ...beside, ...ended("tool_use")])).toThrow("Provider returned error");
+  });
+
   test("cut anywhere, the bytes say the same", () => {
     const bytes = Buffer.concat(everything);
     const whole = masked(readBytes([bytes]).events);

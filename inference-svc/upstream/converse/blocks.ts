@@ -1,5 +1,6 @@
 /** The blocks of an answer, one after the other, as the items that they are in a response. Only calls are announced: others begin with what they say. */
 import type { TurnRequest } from "../../turn/request.ts";
+import { providerFailed } from "../failure.ts";
 import type { CallWriter } from "../item-writer.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { thoughtFormat } from "../messages/thoughts.ts";
@@ -31,6 +32,8 @@ export class Blocks {
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
   #open: Open | undefined;
+  /** Numbers of the calls that have begun. */
+  readonly #calls = new Set<unknown>();
 
   constructor(request: TurnRequest, family: Family, emit: Emit) {
     this.#output = new Output(emit);
@@ -42,6 +45,7 @@ export class Blocks {
   begin(index: unknown, { toolUse }: JsonObject): void {
     if (!isObject(toolUse)) return;
     this.#closeItem();
+    this.#calls.add(index);
     this.#open = { index, kind: "call", reader: this.#call(toolUse) };
   }
 
@@ -67,13 +71,18 @@ export class Blocks {
   #readerOf(index: unknown, kind: Open["kind"]): Reader | undefined {
     const open = this.#open;
     if (open !== undefined && open.index === index && open.kind === kind) return open.reader;
-    if (kind === "call") return undefined;
+    if (kind === "call") return this.#unannounced(index);
     if (kind === "thought") this.#closeItem();
     // Texts that follow each other are one message.
     else this.#closeBlock();
     const reader = kind === "text" ? this.#text() : this.#thought();
     this.#open = { index, kind, reader };
     return reader;
+  }
+
+  /** @throws Fault for more of a call when another block has followed it */
+  #unannounced(index: unknown): undefined {
+    if (this.#calls.has(index)) throw providerFailed("blocks of an answer overlap");
   }
 
   #closeBlock(): void {

@@ -1,7 +1,8 @@
 /** Writes items other than messages and reasoning: calls, with the text that they carry, and whatever passes whole. */
 import type { OutputItem } from "../turn/turn.ts";
 import { type Carried, carriedBy, carriesText } from "./carried.ts";
-import type { JsonObject } from "./json.ts";
+import { providerFailed } from "./failure.ts";
+import { type JsonObject, text } from "./json.ts";
 import type { Emit, ItemStatus } from "./output.ts";
 
 /** Kinds whose status is optional: whoever sends such an item back would send a field that its provider does not know. */
@@ -41,6 +42,14 @@ const identity = ({ type, id, call_id, name }: OutputItem): JsonObject => ({
 export const rest = (said: string, whole: unknown): string =>
   typeof whole === "string" && whole.startsWith(said) ? whole.slice(said.length) : "";
 
+/**
+ * For a text that has to be whole by now, as clients and guardrails have taken it for that: what is said again was heard before.
+ * @throws Fault for what nobody can be told any more
+ */
+export function heardBefore(said: string, late: string): void {
+  if (!said.includes(late)) throw providerFailed("a text that goes on behind its end");
+}
+
 export class CallWriter {
   readonly #emit: Emit;
   readonly #index: number;
@@ -48,6 +57,8 @@ export class CallWriter {
   readonly #place: Carried;
   /** What the call carries so far: JSON arguments, input, a diff, or code. */
   carried = "";
+  /** All of it, once the item has ended. */
+  #whole: string | undefined;
 
   constructor(emit: Emit, index: number, item: OutputItem) {
     this.#emit = emit;
@@ -60,6 +71,7 @@ export class CallWriter {
   /** A delta of what the call carries. */
   arguments(delta: string): void {
     if (delta === "") return;
+    if (this.#whole !== undefined) return heardBefore(this.#whole, delta);
     this.carried += delta;
     this.#emit({ type: "arguments.delta", index: this.#index, delta });
   }
@@ -69,11 +81,17 @@ export class CallWriter {
     if (this.carried !== "" || this.#place.completed) this.arguments(rest(this.carried, whole));
   }
 
+  /** The same of an item that holds it. */
+  completeAs(item: JsonObject): void {
+    this.complete(this.#place.read(item));
+  }
+
   /** @param final the item as the provider says it in the end, where it does */
   end(status: ItemStatus, final: JsonObject = {}): void {
     const item = { ...this.#start, ...final };
-    this.complete(this.#place.read(item));
+    this.completeAs(item);
     const whole = this.carried === "" && !this.#place.completed;
+    this.#whole = whole ? text(this.#place.read(item)) : this.carried;
     this.#emit({
       type: "item.end",
       index: this.#index,

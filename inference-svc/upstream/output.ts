@@ -1,7 +1,7 @@
 /** Writes the items of an answer as turn events. What an item says in the end is by construction what its deltas said. */
 import type { OutputItem, TurnEvent } from "../turn/turn.ts";
 import { newId } from "@sluice/proto/runtime/id.js";
-import { CallWriter, OtherWriter } from "./item-writer.ts";
+import { CallWriter, OtherWriter, heardBefore } from "./item-writer.ts";
 import type { JsonObject } from "./json.ts";
 import { PartSequence } from "./part-sequence.ts";
 import { inSequence } from "./sequence.ts";
@@ -130,7 +130,8 @@ export class MessageWriter {
 
   text(part: number, delta: string, logprobs: readonly unknown[] = []): void {
     const target = this.parts[part];
-    if (target?.type !== "output_text" || delta === "" || !this.#sequence.takes(part)) return;
+    if (target?.type !== "output_text" || delta === "") return;
+    if (!this.#sequence.takes(part)) return heardBefore(target.text, delta);
     target.text += delta;
     const event = { type: "text.delta" as const, index: this.#index, part, delta };
     if (logprobs.length === 0) return this.#sequence.take(part, event);
@@ -140,7 +141,8 @@ export class MessageWriter {
 
   refusal(part: number, delta: string): void {
     const target = this.parts[part];
-    if (target?.type !== "refusal" || delta === "" || !this.#sequence.takes(part)) return;
+    if (target?.type !== "refusal" || delta === "") return;
+    if (!this.#sequence.takes(part)) return heardBefore(target.refusal, delta);
     target.refusal += delta;
     this.#sequence.take(part, { type: "refusal.delta", index: this.#index, part, delta });
   }
@@ -195,7 +197,7 @@ export class ReasoningWriter {
 
   #add(type: "reasoning.delta" | "summary.delta", parts: string[], part: number, delta: string): void {
     const key = `${type} ${part}`;
-    if (!this.#sequence.takes(key)) return;
+    if (!this.#sequence.takes(key)) return heardBefore(parts[part] ?? "", delta);
     parts[part] = (parts[part] ?? "") + delta;
     if (delta !== "") this.#sequence.take(key, { type, index: this.#index, part, delta });
   }

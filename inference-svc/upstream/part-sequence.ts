@@ -17,17 +17,19 @@ export class PartSequence<Key> {
   /** Nothing more is expected of them. */
   readonly #closed = new Set<Key>();
   #held: Held<Key>[] = [];
+  #ended = false;
 
   constructor(emit: (event: TurnEvent) => void) {
     this.#emit = emit;
   }
 
-  /** Whether there is still room for a text of it: another part has not begun behind it. */
+  /** Whether there is still room for a text of it: neither has another part begun behind it, nor is the item whole. */
   takes(part: Key): boolean {
-    return part === this.#open || !this.#begun.has(part);
+    return !this.#ended && (part === this.#open || !this.#begun.has(part));
   }
 
   take(part: Key, event: TurnEvent): void {
+    if (this.#ended) return;
     if (part !== this.#open && this.takes(part)) {
       if (this.#open !== undefined && !this.#closed.has(this.#open)) {
         return void this.#held.push({ part, event });
@@ -46,6 +48,7 @@ export class PartSequence<Key> {
   /** The item is whole. */
   end(): void {
     while (this.#held.length > 0) this.#next();
+    this.#ended = true;
   }
 
   #next(): void {

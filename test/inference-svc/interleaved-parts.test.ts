@@ -81,24 +81,62 @@ describe("of the Responses format", () => {
     );
   });
 
-  test("a part that has ended keeps none behind it waiting, and says no more once another has begun", () => {
-    const part = (number: number, ...texts: string[]) => deltas("output_text", { content_index: number }, texts);
+  const part = (number: number, ...texts: string[]) => deltas("output_text", { content_index: number }, texts);
+  const partDone = (number: number, text: string) => ({
+    type: "response.output_text.done",
+    ...place,
+    content_index: number,
+    text,
+  });
+  const said = (events: readonly TurnEvent[]) =>
+    events.flatMap((event) => (event.type === "text.delta" ? [[event.part, event.delta]] : []));
+
+  test("a part that has ended keeps none behind it waiting, and is heard again once another has begun", () => {
     const { events } = read([
       added(0, opened("item_0")),
-      ...part(0, "a"),
+      ...part(0, "aha"),
       ...part(1, "b"),
-      { type: "response.output_text.done", ...place, content_index: 0, text: "a" },
+      partDone(0, "aha"),
       ...part(1, "c"),
-      ...part(0, "late"),
-      itemDone(0, message("item_0", "alate", "bc")),
-      completed([]),
+      ...part(0, "ha"),
+      itemDone(0, message("item_0", "aha", "bc")),
+      completed([message("item_0", "aha", "bc")]),
     ]);
-    const said = events.flatMap((event) => (event.type === "text.delta" ? [[event.part, event.delta]] : []));
-    expect(said).toEqual([
-      [0, "a"],
+    expect(said(events)).toEqual([
+      [0, "aha"],
       [1, "b"],
       [1, "c"],
     ]);
+  });
+
+  test("a part that has ended goes on as long as nothing has begun behind it", () => {
+    const more = [...part(0, "a"), partDone(0, "a"), ...part(0, "b")];
+    const { events } = read([added(0, opened("item_0")), ...more, itemDone(0, message("item_0", "ab")), completed([])]);
+    expect(said(events)).toEqual([
+      [0, "a"],
+      [0, "b"],
+    ]);
+  });
+
+  const followed = [...part(0, "a"), partDone(0, "a"), ...part(1, "b")];
+  const thought = { type: "reasoning", id: "item_0", summary: [] };
+  const summary = (number: number, text: string) => deltas("reasoning_summary_text", { summary_index: number }, [text]);
+  const summaryDone = { type: "response.reasoning_summary_part.done", ...place, summary_index: 0 };
+  const call = { type: "function_call", id: "item_0", call_id: "c", name: "f", arguments: "{", status: "completed" };
+  const late = deltas("function_call_arguments", {}, ["}"]);
+
+  test.each<[string, Event, readonly Event[], object[]]>([
+    ["in a delta of a part that another has followed", opened("item_0"), [...followed, ...part(0, "late")], []],
+    ["in the end of such a part", opened("item_0"), [...followed, partDone(0, "alate")], []],
+    ["in the item of such a part", opened("item_0"), [...followed, itemDone(0, message("item_0", "alate", "b"))], []],
+    ["in a delta of an item", opened("item_0"), [itemDone(0, message("item_0", "a")), ...part(0, "late")], []],
+    ["in a new part of an item", opened("item_0"), [itemDone(0, message("item_0", "a")), ...part(1, "late")], []],
+    ["in the response", opened("item_0"), [itemDone(0, message("item_0"))], [message("item_0", "late")]],
+    ["in a summary", thought, [...summary(0, "a"), summaryDone, ...summary(1, "b"), ...summary(0, "late")], []],
+    ["in a delta of a call", call, [itemDone(0, call), ...late], []],
+    ["in the response, of a call", call, [itemDone(0, call)], [{ ...call, arguments: "{}" }]],
+  ])("what is said too late to be told, %s, fails the answer", (_, start, events, output) => {
+    expect(() => read([added(0, start), ...events, completed(output)])).toThrow("Provider returned error");
   });
 });
 

@@ -21,6 +21,7 @@ export const callReader = (call: CallWriter): Reader => ({
     else call.complete(event[member]);
     return true;
   },
+  complete: (item) => call.completeAs(item),
   end(item, status) {
     call.end(status, item);
   },
@@ -28,6 +29,7 @@ export const callReader = (call: CallWriter): Reader => ({
 
 export const otherReader = (other: OtherWriter): Reader => ({
   event: () => false,
+  complete: () => undefined,
   end(item, status) {
     other.end(status, item);
   },

@@ -67,8 +67,10 @@ export function messageReader(output: Output, id: string | undefined, start: Jso
           return false;
       }
     },
-    end(item, status) {
+    complete(item) {
       for (const [number, part] of objects(item.content).entries()) completePart(part, number);
+    },
+    end(item, status) {
       message.end(status, item);
     },
   };

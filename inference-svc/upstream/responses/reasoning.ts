@@ -71,9 +71,11 @@ export function reasoningReader({ output, request, target }: Reading, id: string
           return false;
       }
     },
-    end(item, status) {
+    complete(item) {
       for (const [number, part] of objects(item.summary).entries()) completeSummary(number, part.text);
       for (const [number, part] of objects(item.content).entries()) completeText(number, part.text);
+    },
+    end(item, status) {
       const { type: _, id: __, status: ___, summary: ____, content: _____, encrypted_content: ______, ...extra } = item;
       reasoning.end(status, { ...extra, ...seal(item) });
     },

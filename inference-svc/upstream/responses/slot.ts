@@ -16,7 +16,11 @@ import { spelled } from "./spelling.ts";
 export interface Reader {
   /** @returns false for an event that is not about the text of the item */
   event(type: string, event: JsonObject): boolean;
-  /** What the provider's item says beyond the deltas follows as deltas; where it contradicts them, they win: they have been acted on. */
+  /**
+   * What the provider's item says beyond the deltas follows as deltas; where it contradicts them, they win: they have been acted on.
+   * @throws Fault for more than was said until the end
+   */
+  complete(item: JsonObject): void;
   end(item: JsonObject, status: ItemStatus): void;
 }
 
@@ -27,6 +31,7 @@ export interface Slot {
   readonly type: string;
   readonly ended: boolean;
   event(type: string, event: JsonObject): void;
+  complete(item: JsonObject): void;
   end(item: JsonObject, status: ItemStatus): void;
 }
 
@@ -48,13 +53,14 @@ export function openSlot(reading: Reading, outputIndex: unknown, item: JsonObjec
       return ended;
     },
     event(type, event) {
-      // After its end the item has said it all.
-      if (ended || reader.event(type, event) || !isNative(type)) return;
+      if (reader.event(type, event) || ended || !isNative(type)) return;
       reading.output.native(type, payloadOf(event), index);
     },
+    complete: (item) => reader.complete(item),
     end(final, status) {
       ended = true;
       const said = final.status === "completed" || final.status === "incomplete" ? final.status : status;
+      reader.complete(final);
       reader.end(final, said);
     },
   };

@@ -172,6 +172,8 @@ export class ResponsesTranslator implements Translator {
       const slot = this.#match(item, seen) ?? this.#open(undefined, item);
       seen.add(slot);
       if (!slot.ended) slot.end(item, item === items.at(-1) ? status : "completed");
+      // By its place alone it may be another one.
+      else if (text(item.id) !== "" && slot.upstreamId === item.id) slot.complete(item);
     }
     for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
   }

@@ -80,7 +80,10 @@ export class CodedBody implements Flow {
     this.#unpacker ??= this.#begin(chunk);
     if (this.#unpacker.write(chunk) || this.#held) return;
     this.#held = true;
-    this.#source.pause();
+    // Not before all of the read is taken: undici puts the rest of it back, reads more behind it, and copies all of that each time it goes on.
+    process.nextTick(() => {
+      if (this.#held) this.#source.pause();
+    });
   }
 
   #begin(first: Buffer): Transform {

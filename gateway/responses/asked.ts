@@ -32,9 +32,21 @@ export interface Asked {
 }
 
 /** `X-Service-Metadata`, or its legacy spelling; anything but `enabled`, in letters of either case, is disabled. */
-export function wantsServiceMetadata(headers: IncomingHttpHeaders): boolean {
-  const value = headers["x-service-metadata"] ?? headers["x-service-experimental-metadata"];
+export function wantsServiceMetadata(
+  headers: IncomingHttpHeaders,
+  { emit_metadata_alias: alias }: Pick<Compat, "emit_metadata_alias">,
+): boolean {
+  const value =
+    headers["x-service-metadata"] ??
+    headers["x-service-experimental-metadata"] ??
+    (alias === null ? undefined : underAlias(headers, alias));
   return typeof value === "string" && value.toLowerCase() === "enabled";
+}
+
+/** Who knows `vendor_metadata` asks for it by `X-Vendor-Metadata`, or `X-Vendor-Experimental-Metadata`. */
+function underAlias(headers: IncomingHttpHeaders, alias: string): string | string[] | undefined {
+  const name = `x-${alias.replaceAll("_", "-")}`;
+  return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
 }
 
 /** @throws Fault as parseRequest */
@@ -49,7 +61,7 @@ export function askedOf(
     body,
     members,
     {
-      serviceMetadata: wantsServiceMetadata(headers),
+      serviceMetadata: wantsServiceMetadata(headers, compat),
       ...(typeof sessionId === "string" && { sessionId }),
     },
     compat.fill_defaults,

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { equals } from "@bufbuild/protobuf";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Compat } from "@sluice/proto/runtime/house-file.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { digestBody, readBody } from "../http/body.ts";
@@ -62,7 +63,7 @@ export async function createResponseOnce(parts: OnceParts, idempotencyKey: strin
 async function join(parts: OnceParts, generation: Generation<AskedOnce>, call: Call): Promise<AskedOnce> {
   const { caller, request, response } = call;
   await admit(parts.limiter, caller, response, { request: true, turn: false });
-  const hash = hashOf(request);
+  const hash = hashOf(request, parts.compat);
   await digestBody(request, parts.limits.body_bytes, hash);
   const asked = await generation.asked(hash.digest("base64"));
   if (!equals(CallerSchema, asked.caller, caller)) throw inFlight();
@@ -76,7 +77,7 @@ async function lead(parts: OnceParts, generation: Generation<AskedOnce>, call: C
     const admission = await admit(parts.limiter, caller, response);
     leave = admission.leave;
     const body = await readBody(request, parts.limits.body_bytes);
-    generation.read(hashOf(request).update(body).digest("base64"));
+    generation.read(hashOf(request, parts.compat).update(body).digest("base64"));
     const members = await scanBody(body);
     const asked = { ...askedOf(parts, request.headers, body, members), caller };
     const meter = admission.countsTokens ? new TokenMeter(asked.turn) : undefined;
@@ -102,7 +103,7 @@ function follow(parts: OnceParts, member: Member, asked: Asked, { asker, respons
 }
 
 /** Of everything that decides about an answer; the body follows. */
-function hashOf({ headers }: IncomingMessage): Hash {
+function hashOf({ headers }: IncomingMessage, compat: Compat): Hash {
   const sessionId = headers["x-session-id"];
-  return createHash("sha256").update(JSON.stringify([wantsServiceMetadata(headers), sessionId ?? null]));
+  return createHash("sha256").update(JSON.stringify([wantsServiceMetadata(headers, compat), sessionId ?? null]));
 }

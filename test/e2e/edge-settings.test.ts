@@ -96,6 +96,18 @@ cors: {allow_origins: ["${page}/"]}
       }
     });
 
+    test.each<[Record<string, string>, boolean]>([
+      [{ "x-vendor-metadata": "Enabled" }, true],
+      [{ "x-vendor-experimental-metadata": "enabled" }, true],
+      [{ "x-vendor-metadata": "disabled", "x-vendor-experimental-metadata": "enabled" }, false],
+      [{ "x-service-metadata": "disabled", "x-vendor-metadata": "enabled" }, false],
+      [{ "x-other-metadata": "enabled" }, false],
+    ])("in headers, too: %j", async (headers, wanted) => {
+      upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
+      const answer = (await (await post({}, headers)).json()) as object;
+      expect(["vendor_metadata" in answer, "service_metadata" in answer]).toEqual([wanted, wanted]);
+    });
+
     test("only where it was asked for", async () => {
       upstream.script([chatAnswer({ role: "assistant", content: "Hi" })]);
       const answer = (await (await post({})).json()) as object;

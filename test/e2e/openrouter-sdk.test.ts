@@ -43,7 +43,7 @@ models:
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
   - {id: far/chat, endpoints: [{provider: chat}]}
   - {id: far/native, endpoints: [{provider: native}]}
-compat: {tool_type_aliases: ["openrouter:"]}
+compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_metadata}
 `,
     });
     client = clientOf(house.apiKey);
@@ -228,10 +228,10 @@ compat: {tool_type_aliases: ["openrouter:"]}
     ]);
   });
 
-  test("the receipt comes under its neutral name, which this client leaves out", async () => {
-    const headers = { "X-Service-Metadata": "enabled" };
-    const request = { responsesRequest: { model: "sluice/echo", input: "Hi", stream: false as const } };
-    const answer = await client.responses.send(request, { fetchOptions: { headers } });
+  test("the receipt is asked for by the header of this client, and comes under the name that it knows", async () => {
+    const responsesRequest = { model: "sluice/echo", input: "Hi", stream: false as const };
+    const answer = await client.responses.send({ xOpenRouterMetadata: "enabled", responsesRequest });
+    expect(answer).toMatchObject({ openrouterMetadata: { requested: "sluice/echo", attempt: 1 } });
     expect(unknowns(answer)).toEqual([]);
   });
 

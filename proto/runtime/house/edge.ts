@@ -18,7 +18,9 @@ export const compat = z.strictObject({
     .regex(/^[a-z][a-z0-9_]*$/)
     .nullable()
     .default(null)
-    .describe("A second name under which service_metadata is given."),
+    .describe(
+      "A second name under which service_metadata is given; vendor_metadata is also asked for by X-Vendor-Metadata or X-Vendor-Experimental-Metadata.",
+    ),
 });
 
 export const cors = z.strictObject({

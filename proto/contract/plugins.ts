@@ -54,7 +54,7 @@ const autoRouter = {
 const rule = string({
   min: 1,
   max: 200,
-  pattern: { form: /^[^\r\n\u2028\u2029]*$/, says: "must not contain line breaks" },
+  pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
 });
 
 const kinds: Readonly<Record<string, Shape>> = {

@@ -108,6 +108,11 @@ describe("a plugin", () => {
     expect(problemsOf({ plugins: [{ id, ...beyond }] })).toEqual([`plugins.0.${problem}`]);
   });
 
+  test.each(["\n", "\v", "\f", "\r", "\u0085", "\u2028", "\u2029"])("a rule is one line, without %j", (lineBreak) => {
+    const plugin = { id: "alignment", rules: [`a${lineBreak}b`] };
+    expect(wrong(plugins, [plugin], "plugins")).toEqual(["plugins.0.rules.0: must not contain line breaks"]);
+  });
+
   test.each([
     ["alignment", rules(1), rules(1)],
     ["moderation", {}, { enabled: false }],

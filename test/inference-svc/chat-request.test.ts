@@ -150,6 +150,10 @@ describe("chat settings", () => {
     ]);
   });
 
+  test("the tier of an endpoint, wherever it is", () => {
+    expect(told({}, { ...other, tier: "priority" }).body).toMatchObject({ service_tier: "priority" });
+  });
+
   test("everything, with the vendor of the format", () => {
     const { body, losses } = told(all, { ...vendor, tier: "flex" });
     expect(body).toEqual({

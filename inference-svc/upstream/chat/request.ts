@@ -21,6 +21,8 @@ export function chatBody(request: TurnRequest, target: Target, lose: Lose): stri
     ...(request.textFormat && { response_format: responseFormat(request.textFormat) }),
     ...reasoningSettings(request, words),
     ...(target.original ? ofTheVendor(request, words) : ofOthers(request, words)),
+    // Elsewhere, too: the operator says that the endpoint has it, and it is billed as such.
+    ...(target.tier !== "default" && { service_tier: target.tier }),
   });
 }
 
@@ -61,7 +63,6 @@ function ofTheVendor(request: TurnRequest, { target, lose }: Words): JsonObject 
     prompt_cache_key: request.promptCacheKey,
     prompt_cache_options: verbatim(request.promptCacheOptionsJson),
     safety_identifier: request.identityHash,
-    ...(target.tier !== "default" && { service_tier: target.tier }),
   };
 }
 

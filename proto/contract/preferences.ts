@@ -77,7 +77,10 @@ export const preferencesJson = (message: ProviderPreferences): PreferencesJson =
   data_collection: message.dataCollection || null,
   quantizations: message.quantizations,
   sort: { by: message.sortBy || null, partition: message.sortPartition || null },
-  max_price: message.maxPrice ?? null,
-  preferred_min_throughput: message.preferredMinThroughput ?? null,
-  preferred_max_latency: message.preferredMaxLatency ?? null,
+  max_price: message.maxPrice ? fieldsOf(message.maxPrice) : null,
+  preferred_min_throughput: message.preferredMinThroughput ? fieldsOf(message.preferredMinThroughput) : null,
+  preferred_max_latency: message.preferredMaxLatency ? fieldsOf(message.preferredMaxLatency) : null,
 });
+
+const fieldsOf = <Fields extends object>({ $typeName: _, ...fields }: Fields & { readonly $typeName: string }) =>
+  fields;

@@ -31,12 +31,15 @@ const price: Shape = {
 };
 
 const cutoff = number({ min: 0 });
-const percentiles = object({
-  p50: nullable(cutoff),
-  p75: nullable(cutoff),
-  p90: nullable(cutoff),
-  p99: nullable(cutoff),
-});
+const percentiles = object(
+  {
+    p50: nullable(cutoff),
+    p75: nullable(cutoff),
+    p90: nullable(cutoff),
+    p99: nullable(cutoff),
+  },
+  { strict: true },
+);
 
 /** A number is the median. */
 const cutoffs: Shape = {
@@ -78,19 +81,23 @@ const preferences: Readonly<Record<string, Shape>> = {
   sort: described(
     stringOr(
       sort,
-      object({ by: nullable(sort), partition: nullable(word("model", "none")) }),
+      object({ by: nullable(sort), partition: nullable(word("model", "none")) }, { strict: true }),
       "must be a string or an object",
     ),
     "The best is asked first, and load is not shared; partition none sorts across all models. Without effect beside `order`.",
   ),
   max_price: described(
-    object({
-      prompt: nullable(price),
-      completion: nullable(price),
-      request: nullable(price),
-      image: nullable(price),
-      audio: nullable(price),
-    }),
+    object(
+      {
+        prompt: nullable(price),
+        completion: nullable(price),
+        request: nullable(price),
+        image: nullable(price),
+        audio: nullable(price),
+      },
+      // A limit under a wrong name would hold nothing.
+      { strict: true },
+    ),
     "USD per million tokens of prompt and completion, per unit otherwise. Endpoints without a price are not asked either.",
   ),
   preferred_min_throughput: described(cutoffs, "Tokens per second; endpoints below it are asked last."),

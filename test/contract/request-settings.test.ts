@@ -145,6 +145,9 @@ describe("preferences", () => {
     ],
     [{ zdr: true }, { zdr: 1 }, "zdr: must be true or false or null"],
     [{ only: null }, { nobody: 1 }, "nobody: unknown field"],
+    [{ max_price: {} }, { max_price: { input: 1 } }, "max_price.input: unknown field"],
+    [{ sort: {} }, { sort: { order: "price" } }, "sort.order: unknown field"],
+    [{ preferred_max_latency: {} }, { preferred_max_latency: { p95: 1 } }, "preferred_max_latency.p95: unknown field"],
   ])("%j, but not %j", (within, beyond, problem) => {
     expect(wrong(provider, within, "provider")).toEqual([]);
     const [found] = problemsOf({ provider: beyond });

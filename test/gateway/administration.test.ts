@@ -74,7 +74,8 @@ beforeAll(async () => {
       router.service(EndUserService, {
         updateEndUser: (request, context) => {
           note("PATCH", request, context);
-          const createdAt = timestampFromDate(new Date("2026-09-16T12:00:00Z"));
+          // Rounded to a millisecond it would be in the next second.
+          const createdAt = { ...timestampFromDate(new Date("2026-09-16T12:00:00Z")), nanos: 999_676_000 };
           const updatedAt = { ...timestampFromDate(new Date("2026-11-20T19:30:00Z")), nanos: 1_234_000 };
           const { user, isActive = false } = request;
           return create(UpdateEndUserResponseSchema, { endUser: { user, isActive, createdAt, updatedAt } });
@@ -199,7 +200,7 @@ describe("an end user", () => {
         data: {
           user: "employee_123",
           is_active: false,
-          created_at: "2026-09-16T12:00:00.000000Z",
+          created_at: "2026-09-16T12:00:00.999676Z",
           updated_at: "2026-11-20T19:30:00.001234Z",
         },
       },

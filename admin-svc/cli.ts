@@ -17,7 +17,7 @@ import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
 import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
-import { isOutage } from "./store/failure.ts";
+import { isOutage, outageText, reasonOf } from "./store/failure.ts";
 import { cliLimits, openDatabase } from "./store/postgres.ts";
 
 const nouns: Readonly<Record<string, Commands>> = {
@@ -151,15 +151,8 @@ function explain(error: unknown): { message: string; code: number } {
   if (error instanceof AccountError) {
     return { message: "what holds for the whole account is of the default workspace: leave out --workspace", code: 1 };
   }
-  if (isOutage(error)) return { message: `the database cannot be reached: ${reasonOf(error)}`, code: 1 };
+  if (isOutage(error)) return { message: outageText(error), code: 1 };
   return { message: `failed: ${reasonOf(error)}`, code: 1 };
-}
-
-/** An error with one cause for each address tried has no text of its own. */
-function reasonOf(error: unknown): string {
-  if (typeof error !== "object" || error === null) return String(error);
-  if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(reasonOf).join(", ");
-  return "message" in error ? String(error.message) : "unknown error";
 }
 
 const script = process.argv[1];

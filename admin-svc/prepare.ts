@@ -6,7 +6,7 @@ import { migrate } from "./migrations/migrate.ts";
 import type { Author } from "./store/audit.ts";
 import { dropExpiredReservations } from "./store/budgets.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
-import { isOutage } from "./store/failure.ts";
+import { isOutage, outageText } from "./store/failure.ts";
 import { createKey } from "./store/keys.ts";
 import { trimPolicyLog } from "./store/policy.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres.ts";
@@ -33,7 +33,8 @@ export async function prepareSchema(databaseUrl: string, log: Logger): Promise<R
         );
         return undefined;
       } catch (error) {
-        if (!isOutage(error) || performance.now() > until) throw error;
+        if (!isOutage(error)) throw error;
+        if (performance.now() > until) throw new Error(outageText(error), { cause: error });
         log.warn({ err: error }, "waiting for the database");
         await delay(250);
       }

@@ -1,7 +1,7 @@
 /** Composition root of the gateway. */
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
-import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
+import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
@@ -31,6 +31,7 @@ import { LanePool } from "./lane/pool.ts";
 import type { AskedOnce } from "./responses/once.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
+endOnConfigError("gateway");
 const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("gateway", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("gateway");

@@ -5,7 +5,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
+import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
@@ -47,6 +47,7 @@ import { loadSdkPackages } from "./upstream/ai-sdk/load.ts";
 /** What is not delivered by then waits on the disk for the next start. */
 const lastDeliveryMs = 10_000;
 
+endOnConfigError("inference-svc");
 const settings = readEnvironment(environment, withOwnToken(process.env));
 const log = openLog("inference-svc", settings.SLUICE_LOG_LEVEL);
 const registry = openMetrics("inference-svc");

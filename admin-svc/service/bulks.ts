@@ -59,7 +59,8 @@ function take(waiting: WaitingBulk[]): WaitingBulk[] {
   let keys = 0;
   for (let [next] = waiting; next && keys + next.item.keyHashes.length <= maxBatchKeys; [next] = waiting) {
     waiting.shift();
-    if (next.signal.aborted || performance.now() - next.since > waitLimitMs) {
+    if (next.signal.aborted) next.reject(next.signal.reason);
+    else if (performance.now() - next.since > waitLimitMs) {
       next.reject(retryLater(new Error("other bulk changes of the workspace took too long")));
     } else {
       keys += next.item.keyHashes.length;

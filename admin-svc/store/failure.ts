@@ -33,3 +33,13 @@ export function isOutage(error: unknown): boolean {
   if ("errors" in error && Array.isArray(error.errors)) return error.errors.every(isOutage);
   return "message" in error && lostConnection.test(String(error.message));
 }
+
+/** An error with one cause for each address tried has no text of its own. */
+export function reasonOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return String(error);
+  if ("errors" in error && Array.isArray(error.errors)) return error.errors.map(reasonOf).join(", ");
+  return "message" in error ? String(error.message) : "unknown error";
+}
+
+/** For people, of an outage that was waited for long enough. */
+export const outageText = (error: unknown): string => `the database cannot be reached: ${reasonOf(error)}`;

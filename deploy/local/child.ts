@@ -82,6 +82,22 @@ export function lastLines(path: string, count: number, from = 0): string {
   return tail.toString("utf8").trimEnd().split("\n").slice(-count).join("\n");
 }
 
+/** Lines of a log as people read them: of a JSON line its message and its error, and what is said again and again once. */
+export function inWords(lines: string): string {
+  const words = lines.split("\n").map(wordsOf);
+  return words.filter((line, n) => line !== words[n - 1]).join("\n");
+}
+
+function wordsOf(line: string): string {
+  try {
+    const { msg, err } = JSON.parse(line) as { msg?: string; err?: { message?: string } };
+    if (msg !== undefined) return err?.message === undefined ? msg : `${msg}: ${err.message}`;
+  } catch {
+    // Said by a program that does not log in JSON.
+  }
+  return line;
+}
+
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }

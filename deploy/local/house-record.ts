@@ -33,12 +33,16 @@ export class RecordKeeper {
 
   /** @throws when another house has the folder */
   static async claim(dataDir: string, ports: Ports): Promise<RecordKeeper> {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const file = join(dataDir, "house.json");
-    await clearLeftover(file, dataDir);
     const record = { ready: false, base_url: baseUrlOf(ports), ports, pids: { supervisor: process.pid } };
-    // Exclusive: of two that start at once one fails here.
-    writeFileSync(file, JSON.stringify(record), { mode: 0o600, flag: "wx" });
+    try {
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      await clearLeftover(file, dataDir);
+      // Exclusive: of two that start at once one fails here.
+      writeFileSync(file, JSON.stringify(record), { mode: 0o600, flag: "wx" });
+    } catch (error) {
+      throw (error as NodeJS.ErrnoException).syscall === undefined ? error : unusable(dataDir, error as Error);
+    }
     return new RecordKeeper(dataDir, record);
   }
 
@@ -69,6 +73,13 @@ export class RecordKeeper {
     writePrivateJson(this.#file, record);
   }
 }
+
+/** An error of the file system names a path, and not what people can do about it. */
+const unusable = (dataDir: string, cause: Error) =>
+  new Error(
+    `The data folder ${dataDir} cannot be used (${cause.message}). It has to be a folder of the user who starts; SLUICE_DATA_DIR names another one.`,
+    { cause },
+  );
 
 const postgresEndMs = 10_000;
 

@@ -11,6 +11,8 @@ const stamp = join(modules, ".sluice-lock");
 // In a folder that git ignores, that npm leaves alone and that is ours.
 const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
+const endSignals = ["SIGINT", "SIGTERM"];
+
 /** Progress goes to standard error, so that what a command prints stays clean. */
 const say = (line) => process.stderr.write(`${line}\n`);
 
@@ -37,7 +39,7 @@ async function install() {
   const wanted = `${hash} node${process.versions.node.split(".")[0]} ${process.platform}-${process.arch}\n`;
   if (readIfPresent(stamp) === wanted) return;
   if (!npmInstalled(JSON.parse(lockText))) {
-    say("installing dependencies: npm ci");
+    say("installing dependencies: npm ci, which takes a minute or two");
     // Gone first: an installation that is cut short must not look whole.
     rmSync(stamp, { force: true });
     rmSync(join(modules, ".package-lock.json"), { force: true });
@@ -74,7 +76,8 @@ function npmCommand() {
 async function build() {
   const rooms = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")).references.map(({ path }) => path);
   for (const room of rooms) removeOrphans(join(root, room));
-  if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo")))) say("building: tsc -b");
+  if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
+    say("building: tsc -b, which takes up to a minute");
   const compiler = join(modules, "typescript", "bin", "tsc");
   await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
 }
@@ -96,10 +99,19 @@ async function run(command, args, title) {
   const output = [];
   child.stdout.on("data", (chunk) => output.push(chunk));
   child.stderr.on("data", (chunk) => output.push(chunk));
+  // npm goes on for a while after Ctrl-C, and would write where the next start installs. What it leaves half done counts for nothing.
+  let interrupted = false;
+  const interrupt = () => {
+    interrupted = true;
+    child.kill("SIGKILL");
+  };
+  for (const signal of endSignals) process.on(signal, interrupt);
   const code = await new Promise((resolve, reject) => {
     child.on("error", (error) => reject(new Error(`${title} could not be started: ${error.message}`)));
     child.on("close", (code, signal) => resolve(code ?? signal));
   });
+  for (const signal of endSignals) process.off(signal, interrupt);
+  if (interrupted) throw new Error(`${title} was interrupted; the next start begins it anew.`);
   if (code === 0) return;
   process.stderr.write(Buffer.concat(output));
   throw new Error(`${title} failed (${code}).`);

@@ -1,7 +1,7 @@
 /** The house on one machine: starts its processes in order, restarts what dies, stops them in the reverse order. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type Running, lastLines, sizeOf } from "./child.ts";
+import { type Running, inWords, lastLines, sizeOf } from "./child.ts";
 import type { RecordKeeper } from "./house-record.ts";
 import { Kept } from "./keep.ts";
 import type { Ports } from "./ports.ts";
@@ -20,6 +20,8 @@ import type { Settings } from "./settings.ts";
 
 /** A machine under load needs seconds; a house that takes this long hangs. */
 const startLimitMs = 60_000;
+/** People who see nothing for longer think that it hangs. */
+const progressMs = 10_000;
 
 export interface SupervisorParts {
   readonly settings: Settings;
@@ -104,7 +106,7 @@ export class Supervisor {
     };
     const down = (reason: string) => {
       this.#parts.record.down(name);
-      const account = `${name} ended: ${reason}\n${indent(lastLines(log, 8, from))}`;
+      const account = `${name} ended: ${reason}\n${indent(inWords(lastLines(log, 8, from)))}`;
       if (this.#ready) this.#parts.say(`${account}\n${name} is started again`);
       else this.#failed(new Error(account));
     };
@@ -114,6 +116,10 @@ export class Supervisor {
   async #untilReady(services: readonly Service[]): Promise<void> {
     const waiting = new Set(services.map(({ name }) => name));
     const limit = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(startLimitMs)]);
+    const names = () => [...waiting].join(", ");
+    const progress = setInterval(() => {
+      this.#parts.say(`still waiting for ${names()}; logs are in ${this.logsDir}`);
+    }, progressMs);
     try {
       await Promise.all(
         services.map(async (service) => {
@@ -123,10 +129,11 @@ export class Supervisor {
       );
     } catch (error) {
       if (this.stopping) throw error;
-      throw new Error(
-        `Not ready after ${startLimitMs / 1000} s: ${[...waiting].join(", ")}. Their logs are in ${this.logsDir}.`,
-        { cause: error },
-      );
+      throw new Error(`Not ready after ${startLimitMs / 1000} s: ${names()}. Their logs are in ${this.logsDir}.`, {
+        cause: error,
+      });
+    } finally {
+      clearInterval(progress);
     }
   }
 

@@ -12,6 +12,15 @@ export class ConfigError extends Error {
   }
 }
 
+/** Ends a process whose settings are wrong with what is wrong alone: behind a stack nobody looks for it. */
+export function endOnConfigError(room: string): void {
+  process.on("uncaughtExceptionMonitor", (error) => {
+    if (!(error instanceof ConfigError)) return;
+    process.stderr.write(`${room}: ${error.message}\n`);
+    process.exit(1);
+  });
+}
+
 /** Each with its path. */
 export const problemsOf = (error: z.ZodError): string[] =>
   error.issues.map((issue) => `${issue.path.join(".") || "(root)"}: ${issue.message}`);
@@ -60,7 +69,9 @@ export const addresses = z
   .pipe(z.array(z.string().regex(/^[^\s:]+:\d+$/, "host:port, several separated by commas")).min(1));
 
 /** Where processes count limits together; without it each counts by itself. */
-export const redisUrl = z.url({ protocol: /^rediss?$/ }).optional();
+export const redisUrl = z
+  .url({ protocol: /^rediss?$/, error: "must be redis://host:port, or rediss:// with TLS" })
+  .optional();
 
 /** What every service reads. */
 export const commonEnvironment = {

@@ -8,12 +8,14 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import type { AssignKeysResponse } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { type AssignKeysResponse, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey } from "@sluice/proto/runtime/key.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { shortest, took } from "../support/clock.ts";
+import { samplesOf } from "../support/metrics.ts";
+import { eventually } from "../support/processes.ts";
 import {
   type AdminHouse,
   addGuardrail,
@@ -114,6 +116,36 @@ test("those that wait for a key that stays held are told to come again before th
   };
   expect(await shortest(10_000, () => took(() => holding([held], refused)), 5)).toBeLessThan(10_000);
   expect(await one()).toMatchObject({ assignedCount: 1 });
+});
+
+/** Whether a statement waits for what another one holds. */
+async function waitsForLock(): Promise<boolean> {
+  const waiting = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  return (await waiting.execute(house.database)).rows.length > 0;
+}
+
+test("one whose caller has left meanwhile is left out, and is no failure of the house", async () => {
+  const [held] = (await addKeys(house.database, 1)) as [string];
+  const { assignKeys } = GuardrailService.method;
+  const request = create(assignKeys.input, { guardrailId: await addGuardrail(house.database), keyHashes: [held] });
+  const admin = bearer(house.managementKey);
+  const ended = async () =>
+    samplesOf(await house.registry.metrics()).filter(({ labels: { method } }) => method === name);
+  const name = "sluice.admin.v1.GuardrailService/AssignKeys";
+  const failures = async () => (await ended()).find(({ labels }) => labels["status"] === "INTERNAL")?.value;
+  const before = await failures();
+  let first: Promise<unknown> = Promise.resolve();
+  await holding([held], async () => {
+    first = call(house.client, assignKeys, request, admin, timeoutMs);
+    await eventually(waitsForLock);
+    await expect(call(house.client, assignKeys, request, admin, 100)).rejects.toMatchObject({ status: 408 });
+    // On the same connection: what comes after its end.
+    await administrate(house, EndUserService.method.createEndUser, { user: "carol" });
+  });
+  await first;
+  const left = ["CANCELLED", "DEADLINE_EXCEEDED"];
+  await eventually(async () => (await ended()).some(({ labels }) => left.includes(labels["status"] as string)));
+  expect(await failures()).toBe(before);
 });
 
 const rowsOf = async (keyHashes: readonly string[]) => {

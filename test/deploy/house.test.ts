@@ -138,6 +138,23 @@ describe("where it cannot start", () => {
     expect(existsSync(join(dataDir, "house.json"))).toBe(false);
   });
 
+  test.each([
+    ["SLUICE_DRAIN_LIMIT_MS", "-1"],
+    ["REDIS_URL", "http://127.0.0.1"],
+  ])("what a service cannot do with %s is told without a stack", async (variable, value) => {
+    const started = start({ environment: { [variable]: value } });
+    await expect(started).rejects.toThrow(variable);
+    await expect(started).rejects.not.toThrow(/^ *at |\bproblems: /m);
+  });
+
+  test("a data folder that cannot be one is told with what to do", async () => {
+    const file = join(dataDir, "file");
+    writeFileSync(file, "");
+    await expect(start({ dataDir: file })).rejects.toThrow(
+      new RegExp(`The data folder ${file} cannot be used \\(.*\\). .*SLUICE_DATA_DIR`),
+    );
+  });
+
   test("a mistake in the configuration is told with its path", async () => {
     await expect(start({ config: "models: [{id: a/b, endpoints: [{provider: nobody}]}]" })).rejects.toThrow(
       "models.0.endpoints.0.provider: no provider is called nobody",

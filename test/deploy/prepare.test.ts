@@ -1,11 +1,14 @@
 /** Preparing a checkout, and the command line that needs a prepared one. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { isAlive } from "@sluice/local/processes.js";
 import { kindOfKey } from "@sluice/proto/runtime/key.js";
 import { createDatabase } from "../support/database.ts";
-import { bareEnvironment, root, run } from "../support/processes.ts";
+import { bareEnvironment, eventually, root, run } from "../support/processes.ts";
 
 const prepare = () => run(process.execPath, [join(root, "deploy/local/prepare.mjs")]);
 
@@ -34,6 +37,38 @@ describe("prepare", () => {
     expect((await prepare()).code).toBe(0);
     expect(() => readFileSync(orphan)).toThrow("ENOENT");
   });
+});
+
+test("Ctrl-C ends the installer as well, so that the next start has the folder to itself", async () => {
+  const checkout = mkdtempSync(join(tmpdir(), "sluice-test-checkout-"));
+  const pidFile = join(checkout, "npm.pid");
+  try {
+    mkdirSync(join(checkout, "deploy/local"), { recursive: true });
+    copyFileSync(join(root, "deploy/local/prepare.mjs"), join(checkout, "deploy/local/prepare.mjs"));
+    writeFileSync(join(checkout, "package-lock.json"), '{"packages":{}}');
+    // Like npm, it does not end at once.
+    const npm = join(checkout, "npm.js");
+    writeFileSync(
+      npm,
+      `require("node:fs").writeFileSync(${JSON.stringify(pidFile)}, String(process.pid));
+       process.on("SIGINT", () => {}); process.on("SIGTERM", () => {}); setInterval(() => {}, 1000);`,
+    );
+    const child = spawn(process.execPath, [join(checkout, "deploy/local/prepare.mjs")], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...bareEnvironment(), npm_execpath: npm },
+    });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+    const ended = once(child, "close");
+    await eventually(() => existsSync(pidFile) && readFileSync(pidFile, "utf8") !== "");
+    child.kill("SIGINT");
+    expect((await ended)[0]).toBe(1);
+    expect(said).toContain("npm ci was interrupted; the next start begins it anew.");
+    expect(isAlive(Number(readFileSync(pidFile, "utf8")))).toBe(false);
+    expect(existsSync(join(checkout, "deploy/local/dist/.prepare-lock"))).toBe(false);
+  } finally {
+    rmSync(checkout, { recursive: true, force: true });
+  }
 });
 
 describe("npm run admin", () => {

@@ -211,6 +211,8 @@ cors: {allow_origins: ["https://app.example"]}
       };
       expect(await shortest(100, leaveOnce)).toBeLessThan(100);
       await untilNothingIsOpen();
+      // It is no failure of the house.
+      expect(house.logs("inference-svc")).not.toContain('"msg":"rpc failed"');
     });
 
     test("a deadline that has passed opens no connection to a provider", async () => {

@@ -1,6 +1,6 @@
 /** One HTTP/2 port, in clear text or among certificates, that serves gRPC, gRPC-Web and Connect, answers health, and drains without cutting a call. */
 import { create } from "@bufbuild/protobuf";
-import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Http2SecureServer, type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -157,6 +157,8 @@ const faults =
   (next) =>
   async (request) => {
     const translate = (error: unknown) => {
+      // Over HTTP/1.1 it is not a ConnectError. Whoever has left is no failure of ours.
+      if (request.signal.aborted && error === request.signal.reason) return ConnectError.from(error, Code.Canceled);
       const translated = toConnectError(error);
       const fault = error instanceof Fault ? error : undefined;
       if (translated.code === Code.Internal) {

@@ -6,9 +6,9 @@ import { type ServiceError, status } from "@grpc/grpc-js";
 import { FaultSchema, StatusDetailsSchema } from "../../gen/sluice/common/v1/fault_pb.ts";
 import { Fault, FaultReason } from "../fault.ts";
 
-/** As gRPC spells it. */
+/** As gRPC spells it: with two L, unlike Connect. */
 export const statusName = (code: Code): string =>
-  (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+  code === Code.Canceled ? "CANCELLED" : (Code[code] ?? "Unknown").replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 
 /** For servers: throw this from a handler. A ConnectError (a cancel, a deadline) passes as it is. */
 export function toConnectError(error: unknown): ConnectError {

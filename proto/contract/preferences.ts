@@ -82,5 +82,8 @@ export const preferencesJson = (message: ProviderPreferences): PreferencesJson =
   preferred_max_latency: message.preferredMaxLatency ? fieldsOf(message.preferredMaxLatency) : null,
 });
 
-const fieldsOf = <Fields extends object>({ $typeName: _, ...fields }: Fields & { readonly $typeName: string }) =>
-  fields;
+/** Without what only a message has. */
+function fieldsOf<Fields extends object>(message: Fields): Fields {
+  const { $typeName: _, ...fields } = message as Fields & { readonly $typeName: string };
+  return fields as unknown as Fields;
+}

@@ -51,7 +51,7 @@ const verbatim = (json: string | undefined): Verbatim | undefined =>
 const vendorVerbosity: Readonly<Record<string, string>> = { xhigh: "high", max: "high" };
 
 /** Takes newer names, and answers 400 to what it does not know. */
-function ofTheVendor(request: TurnRequest, { target, lose }: Words): JsonObject {
+function ofTheVendor(request: TurnRequest, { lose }: Words): JsonObject {
   if (request.topK !== undefined) lose("top_k", "the vendor of the format does not know it");
   if (request.imageConfigJson !== undefined) lose("image_config", "the vendor of the format does not know it");
   const { verbosity = "" } = request;

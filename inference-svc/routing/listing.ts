@@ -170,10 +170,15 @@ const rateEntry = (rates: Omit<Pricing, "above">) => ({
   ...(rates.cache_write_1h !== undefined && { cacheWrite1h: perToken(rates.cache_write_1h) }),
 });
 
-/** By the price of the prompt, then of the completion: all figures are of one endpoint, so that somebody really offers them. */
+/**
+ * By the price of the prompt, then of the completion: all figures are of one endpoint, so that somebody really offers them. Another tier than
+ * the default one has to be asked for.
+ */
 export function cheapestPricing(endpoints: readonly EndpointSettings[]): Pricing | undefined {
-  const priced = endpoints.flatMap(({ pricing }) => (pricing ? [pricing] : []));
-  return priced.sort(
+  const priced = endpoints.filter(({ pricing }) => pricing);
+  const usual = priced.filter(({ tier }) => tier === "default");
+  const pricings = (usual.length > 0 ? usual : priced).flatMap(({ pricing }) => pricing ?? []);
+  return pricings.sort(
     (a, b) => Number(units(a.prompt) - units(b.prompt)) || Number(units(a.completion) - units(b.completion)),
   )[0];
 }

@@ -26,7 +26,7 @@ export const model = named(
       description: described(string(), "For people; may be empty."),
       context_length: described(integer({ min: 1 }), "Tokens of input and output together."),
       architecture,
-      pricing: described(pricing, "Of its cheapest endpoint."),
+      pricing: described(pricing, "Of its cheapest endpoint of the default tier, where it has one with a price."),
       top_provider: object(
         {
           context_length: nullable(integer({ min: 1 })),

@@ -8,7 +8,7 @@ import { house } from "./asking.js";
 
 const provider = { id: "a", dialect: "chat", base_url: "http://127.0.0.1:1/v1" };
 
-test("lists models with the prices of the cheapest endpoint", () => {
+test("lists models with the prices of the cheapest endpoint of the default tier", () => {
   const pricing = (prompt: string, completion: string) => ({ provider: "a", pricing: { prompt, completion } });
   const catalog = new Catalog(
     house({
@@ -24,9 +24,11 @@ test("lists models with the prices of the cheapest endpoint", () => {
             { ...pricing("10.00", "20"), supported_parameters: ["tools", "temperature"] },
             { ...pricing("2.50", "30.125"), supported_parameters: ["tools", "reasoning"] },
             { ...pricing("2.5", "31"), provider: "a" },
+            { ...pricing("1", "2"), tier: "flex" },
           ],
         },
         { id: "a/y", endpoints: [{ provider: "a" }] },
+        { id: "a/z", endpoints: [{ provider: "a" }, { ...pricing("1", "2"), tier: "flex" }] },
       ],
     }),
   );
@@ -52,6 +54,7 @@ test("lists models with the prices of the cheapest endpoint", () => {
       promptPrice: "",
       completionPrice: "",
     },
+    { id: "a/z", promptPrice: "0.000001", completionPrice: "0.000002" },
   ]);
 });
 

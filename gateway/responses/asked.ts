@@ -29,6 +29,8 @@ export interface Asked {
   readonly turn: RunTurnRequest;
   readonly generationId: string;
   readonly identity: ResponseIdentity;
+  /** How long the client waits at most, where it says. */
+  readonly patienceMs: number | undefined;
 }
 
 /** `X-Service-Metadata`, or its legacy spelling; anything but `enabled`, in letters of either case, is disabled. */
@@ -47,6 +49,11 @@ export function wantsServiceMetadata(
 function underAlias(headers: IncomingHttpHeaders, alias: string): string | string[] | undefined {
   const name = `x-${alias.replaceAll("_", "-")}`;
   return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
+}
+
+/** `X-Request-Timeout-Ms`: whole milliseconds from 1 on; what cannot be read is ignored. */
+function patienceOf({ "x-request-timeout-ms": said }: IncomingHttpHeaders): number | undefined {
+  return typeof said === "string" && /^[1-9]\d{0,9}$/.test(said) ? Number(said) : undefined;
 }
 
 /** @throws Fault as parseRequest */
@@ -76,7 +83,7 @@ export function askedOf(
     echo,
     metadataAlias,
   };
-  return { turn, generationId: newId("gen-"), identity };
+  return { turn, generationId: newId("gen-"), identity, patienceMs: patienceOf(headers) };
 }
 
 /** What it gives first, it gives again: several clients may be told of one end. */
@@ -88,7 +95,7 @@ function fixed(read: () => number): () => number {
 export const openOf = (
   { access, limits }: Pick<AskedParts, "access" | "limits">,
   { keyHash, requestId, trace }: Asker,
-  { turn, generationId }: Asked,
+  { turn, generationId, patienceMs = Number.POSITIVE_INFINITY }: Asked,
 ): Open => ({
   $typeName: "sluice.inference.v1.Open",
   request: turn,
@@ -96,7 +103,7 @@ export const openOf = (
   requestId,
   generationId,
   policyGeneration: access.generation,
-  deadlineMs: turn.stream ? limits.stream_ms : limits.turn_ms,
+  deadlineMs: Math.min(patienceMs, turn.stream ? limits.stream_ms : limits.turn_ms),
   credit: 0,
   traceparent: trace.traceparent,
   tracestate: trace.tracestate,

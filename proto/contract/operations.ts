@@ -40,6 +40,14 @@ const sessionHeader: PublishedParameter = {
   schema: { type: "string", maxLength: 256 },
 };
 
+const timeoutHeader: PublishedParameter = {
+  name: "X-Request-Timeout-Ms",
+  in: "header",
+  description:
+    "Milliseconds after which the client wants no answer any more: 408, and no provider is asked on. The limit of the service holds where it is shorter.",
+  schema: { type: "integer", minimum: 1 },
+};
+
 const idempotencyHeader: PublishedParameter = {
   name: "Idempotency-Key",
   in: "header",
@@ -80,7 +88,7 @@ const createResponse: Operation = {
     "was given out, a failing endpoint is replaced by the next one; a failure that is left has the status that is listed here, also when a " +
     "stream was asked for. After that a stream ends in `response.failed`.\n\nBeyond what the schema says:\n\n" +
     beyondTheSchema.map((rule) => `- ${rule}`).join("\n"),
-  parameters: [metadataHeader, legacyMetadataHeader, sessionHeader, idempotencyHeader],
+  parameters: [metadataHeader, legacyMetadataHeader, sessionHeader, timeoutHeader, idempotencyHeader],
   body: json(requestShape, requestExamples),
   answer: {
     says: "The response, or its events.",

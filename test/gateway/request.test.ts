@@ -1,6 +1,7 @@
 /** The body of POST /responses on its way to a turn: what is accepted, what it becomes, what is refused and why. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
+import { askedOf, openOf } from "@sluice/gateway/responses/asked.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -402,5 +403,31 @@ describe("the echo", () => {
       '"tools":[{"type":"function","name":"f","description":"a \\n b  c","parameters":{"maximum":12345678901234567890}}]',
     );
     expect(echoed(body)).toMatchObject({ text: { format: { type: "text" } } });
+  });
+});
+
+describe("the time limit of a turn", () => {
+  const limits = { turn_ms: 2_000, stream_ms: 5_000 };
+  const compat = { tool_type_aliases: [], fill_defaults: false, emit_metadata_alias: null };
+  const asker = { keyHash: "h", requestId: "r", trace: { traceparent: "", tracestate: "" } };
+
+  const limitOf = (stream: boolean, said?: string): number => {
+    const body = Buffer.from(JSON.stringify({ ...bare, stream }));
+    const headers = said === undefined ? {} : { "x-request-timeout-ms": said };
+    const asked = askedOf({ compat }, headers, body, scanObject(body, "body"));
+    return openOf({ access: { generation: 1n }, limits } as Parameters<typeof openOf>[0], asker, asked).deadlineMs;
+  };
+
+  test("is the operator's", () => {
+    expect([limitOf(false), limitOf(true)]).toEqual([2_000, 5_000]);
+  });
+
+  test("is the client's where that is shorter", () => {
+    expect([limitOf(false, "300"), limitOf(true, "4999")]).toEqual([300, 4_999]);
+    expect([limitOf(false, "2001"), limitOf(true, "9999999999")]).toEqual([2_000, 5_000]);
+  });
+
+  test.each(["", "0", "-1", "1.5", "soon", "0x10", "1e3", "99999999999999"])("ignores %j", (said) => {
+    expect(limitOf(false, said)).toBe(2_000);
   });
 });

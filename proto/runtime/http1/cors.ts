@@ -12,7 +12,7 @@ const preflightHeaders = {
   "access-control-allow-methods": "GET, POST, PATCH, DELETE",
   // Without credentials * means all others, such as those by which SDKs describe themselves; authorization has to be named.
   "access-control-allow-headers":
-    "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, *",
+    "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, x-request-timeout-ms, *",
   "access-control-max-age": String(maxAgeSeconds),
 };
 

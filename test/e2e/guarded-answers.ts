@@ -8,6 +8,11 @@ import { type Reply, chatAnswer, chatChunk, responsesAnswer, sse } from "../supp
 export const forbidden = "plutonium";
 const cut = ["It is plu", "toni", "um now"];
 const said = cut.join("");
+
+/** What of it a text shows, in whole or in part. Ids are left out: three letters of them are soon the same. */
+export const shownOf = (text: string): string | undefined =>
+  /plu|toni/.exec(text.replaceAll(/\b[a-z]+_[0-9A-Za-z]{22}\b/g, ""))?.[0];
+
 const json = JSON.stringify({ a: said });
 const escaped = String.raw`{"a":"It is pl\u0075tonium now"}`;
 const cutJson = [escaped.slice(0, 14), escaped.slice(14, 19), escaped.slice(19)];

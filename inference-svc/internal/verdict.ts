@@ -1,12 +1,10 @@
 /** How probable a judge holds it that a rule is broken, read out of its answer. */
 import type { Choice } from "./call.ts";
 
-/** Certainty would have an infinite logit. */
+/** Certainty would have an infinite logit, which nothing corrects. */
 const least = 1e-4;
 /** With less on the two letters together the model has answered something else. */
 const leastOnLetters = 0.5;
-
-const clamped = (probability: number): number => Math.min(1 - least, Math.max(least, probability));
 
 /** The letter A stands for broken, B for followed. Undefined when neither is probable. */
 export function fromLetters(choices: readonly Choice[]): number | undefined {
@@ -16,7 +14,7 @@ export function fromLetters(choices: readonly Choice[]): number | undefined {
       .reduce((sum, { logprob }) => sum + Math.exp(logprob), 0);
   const broken = on("A");
   const followed = on("B");
-  return broken + followed < leastOnLetters ? undefined : clamped(broken / (broken + followed));
+  return broken + followed < leastOnLetters ? undefined : broken / (broken + followed);
 }
 
 /** Undefined when the answer has not the form that was asked for, or contradicts itself. */
@@ -26,7 +24,7 @@ export function fromWords(text: string): number | undefined {
   if (typeof probability !== "number" || !(probability >= 0 && probability <= 1)) return undefined;
   if (verdict !== "broken" && verdict !== "followed") return undefined;
   const agrees = verdict === "broken" ? probability >= 0.5 : probability <= 0.5;
-  return agrees ? clamped(probability) : undefined;
+  return agrees ? probability : undefined;
 }
 
 /** The object that an answer is, or has in it. Models like to put a fence around what they were asked for, or a word before it. */
@@ -41,6 +39,9 @@ export function objectIn(text: string): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** Platt's scaling: sigmoid(a * logit(p) + b). What is not corrected stays as it was said, to the last digit: it is held against a threshold. */
-export const calibrated = (probability: number, { a, b }: { readonly a: number; readonly b: number }): number =>
-  a === 1 && b === 0 ? probability : 1 / (1 + Math.exp(-(a * Math.log(probability / (1 - probability)) + b)));
+/** Platt's scaling: sigmoid(a * logit(p) + b). What is not corrected stays as it was said, to the last digit: it is held against a threshold, which may be 1. */
+export function calibrated(probability: number, { a, b }: { readonly a: number; readonly b: number }): number {
+  if (a === 1 && b === 0) return probability;
+  const uncertain = Math.min(1 - least, Math.max(least, probability));
+  return 1 / (1 + Math.exp(-(a * Math.log(uncertain / (1 - uncertain)) + b)));
+}

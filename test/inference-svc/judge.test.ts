@@ -105,9 +105,17 @@ describe("an answer", () => {
     expect(judge.calibration).toBe("2026-11");
   });
 
-  test("is never certain", async () => {
-    upstream.script([words("followed", 0)]);
-    expect(await probability(judging())).toBeCloseTo(1e-4, 9);
+  test("may be certain, so that a threshold of 1 can be reached", async () => {
+    upstream.script([words("followed", 0), words("broken", 1), letters({ A: 0.9, C: 0.1 })]);
+    const judge = judging({ cache_ttl_s: 0 });
+    expect([await probability(judge), await probability(judge)]).toEqual([0, 1]);
+    expect(await probability(judging({ logprobs: true }))).toBe(1);
+  });
+
+  test("that is certain is corrected as one that nearly is", async () => {
+    upstream.script([words("broken", 1)]);
+    const judge = judging({ calibration: { a: 0.5, b: 0, version: "2026-11" } });
+    expect(await probability(judge)).toBeCloseTo(1 / (1 + Math.exp(-0.5 * Math.log(0.9999 / 0.0001))), 9);
   });
 
   test.each<[string, Reply]>([

@@ -1,7 +1,7 @@
 /** A provider's own events that carry a text in pieces: nothing of a match goes out with any of them, whatever else they say. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { block, end, gated, message, over, redact, start, text } from "./gating.js";
+import { block, end, flag, gated, message, over, redact, start, text } from "./gating.js";
 import { added, completed, read } from "./reading.js";
 
 const item = { type: "later", id: "l" };
@@ -72,6 +72,35 @@ test("what comes behind a text in pieces stays behind it", async () => {
   );
   expect(events.map(({ type }) => type)).toEqual(["item.start", "text.delta", "native", "native", "end"]);
   expect(payloadsOf(events)).toEqual([{ delta: "a" }, { all: "ab" }]);
+});
+
+describe("what a provider was told, as a request may ask to see it", () => {
+  const told = { messages: [{ role: "user", content: "a secret" }], n: 1 };
+  const turn: Batch[] = [
+    [{ type: "debug", bodyJson: JSON.stringify(told) }],
+    [start(0, message())],
+    [text("well"), end(0, message("well")), over],
+  ];
+  const echoes = (events: readonly TurnEvent[]) =>
+    events.flatMap((event) => (event.type === "debug" ? [JSON.parse(event.bodyJson) as unknown] : []));
+
+  test("is shown without what is redacted", async () => {
+    const { events, stages } = await gated(turn, [redact("secret", "<s>")]);
+    expect(echoes(events)).toEqual([{ messages: [{ role: "user", content: "a <s>" }], n: 1 }]);
+    // The receipt tells what was done to the answer.
+    expect(stages).toEqual([]);
+  });
+
+  test("is not shown where something in it is blocked, and blocks nothing", async () => {
+    const { events, fault, stages } = await gated(turn, [block("secret")]);
+    expect([echoes(events), fault, stages]).toEqual([[], undefined, []]);
+    expect(events.at(-1)).toEqual(over);
+  });
+
+  test("is shown as it was where nothing is found, or rules only report", async () => {
+    expect(echoes((await gated(turn, [block("other")])).events)).toEqual([told]);
+    expect(echoes((await gated(turn, [flag("secret")])).events)).toEqual([told]);
+  });
 });
 
 test("what hides the length of a provider's deltas does not pass", () => {

@@ -11,7 +11,7 @@ import { GuardedItem } from "./item.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, Looker } from "./look.ts";
 import { NativeTexts } from "./natives.ts";
-import type { Report } from "./report.ts";
+import { Report } from "./report.ts";
 import { type OutputRule, divided } from "./rules.ts";
 
 export class OutputGate {
@@ -97,6 +97,7 @@ export class OutputGate {
     if (this.#enforces && "index" in event && event.index !== undefined) return this.#guarded(event.index, event);
     if (event.type === "item.end") return this.#watch(event);
     if (event.type === "native" && this.#enforces) return this.#alone(event);
+    if (event.type === "debug" && this.#enforces) return this.#echo(event);
     this.#ready.push(event);
   }
 
@@ -118,6 +119,15 @@ export class OutputGate {
     if (!this.#natives.isEmpty || typeof payload["delta"] === "string") return this.#natives.hold(event, payload);
     const looked = await cleanedLeaves(payload, this.#looker);
     this.#ready.push(looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) });
+  }
+
+  /** What the provider was told is no answer, so that the receipt says nothing of it: what must not be shown of it is left out, with all of it where that is no redaction. */
+  async #echo(event: Extract<TurnEvent, { readonly type: "debug" }>): Promise<void> {
+    const looker = new Looker(this.#looker.rules, new Report(), this.#scope.signal);
+    const body: unknown = JSON.parse(event.bodyJson);
+    const looked = await cleanedLeaves(body, looker).catch(() => undefined);
+    if (looked === undefined) return;
+    this.#ready.push(looked === body ? event : { ...event, bodyJson: JSON.stringify(looked) });
   }
 
   #guarded(index: number, event: TurnEvent): Promise<void> | void {

@@ -39,6 +39,10 @@ async function passed(request: Partial<TurnRequest> & { text?: string }, caller:
 const textOf = (sent: TurnRequest | undefined) => sent?.input[0]?.["content"];
 const message = (content: unknown, role = "user") => ({ input: [{ type: "message", role, content }] });
 
+/** In letters that only machines read. */
+const tagged = (text: string) =>
+  Array.from(text, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");
+
 describe("a text", () => {
   const marked = redacting(rule("secret[- ]?\\d+", REDACT, "[MARK]"));
   test.each<[string, string, string]>([
@@ -50,8 +54,15 @@ describe("a text", () => {
     ["of letters that stand apart", "a s e c r e t-1, or s.e.c.r.e.t 2", "a [MARK], or [MARK]"],
     ["in percent escapes", "a%20%73ecret-1!", "a%20[MARK]!"],
     ["in escapes of JSON", "a \\u0073ecret-1!", "a [MARK]!"],
+    ["in escapes of bytes", "a \\x73\\x65cret-1!", "a [MARK]!"],
+    ["in escapes of several bytes", "\\xc3\\xa9 secr\\x65t-1!", "\\xc3\\xa9 [MARK]!"],
+    ["in small capitals", "a s\u1d07\u1d04\u0280\u1d07\u1d1b-1!", "a [MARK]!"],
+    ["in tags", `a ${tagged("secret-1")}!`, "a [MARK]!"],
+    ["partly in tags", `a sec${tagged("ret")}-1!`, "a [MARK]!"],
+    ["between tags", `a ${"secret".split("").join(tagged("x"))}-1!`, "a [MARK]!"],
     ["in base64", `a ${Buffer.from("my secret-1 is here").toString("base64")} b`, "a [MARK] b"],
     ["in base64 of base64", `a ${twice("my secret-1 is here")} b`, "a [MARK] b"],
+    ["in hexadecimal digits as a number", `a 0x${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],
     ["in hexadecimal digits", `a ${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],
     ["disguised within base64", Buffer.from("my s\u200be\u200bcret-1 is here").toString("base64"), "[MARK]"],
     ["turned by thirteen letters", "Read: Gur frperg-1 vf urer, fb xrrc vg.", "Read: Gur [MARK] vf urer, fb xrrc vg."],

@@ -426,6 +426,11 @@ describe("sees through disguises", () => {
   test.each([
     ["zero-width characters", "ha hun\u200bter2 ha"],
     ["look-alikes", "ha hunt\u0435r2 ha"],
+    [
+      "tags",
+      `ha ${Array.from("hunter2", (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("")} ha`,
+    ],
+    ["escapes of bytes", "ha \\x68unter2 ha"],
     ["an encoded word", `ha ${Buffer.from("it is hunter2, see").toString("hex")} ha`],
   ])("a block, of %s, before anything of it went out", async (_, text) => {
     const { events, fault } = await gated(spoken(...text.split("")), [block("hunter2", "pw")]);

@@ -12,7 +12,7 @@ const depth = 2;
 const leastPrintable = 0.85;
 
 const words = new RegExp(`[A-Za-z0-9+/_-]{${shortestEncoded},}={0,2}`, "g");
-const hexadecimal = /^(?:[0-9A-Fa-f]{2})+$/;
+const hexadecimal = /^(?:0[xX])?(?:[0-9A-Fa-f]{2})+$/;
 
 /** The texts in it, each of which stands for the whole word in which it was encoded. */
 export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
@@ -35,7 +35,10 @@ function* formsOf(text: string, level: number): Iterable<string> {
 }
 
 function decoded(word: string): string | undefined {
-  return (hexadecimal.test(word) && readable(Buffer.from(word, "hex"))) || readable(Buffer.from(word, "base64"));
+  return (
+    (hexadecimal.test(word) && readable(Buffer.from(word.replace(/^0[xX]/, ""), "hex"))) ||
+    readable(Buffer.from(word, "base64"))
+  );
 }
 
 function readable(bytes: Buffer): string | undefined {

@@ -11,11 +11,11 @@ const overMarked = new RegExp(`\\p{M}{${mostMarks + 1}}`, "u");
 
 /** What is normalised by itself: what is plain, escapes in a row, letters that make up a syllable, a character with its marks. */
 const clusters = new RegExp(
-  String.raw`[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
+  String.raw`[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
   "gsu",
 );
-const escaped = /%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
-const disguised = /[^\0-\x7f]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
+const escaped = /(?:%|\\x)[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
+const disguised = /[^\0-\x7f]|(?:%|\\x)[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
 
 /** Undisguised, but for gaps and letters of other scripts; undefined when it is that already. */
 export function plain(text: string, at: number): Mapped | undefined {
@@ -36,12 +36,13 @@ function put(made: MappedText, was: string, is: string, at: number): void {
 
 /** Escapes in a row, each character for itself. What is no UTF-8 stays as it is. */
 function putUnescaped(made: MappedText, run: string, at: number): void {
-  const inJson = run.startsWith("\\");
-  const text = inJson ? unescapedJson(run) : unescapedUrl(run);
+  const inJson = run.startsWith("\\u");
+  const text = inJson ? unescapedJson(run) : unescapedUrl(run.replaceAll("\\x", "%"));
+  const byteLength = run.startsWith("%") ? 3 : 4;
   if (text === undefined) return made.copy(run, at);
   let from = at;
   for (const character of text) {
-    const end = from + (inJson ? 6 * character.length : 3 * Buffer.byteLength(character));
+    const end = from + (inJson ? 6 * character.length : byteLength * Buffer.byteLength(character));
     made.put(withoutForm(character), { start: from, end });
     from = end;
   }
@@ -58,6 +59,29 @@ function unescapedUrl(text: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Letters that only machines read (tags): each stands for one of ASCII. */
+const tags = /[\u{e0020}-\u{e007e}]+/gu;
+
+/** The letter that a tag stands for; undefined for what is none. */
+export function tagged(character: string): string | undefined {
+  const point = character.codePointAt(0) as number;
+  return point >= 0xe0020 && point <= 0xe007e ? String.fromCharCode(point - 0xe0000) : undefined;
+}
+
+/** With tags as the letters that they stand for; undefined when there are none. */
+export function revealed(text: string, at: number): Mapped | undefined {
+  const made = new MappedText();
+  let from = 0;
+  for (const { 0: run, index } of text.matchAll(tags)) {
+    made.copy(text.slice(from, index), at + from);
+    from = index;
+    for (const tag of run) made.put(tagged(tag) as string, { start: at + from, end: at + (from += tag.length) });
+  }
+  if (from === 0) return undefined;
+  made.copy(text.slice(from), at + from);
+  return made;
 }
 
 /** Of four letters. */

@@ -2,7 +2,7 @@
 import type { Pauses } from "../../turn/breath.ts";
 import { encodedIn } from "./encoded.ts";
 import { type Mapped, asItIs } from "./mapped.ts";
-import { plain, squeezed } from "./normal.ts";
+import { plain, revealed, squeezed } from "./normal.ts";
 import { rotated } from "./rotated.ts";
 
 /** One form: its pieces, in their order. It can be asked for again. */
@@ -16,6 +16,7 @@ const one = (made: Mapped | undefined): readonly Mapped[] | undefined => made &&
 const forms: readonly { readonly of: Form; readonly keepsRest: boolean }[] = [
   { of: (stretch, at) => one(plain(stretch, at)), keepsRest: true },
   { of: (stretch, at) => one(squeezed(plain(stretch, at) ?? asItIs(stretch, at))), keepsRest: true },
+  { of: (stretch, at) => one(revealed(stretch, at)), keepsRest: true },
   { of: (stretch, at) => some([...encodedIn(stretch, at)]), keepsRest: false },
   { of: (stretch, at) => one(rotated(stretch, at, [at > 0, stretch.length >= pieceLength])), keepsRest: true },
 ];

@@ -146,7 +146,8 @@ export class EncodedWords {
   /** Another digit of the word that is held; that may show that it is no encoded one. */
   #take(unit: number, digit: number): void {
     if (this.#isBase64) this.#isBase64 = this.#base64.push(digit);
-    if (this.#isHexadecimal) {
+    if (this.#isHexadecimal && (unit === 0x78 || unit === 0x58) && this.#hexadecimal.isZero) this.#hexadecimal.begin();
+    else if (this.#isHexadecimal) {
       const half = hexadecimal[unit] as number;
       this.#isHexadecimal = half !== none && this.#hexadecimal.push(half);
     }

@@ -6,18 +6,36 @@ export interface Escape {
   readonly said: string;
 }
 
-/** Of four bytes, or of two halves of a character. */
-export const longestEscape = 12;
+/** Of four bytes. */
+export const longestEscape = 16;
 
 const json = /^\\u(?:[dD][89abAB][0-9A-Fa-f]{2}\\u[dD][c-fC-F][0-9A-Fa-f]{2}|[0-9A-Fa-f]{4})/;
 const openJson =
   /^\\(?:u(?:[0-9A-Fa-f]{0,3}|[dD][89abAB][0-9A-Fa-f]{2}(?:\\(?:u(?:[dD](?:[c-fC-F][0-9A-Fa-f]?)?)?)?)?))?$/;
-const url = /^(?:%[0-9A-Fa-f]{2})+/;
-const openUrl = /^(?:%[0-9A-Fa-f]{2})*(?:%[0-9A-Fa-f]?)?$/;
 
-/** One character of `%xx` and `\uxxxx`; "open" when that depends on what comes next. @param text begins with either sign, no more than `longestEscape` */
-export const escapeIn = (text: string): Escape | "open" | undefined =>
-  text.startsWith("%") ? urlEscapeIn(text) : jsonEscapeIn(text);
+/** Bytes of UTF-8, each behind a sign. */
+interface Bytes {
+  readonly sign: "%" | "\\x";
+  readonly some: RegExp;
+  readonly open: RegExp;
+}
+
+const url: Bytes = {
+  sign: "%",
+  some: /^(?:%[0-9A-Fa-f]{2})+/,
+  open: /^(?:%[0-9A-Fa-f]{2})*(?:%[0-9A-Fa-f]?)?$/,
+};
+const code: Bytes = {
+  sign: "\\x",
+  some: /^(?:\\x[0-9A-Fa-f]{2})+/,
+  open: /^(?:\\x[0-9A-Fa-f]{2})*(?:\\(?:x[0-9A-Fa-f]?)?)?$/,
+};
+
+/** One character of `%xx`, `\xxx` and `\uxxxx`; "open" when that depends on what comes next. @param text begins with either sign, no more than `longestEscape` */
+export function escapeIn(text: string): Escape | "open" | undefined {
+  if (text.startsWith("%")) return bytesIn(text, url);
+  return text.startsWith("\\x") ? bytesIn(text, code) : jsonEscapeIn(text);
+}
 
 function jsonEscapeIn(text: string): Escape | "open" | undefined {
   if (openJson.test(text)) return "open";
@@ -25,13 +43,14 @@ function jsonEscapeIn(text: string): Escape | "open" | undefined {
   return found === undefined ? undefined : { length: found.length, said: JSON.parse(`"${found}"`) as string };
 }
 
-function urlEscapeIn(text: string): Escape | "open" | undefined {
-  const bytes = bytesOf(Number.parseInt(text.slice(1, 2), 16));
-  if (text.length < 3 * bytes && openUrl.test(text)) return "open";
-  const found = url.exec(text)?.[0].slice(0, 3 * bytes);
+function bytesIn(text: string, { sign, some, open }: Bytes): Escape | "open" | undefined {
+  const first = text.slice(sign.length, sign.length + 1);
+  const length = (sign.length + 2) * bytesOf(Number.parseInt(first, 16));
+  if (text.length < length && open.test(text)) return "open";
+  const found = some.exec(text)?.[0].slice(0, length);
   if (found === undefined) return undefined;
   try {
-    return { length: found.length, said: decodeURIComponent(found) };
+    return { length: found.length, said: decodeURIComponent(found.replaceAll(sign, "%")) };
   } catch {
     return undefined;
   }

@@ -49,6 +49,11 @@ export class Readable {
     this.#bits = this.#digits = this.#characters = this.#others = this.#wanted = 0;
   }
 
+  /** Nothing but one digit has come, a zero. */
+  get isZero(): boolean {
+    return this.#bits === this.#width && this.#digits === 0 && this.#characters === 0 && this.#wanted === 0;
+  }
+
   /** @returns whether it can still be text */
   push(digit: number): boolean {
     this.#digits = (this.#digits << this.#width) | digit;

@@ -16,10 +16,10 @@ export class Reading {
   readonly #asking: readonly RuleScan[];
   readonly #words: EncodedWords;
   readonly #undisguiser = new Undisguiser();
-  readonly #views = [new View("plain"), new View("squeezed")] as const;
+  readonly #views = [new View("plain"), new View("squeezed"), new View("revealed")] as const;
   /** What was given to the scans. */
   #read: number;
-  /** What both forms have shown is told once. */
+  /** What several forms have shown is told once. */
   readonly #known = new Set<string>();
 
   /** @param base where the text begins */
@@ -32,7 +32,8 @@ export class Reading {
 
   /** Up to here no rule finds anything any more. */
   get decided(): number {
-    let decided = Math.min(this.#words.decided, this.#scans.decided, this.#views[0].decided, this.#views[1].decided);
+    const [plain, squeezed, revealed] = this.#views;
+    let decided = Math.min(this.#words.decided, this.#scans.decided, plain.decided, squeezed.decided, revealed.decided);
     if (this.#undisguiser.held > 0) decided = Math.min(decided, this.#read);
     for (const scan of this.#asking) if (scan.decided < decided) ({ decided } = scan);
     return decided;
@@ -110,7 +111,7 @@ export class Reading {
   }
 
   get #isApart(): boolean {
-    return this.#views[0].isApart || this.#views[1].isApart;
+    return this.#views[0].isApart || this.#views[1].isApart || this.#views[2].isApart;
   }
 
   #tell(hit: Hit, hits: Hit[]): void {

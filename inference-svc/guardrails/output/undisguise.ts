@@ -4,14 +4,19 @@
  * on, and the gaps behind letters that stand apart. What is made does not depend on how the text is cut.
  */
 import { lookalikes } from "../input/lookalikes.ts";
+import { tagged } from "../input/normal.ts";
 import { escapeIn, longestEscape } from "./escapes.ts";
 
-/** A stretch of a text with what it says in either form; the very same string where that is what it is. */
+/** A stretch of a text with what it says in each form; the very same string where that is what it is. */
 export interface Undisguised {
   readonly raw: string;
   readonly plain: string;
   readonly squeezed: string;
+  /** Nothing is something else but letters that only machines read. */
+  readonly revealed: string;
 }
+
+const asItIs = (text: string): Undisguised => ({ raw: text, plain: text, squeezed: text, revealed: text });
 
 const gap = /^[ \t._*|\-+/~]$/;
 
@@ -115,7 +120,7 @@ export class Undisguiser {
   }
 
   push(text: string): readonly Undisguised[] {
-    if (this.passes(text)) return text === "" ? [] : [{ raw: text, plain: text, squeezed: text }];
+    if (this.passes(text)) return text === "" ? [] : [asItIs(text)];
     this.#read(this.#rest + text, false);
     return this.#take();
   }
@@ -165,7 +170,7 @@ export class Undisguiser {
   }
 
   #putWords(said: string): string {
-    this.#made.push({ raw: said, plain: said, squeezed: said });
+    this.#made.push(asItIs(said));
     this.#inWord = endsAsWord.test(said);
     this.#invisible = 0;
     return said;
@@ -177,7 +182,12 @@ export class Undisguiser {
     this.#invisible = character.isInvisible ? this.#invisible + 1 : 0;
     if (this.#invisible > mostInvisible) character = read(said, said);
     const { plain, squeezed } = character;
-    const made = { raw, plain: plain === raw ? raw : plain, squeezed: squeezed === raw ? raw : squeezed };
+    const made = {
+      raw,
+      plain: plain === raw ? raw : plain,
+      squeezed: squeezed === raw ? raw : squeezed,
+      revealed: tagged(raw) ?? raw,
+    };
     // What says nothing stands between no two letters.
     if (plain === "") this.#follow(made);
     else this.#draw(made, character);

@@ -11,8 +11,10 @@ const reach = 64;
 /** Places of decided units that are kept before they are dropped together. */
 const mostKept = 8_192;
 
+type Form = Exclude<keyof Undisguised, "raw">;
+
 export class View {
-  readonly #form: "plain" | "squeezed";
+  readonly #form: Form;
   /** Undefined while the form is the text. */
   #scans: RuleScans | undefined;
   /** Where the first of the units stands in the form whose places are kept. */
@@ -24,7 +26,7 @@ export class View {
   /** Units since both were different. */
   #same = 0;
 
-  constructor(form: "plain" | "squeezed") {
+  constructor(form: Form) {
     this.#form = form;
   }
 

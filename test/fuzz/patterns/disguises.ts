@@ -19,6 +19,7 @@ const ordinary = [
   "3deba7a99f04c1 550e8400-e29b-41d4-a716-446655440000 ",
   "\\begin{x} C:\\users\\n ",
   "- a\n- b\n",
+  "0x7ffe5d3a 0x0 \\xff\\x00 C:\\x \u{1f3f4}\u{e0067}\u{e0062}\u{e007f} ",
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg== ",
 ];
 
@@ -35,6 +36,11 @@ const disguises: readonly ((secret: string, random: Random) => string)[] = [
   (secret, random) =>
     each(secret, (character) => (random.chance(0.5) ? `%${Buffer.from(character).toString("hex")}` : character)),
   (secret) => each(secret, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  (secret) => each(secret, (character) => `\\x${Buffer.from(character).toString("hex")}`),
+  (secret) => each(secret, (character) => String.fromCodePoint(0xe0000 + character.charCodeAt(0))),
+  (secret, random) => Array.from(secret).join(random.pick(["\u{e0041}", "\u{e0041}\u{e0042}"])),
+  (secret) => secret.replaceAll("o", "\u1d0f").replaceAll("e", "\u1d07").replaceAll("a", "\u1d00"),
+  (secret) => `0x${Buffer.from(padded(secret)).toString("hex")}`,
   (secret) => base64(padded(secret)),
   (secret) => Buffer.from(padded(secret)).toString("base64url"),
   (secret) => Buffer.from(padded(secret)).toString("hex"),

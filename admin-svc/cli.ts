@@ -159,5 +159,7 @@ const script = process.argv[1];
 if (script !== undefined && existsSync(script) && realpathSync(script) === fileURLToPath(import.meta.url)) {
   const { DATABASE_URL: databaseUrl, SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = process.env;
   const { stdout, stderr } = process;
+  // Whoever reads along may leave, as `head` does.
+  stdout.on("error", () => process.exit());
   process.exitCode = await runCli(process.argv.slice(2), { databaseUrl, managementKey, stdout, stderr });
 }

@@ -61,6 +61,8 @@ function isUsage(error: unknown): error is Error {
 const script = process.argv[1];
 if (script !== undefined && existsSync(script) && realpathSync(script) === fileURLToPath(import.meta.url)) {
   const { env: environment, stdout, stderr } = process;
+  // Whoever reads along may leave, as `head` does.
+  stdout.on("error", () => process.exit());
   const config = environment["SLUICE_CONFIG"] ?? "sluice.yaml";
   process.exitCode = await runOperator(process.argv.slice(2), { environment, config, stdout, stderr });
 }

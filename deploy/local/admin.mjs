@@ -31,6 +31,8 @@ if (url === undefined && !offline) {
 }
 await prepareOrExit();
 const { stdout, stderr } = process;
+// Whoever reads along may leave, as `head` does.
+stdout.on("error", () => process.exit());
 const { operatorHelp, runOperator } = await import("@sluice/inference-svc/operator.js");
 if (check) {
   const { configPath } = await import("@sluice/local/settings.js");

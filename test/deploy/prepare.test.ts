@@ -97,6 +97,21 @@ describe("npm run admin", () => {
     expect(stderr).toBe("No house runs here: start the house first (npm start) or set DATABASE_URL.\n");
   });
 
+  test("says nothing when whoever reads along leaves", async () => {
+    const database = await createDatabase();
+    const cli = join(root, "admin-svc/dist/cli.js");
+    try {
+      for (const program of [cli, join(root, "deploy/local/admin.mjs")]) {
+        const piped = `"${process.execPath}" "${program}" keys mint | true`;
+        const listed = `"${process.execPath}" "${program}" audit list | true`;
+        const environment = { ...bareEnvironment(), SLUICE_DATA_DIR: dataDir, DATABASE_URL: database.url };
+        expect(await run("sh", ["-c", `${piped}; ${listed}`], { environment })).toMatchObject({ code: 0, stderr: "" });
+      }
+    } finally {
+      await database.drop();
+    }
+  });
+
   test("works on the database that DATABASE_URL or the record of the house names", async () => {
     const database = await createDatabase();
     try {

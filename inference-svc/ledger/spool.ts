@@ -18,6 +18,7 @@ import {
 } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { ConfigError } from "@sluice/proto/runtime/config.js";
 import { frameOf } from "./frame.ts";
 
 /** Some twenty thousand records. */
@@ -62,9 +63,13 @@ export class Spool {
   /** @throws when the directory cannot be written to */
   constructor(options: SpoolOptions) {
     this.#options = options;
-    mkdirSync(options.directory, { recursive: true, mode: 0o700 });
-    this.segments = leftIn(options.directory);
-    this.#roll();
+    try {
+      mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+      this.segments = leftIn(options.directory);
+      this.#roll();
+    } catch (error) {
+      throw new ConfigError("environment", [`SLUICE_SPOOL_DIR: cannot be written to: ${(error as Error).message}`]);
+    }
   }
 
   /** Bytes of all files. */

@@ -31,7 +31,7 @@ export function readEnvironment<Schema extends z.ZodObject>(
   environment: NodeJS.ProcessEnv,
 ): Readonly<z.infer<Schema>> {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const result = schema.safeParse(set);
+  const result = schema.safeParse(set, { error: ({ input }) => (input === undefined ? "is not set" : undefined) });
   if (!result.success) throw new ConfigError("environment", problemsOf(result.error));
   return Object.freeze(result.data);
 }
@@ -62,11 +62,23 @@ export const milliseconds = (fallback: number) => z.coerce.number().int().min(0)
 /** 256 bits or more, so that it cannot be guessed; hexadecimal or any other text. */
 export const secret = z.string().min(32, "at least 32 characters");
 
+const addressRule = "host:port, several separated by commas";
+const hasPort = (address: string): boolean => Number(address.split(":")[1]) <= 65_535;
+
 /** `host:port`, several with commas. */
 export const addresses = z
   .string()
   .transform((text) => text.split(",").map((part) => part.trim()))
-  .pipe(z.array(z.string().regex(/^[^\s:]+:\d+$/, "host:port, several separated by commas")).min(1));
+  .pipe(
+    z
+      .array(
+        z
+          .string()
+          .regex(/^[^\s:]+:\d+$/, addressRule)
+          .refine(hasPort, addressRule),
+      )
+      .min(1),
+  );
 
 /** Where processes count limits together; without it each counts by itself. */
 export const redisUrl = z

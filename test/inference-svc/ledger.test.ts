@@ -9,6 +9,7 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
 } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -62,6 +63,12 @@ const log = openLog("test", "silent");
 describe("the spool", () => {
   const spoolIn = (folder: string) =>
     new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs: Date.now(), onSyncFailure: () => {} });
+
+  test("in a folder that cannot be one says which variable names it", () => {
+    const file = join(directory, "file");
+    writeFileSync(file, "");
+    expect(() => spoolIn(file)).toThrow(/^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: EEXIST/);
+  });
 
   test("torn at any byte it gives back every record that was whole", () => {
     const spool = spoolIn(directory);

@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
@@ -173,4 +174,29 @@ test("authority and certificates are replaced under load without a failed call, 
   await load;
   expect(failures).toEqual([]);
   await refused(clientOf(old));
+});
+
+test("one that expires is told in the log, ends no open connection, lets nobody in anew, and may be replaced", async () => {
+  const told: string[] = [];
+  const destination = new Writable({
+    write: (line: Buffer, _, done) => {
+      told.push(line.toString());
+      done();
+    },
+  });
+  const until = new Date(Date.now() + 10_000);
+  await mount(join(folder, "gateway"), { ids: [idOf("gateway")], by: authority, trusted: [authority], until });
+  const written = openLog("test", "info", destination);
+  const gateway = new Certificates(join(folder, "gateway"), { log: written, registry: openMetrics("test") });
+  const kept = clientOf(gateway);
+  await ask(kept);
+  await eventually(() => told.length > 0);
+  expect(told.join("")).toContain("the certificate has expired: no new connection is possible");
+  expect(Date.now()).toBeGreaterThan(until.getTime() - 1_000); // it has whole seconds
+  expect(await ask(kept)).toMatchObject({ generation: 7n });
+  await refused(clientOf(gateway));
+  expect(told).toHaveLength(1);
+  await mount(join(folder, "gateway"), { ids: [idOf("gateway")], by: authority, trusted: [authority] });
+  await eventually(() => isInForce("gateway", gateway));
+  expect(await ask(clientOf(gateway))).toMatchObject({ generation: 7n });
 });

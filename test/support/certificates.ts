@@ -38,16 +38,18 @@ export interface Mounted {
   readonly by: Authority;
   /** Who is trusted. */
   readonly trusted: readonly Authority[];
+  /** A day from now when absent. */
+  readonly until?: Date;
 }
 
 /** Makes a new certificate and puts it into the folder. */
-export async function mount(folder: string, { ids, by, trusted }: Mounted): Promise<void> {
+export async function mount(folder: string, { ids, by, trusted, until }: Mounted): Promise<void> {
   const keys = await newKeys();
   const certificate = await x509.X509CertificateGenerator.create({
     subject: "CN=process",
     issuer: by.certificate.subject,
     notBefore: new Date(Date.now() - dayMs),
-    notAfter: new Date(Date.now() + dayMs),
+    notAfter: until ?? new Date(Date.now() + dayMs),
     signingKey: by.keys.privateKey,
     publicKey: keys.publicKey,
     signingAlgorithm: algorithm,

@@ -33,6 +33,7 @@ export class Certificates {
   readonly #log: Logger;
   readonly #listeners = new Set<(credentials: Credentials) => void>();
   #current: Credentials;
+  #told: Credentials | undefined;
   #looks: string;
 
   /** @throws ConfigError */
@@ -51,7 +52,10 @@ export class Certificates {
       "When the certificate expires by which this process is known to the others.",
       () => this.#current.expiresAt.getTime() / 1_000,
     );
-    setInterval(() => this.#renew(), lookMs).unref();
+    setInterval(() => {
+      this.#renew();
+      this.#tellExpiry();
+    }, lookMs).unref();
   }
 
   get current(): Credentials {
@@ -85,6 +89,16 @@ export class Certificates {
     }
     this.#log.info({ expires_at: this.#current.expiresAt }, "a new certificate is in force for new connections");
     for (const listener of this.#listeners) listener(this.#current);
+  }
+
+  /** Once. Peers that refuse it, and are refused by it, see no more than a connection that ends. */
+  #tellExpiry(): void {
+    if (this.#told === this.#current || this.#current.expiresAt.getTime() > Date.now()) return;
+    this.#told = this.#current;
+    this.#log.error(
+      { expires_at: this.#current.expiresAt },
+      "the certificate has expired: no new connection is possible",
+    );
   }
 
   #read(): Credentials {

@@ -91,7 +91,8 @@ export interface Stack {
 
 export const buildStack = (parts: Parts): Stack => {
   const { catalog, upstreams, records, ledger, budgets, secret, log } = parts;
-  const router = new Router({ catalog, telling: tellingTexts(upstreams), secret, records });
+  const rest = (endpoint: Endpoint) => upstreams.rest(endpoint);
+  const router = new Router({ catalog, telling: tellingTexts(upstreams), secret, records, rest });
   const parsing = { reader: parts.files, telling: upstreams };
   const answered: Answered = (endpoint, scope, usage) => router.answered(endpoint, scope, usage.cachedTokens);
   const billedAttempt = (endpoint: Endpoint, patience: Patience): Turn =>
@@ -111,7 +112,7 @@ export const buildStack = (parts: Parts): Stack => {
       contextCompression(endpoint, billedAttempt(endpoint, patience)),
     );
   // Closest to the wire: a failed attempt is seen by nobody, and only before commit can it be repeated elsewhere.
-  const asked = fallback(router, { turn: attempt, rest: (endpoint) => upstreams.rest(endpoint) }, log);
+  const asked = fallback(router, { turn: attempt, rest }, log);
   const { guard_judge: guardRole, alignment_judge: alignmentRole } = parts.internalModels;
   const judge = guardRole && new Judge(asked, guardRole);
   const { switchyard_judge: switchyardRole } = parts.internalModels;

@@ -12,6 +12,7 @@ import { auditStages, policyFilters } from "./policies.ts";
 import { roomiestFirst } from "./roomiest.ts";
 import { type Seed, randomSeed, sessionSeed } from "./rendezvous.ts";
 import { isNamedSession, sessionOf } from "./session.ts";
+import type { Rest } from "./walk.ts";
 
 export interface RouterParts {
   readonly catalog: Catalog;
@@ -19,6 +20,8 @@ export interface RouterParts {
   /** Shared by all replicas: a session goes to the same endpoint whoever decides. */
   readonly secret: string;
   readonly records: EndpointRecords;
+  /** Why an endpoint is not to be asked now; undefined when it may be. */
+  readonly rest: (endpoint: Endpoint) => Rest | undefined;
 }
 
 /** A request as providers will be told it. */
@@ -167,7 +170,8 @@ export class Router {
     return endpoints.map((endpoint) => {
       const { providerName: provider, model } = endpoint;
       const ejected = this.records.find(endpoint)?.ejection.state(now) === "ejected";
-      return ejected ? { provider, model, ejected } : { provider, model };
+      const rest = this.#parts.rest(endpoint);
+      return { provider, model, ...(ejected && { ejected }), ...(rest && { rests: rest.why }) };
     });
   }
 

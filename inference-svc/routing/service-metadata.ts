@@ -33,11 +33,12 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
       attempts: attempts.map(({ provider, model, status }) => ({ model, provider, status })),
     }),
     endpoints: {
-      available: candidates.map(({ provider, model, ejected }, index) => ({
+      available: candidates.map(({ provider, model, ejected, rests }, index) => ({
         model,
         provider,
         selected: index === selected,
         ...(ejected && { ejected }),
+        ...(rests && { rests }),
       })),
       total: candidates.length,
       ...(excluded.size > 0 && { excluded_by: Object.fromEntries(excluded) }),

@@ -58,6 +58,8 @@ export interface CandidateNote {
   readonly model: string;
   /** It fails at the moment, and is asked after those that do not. */
   readonly ejected?: true;
+  /** No key may be asked with at the moment: they have asked too often, or are not taken. */
+  readonly rests?: "limited" | "refused";
 }
 
 /** One entry of `service_metadata.pipeline`. */

@@ -36,6 +36,10 @@ const endpoint = object(
     provider: described(string(), "Name of the provider."),
     selected: described(boolean, "Whether it served the answer."),
     ejected: described(constant(true), "It fails at the moment, and is asked after those that do not."),
+    rests: described(
+      word("limited", "refused"),
+      "Why no key may be asked with at the moment: too many requests, or keys that are not taken. Others are asked first, whatever the order.",
+    ),
   },
   { required: ["model", "provider", "selected"] },
 );

@@ -34,6 +34,8 @@ models:
       - {provider: borealis, tier: flex}
   - id: cumulus/large
     endpoints: [{provider: cumulus}, {provider: borealis}]
+  - id: dione/large
+    endpoints: [{provider: cumulus}, {provider: borealis}]
   - id: borealis/small
     endpoints: [{provider: borealis, supported_parameters: []}]
 limits: {stream_ms: 6000}
@@ -279,4 +281,26 @@ test("an endpoint that keeps failing is asked last, and said to be ejected", asy
   for (let failures = 1; failures <= 5; failures++) expect(await asked()).toEqual(before);
   const ejected = { ...endpoint("Cumulus", false, slug), ejected: true };
   expect(await asked()).toEqual([endpoint("Borealis", true, slug), ejected]);
+});
+
+test("an endpoint that may not be asked yet is said to rest, in a dry run as well", async () => {
+  cumulus.script([failing(429)]);
+  const model = "dione/large";
+  const asking = { model, provider: { order: ["cumulus", "borealis"] } };
+  const served = async () => (await lastEvent(await respond(asking))).response.service_metadata;
+  const endpoints = (selected: boolean, rests?: string) => ({
+    available: [
+      { ...endpoint("Cumulus", false, model), ...(rests && { rests }) },
+      endpoint("Borealis", selected, model),
+    ],
+    total: 2,
+  });
+  expect(await served()).toMatchObject({ attempt: 2, endpoints: endpoints(true) });
+  expect(await served()).toMatchObject({ attempt: 1, endpoints: endpoints(true, "limited") });
+  const dryRun = await fetch(`${house.baseUrl}/responses/dry-run`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...asking, input: "Hi" }),
+  });
+  expect(await dryRun.json()).toMatchObject({ service_metadata: { endpoints: endpoints(false, "limited") } });
 });

@@ -49,7 +49,7 @@ export function openDecider(models: readonly unknown[], providers: readonly unkn
     log: { error: () => {} },
     now: records.now,
   });
-  const router = new Router({ catalog, telling, secret: "s".repeat(32), records });
+  const router = new Router({ catalog, telling, secret: "s".repeat(32), records, rest: () => undefined });
   const route = (request: Asking, keyHash = "key", caller: Partial<Caller> = {}) =>
     router.route(deciding(request), newScope({ keyHash, ...caller }).scope);
   return {

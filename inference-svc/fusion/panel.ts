@@ -2,6 +2,7 @@
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
+import type { Trace } from "../turn/scope.ts";
 import type { Turn } from "../turn/turn.ts";
 import { type Asker, Asking, type Hears, type Source, partRequest } from "./ask.ts";
 import type { FusionSettings } from "./settings.ts";
@@ -121,12 +122,23 @@ async function outcomeOf(
       ...settings.manner,
     };
     const { text, sources } = await asking.said(ask, partRequest(request, own), hears);
-    if (text.trim() === "") return { ...figures(), error: "It said nothing", status: 502 };
+    if (text.trim() === "") return { ...figures(), ...silenceOf(asking.trace) };
     return { ...figures(), content: text, sources };
   } catch (error) {
     const { message, attemptStatus } = Fault.from(error);
     return { ...figures(), error: message, status: attemptStatus };
   }
+}
+
+/** Whom a guardrail stops behind a call of a tool is not refused: his answer is cut, and there may be nothing of it. */
+function silenceOf({ stages }: Trace): Pick<Failed, "error" | "status"> {
+  const blocked = stages.find(
+    ({ type, data }) => type === "guardrail" && data?.["action"] === "blocked" && data["mode"] !== "audit",
+  );
+  const names = blocked?.data?.["patterns"] as readonly string[] | undefined;
+  return names
+    ? { error: `Blocked by a guardrail: ${names[0]}`, status: 403 }
+    : { error: "It said nothing", status: 502 };
 }
 
 const task = () =>

@@ -1,5 +1,7 @@
 /** What a panel says is shown as one text of each: what a guardrail finds in that is told with none of its events, however many messages it came in. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
+import { FusionPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
 import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "./asking.ts";
 import { type Filter, block, flag, guardrailOf, redact } from "./gating.ts";
@@ -70,6 +72,20 @@ test("blocked: nothing of it is told", async () => {
   expect(told("panel.failed")).toMatchObject([{ error: "Response blocked by content filter: <m>", status_code: 403 }]);
   expect(JSON.stringify(events)).not.toMatch(/It is plu|tonium/);
   expect(deeds).toEqual(["blocked"]);
+});
+
+test("blocked behind a call of a tool: nothing of it is told, and why", async () => {
+  const call = { index: 0, id: "c1", type: "function", function: { name: "service_datetime", arguments: "{}" } };
+  panel.script([
+    { chunks: [{ sse: [chatChunk({ tool_calls: [call] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
+    chatStream("It is plutonium"),
+  ]);
+  const fusion = create(FusionPluginSchema, { toolsJson: Buffer.from('[{"type":"service:datetime"}]') });
+  const asker = newScope({ guardrail: guardrailOf([block("plutonium", "<m>")]) });
+  const { events } = await run(engine.turn, asking({ models: ["service/fusion"], plugins: { fusion } }), asker);
+  expect(itemsOf(events)[0]).toMatchObject({
+    failed_models: [{ model: "acme/a", error: "Blocked by a guardrail: <m>", status_code: 403 }],
+  });
 });
 
 test("thoughts stand apart as messages do", async () => {

@@ -41,6 +41,9 @@ export function moved(annotation: unknown, raw: string, regions: readonly Region
   };
 }
 
+/** Up to which code point of a text it points; 0 where it points at none. */
+export const pointsAt = (annotation: unknown): number => (points(annotation) ? annotation.end_index : 0);
+
 const points = (annotation: unknown): annotation is Pointing =>
   typeof (annotation as Partial<Pointing> | null)?.start_index === "number" &&
   typeof (annotation as Partial<Pointing>).end_index === "number";

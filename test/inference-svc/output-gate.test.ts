@@ -366,6 +366,33 @@ describe("what belongs to a text", () => {
     end_index: to,
   });
 
+  test("annotations that come before what they point at wait for it", async () => {
+    const [out, moved, next] = [citation(2, 8), citation(9, 12), citation(0, 4)];
+    const part = (said: string, ...annotations: object[]) => ({
+      type: "output_text",
+      text: said,
+      annotations,
+      logprobs: [],
+    });
+    const item = { ...message(), content: [part("a secret and", out, moved), part("more", next)] };
+    const note = (annotation: object, at = 0): TurnEvent => ({ type: "annotation", index: 0, part: at, annotation });
+    const batches: Batch[] = [
+      [start(0, message()), text("a "), note(out), note(moved), text("secret a"), text("nd")],
+      [note(next, 1), text("more", 1), end(0, item), over],
+    ];
+    const { events } = await gated(batches, [redact("secret", "<s>")]);
+    const told = events.flatMap((event) =>
+      event.type === "annotation" || event.type === "text.delta" ? [[event.part, event.type]] : [],
+    );
+    expect(told.filter(([, type], at) => type === "annotation" || told[at + 1]?.[1] !== type)).toEqual([
+      [0, "text.delta"],
+      [0, "annotation"],
+      [1, "text.delta"],
+      [1, "annotation"],
+    ]);
+    expect(itemAt(events)?.["content"]).toEqual([part("a <s> and", citation(6, 9)), part("more", next)]);
+  });
+
   test("annotations point at what they did, or are left out", async () => {
     const whole = "\u{1f600} secret see here, secret";
     const annotations = [citation(0, 1), citation(2, 8), citation(9, 12), citation(13, 17)];

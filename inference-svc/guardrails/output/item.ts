@@ -2,7 +2,8 @@
  * One output item on its way out. Its texts pass as soon as they are decided; arguments, and progress events that carry text, once the item is
  * whole. What was not looked at does not pass.
  */
-import { moved } from "../../turn/replaced.ts";
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { moved, pointsAt } from "../../turn/replaced.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { Channel, type Part } from "./channel.ts";
 import { cutItem } from "./cut.ts";
@@ -24,6 +25,8 @@ export class GuardedItem {
   readonly #channel: Channel<TextKey>;
   readonly #natives: NativeTexts;
   readonly #annotations = new Map<number, unknown[]>();
+  /** Those that came before all of the text that they point at: whether that is delivered is not known yet. */
+  #early: AnnotationEvent[] = [];
   #start: OutputItem | undefined;
   #streamed = false;
   /** There is something to show of it, so that it may begin. */
@@ -76,6 +79,7 @@ export class GuardedItem {
     this.#streamed = true;
     if (carriesJson(this.#start?.type ?? "")) return;
     const key = keyOf(event);
+    if (this.#early.length > 0 && key !== this.#channel.parts.at(-1)?.key) this.#noteEarly(key);
     if (this.#looker.asks || !this.#looker.isShort(event.delta)) return this.#push(key, event.delta);
     const push = this.#looker.through(this.#channel.push(key, event.delta));
     return push ? push.then(() => this.#stop()) : this.#stop();
@@ -85,7 +89,21 @@ export class GuardedItem {
     const annotation = await cleanedLeaves(event.annotation, this.#looker);
     // What was redacted in it would be found by following it.
     if (annotation !== event.annotation) return;
-    this.#channel.note(() => this.#annotate(event));
+    // Those of one part stay in their order.
+    if (this.#isEarly(event) || this.#early.some(({ part }) => part === event.part)) this.#early.push(event);
+    else this.#channel.note(() => this.#annotate(event));
+  }
+
+  #isEarly({ part, annotation }: AnnotationEvent): boolean {
+    const said = this.#channel.parts.find(({ key }) => key === `text.delta ${part}`)?.raw ?? "";
+    return pointsAt(annotation) > codePointLength(said);
+  }
+
+  /** Once their part is over. @param key of the part that begins */
+  #noteEarly(key?: TextKey): void {
+    const waiting = this.#early.filter(({ part }) => key === `text.delta ${part}`);
+    for (const event of this.#early) if (!waiting.includes(event)) this.#channel.note(() => this.#annotate(event));
+    this.#early = waiting;
   }
 
   async #native(event: NativeEvent): Promise<void> {
@@ -151,6 +169,7 @@ export class GuardedItem {
       await this.#looker.through(channel.rest());
       await channel.ask(true);
     }
+    this.#noteEarly();
     await this.#looker.through(channel.end());
     if (channel.blocked) throw new Blocked();
     await this.#looker.reported(texts.map(([, text]) => text).join(""));

@@ -18,7 +18,7 @@ import {
   parseBearer,
   requireServiceToken,
   generationIdHeader,
-  requestIdHeader,
+  requestIdIn,
   serviceTokenHeader,
 } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
@@ -98,7 +98,7 @@ export class InferenceDoors {
     const abort = new AbortController();
     const limitMs = Math.min(context.timeoutMs() ?? Number.POSITIVE_INFINITY, this.#limitMs(request));
     const timer = setTimeout(() => abort.abort(timeUp()), limitMs);
-    const requestId = context.requestHeader.get(requestIdHeader) ?? newId("req_");
+    const requestId = requestIdIn(context.requestHeader) ?? newId("req_");
     const generationId = newId("gen-");
     context.responseHeader.set(generationIdHeader, generationId);
     const deadline = performance.now() + limitMs;
@@ -218,7 +218,7 @@ export class InferenceDoors {
     try {
       const receiptJson = await rehearsals.run(turn, {
         keyHash,
-        requestId: requestHeader.get(requestIdHeader) ?? newId("req_"),
+        requestId: requestIdIn(requestHeader) ?? newId("req_"),
         trace: currentSpan() ?? untraced,
         generationId: newId("gen-"),
         policyGeneration: scanned ? policyGeneration : access.generation,

@@ -2,7 +2,7 @@
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { callerKeyHash, invalidKey, requestIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { callerKeyHash, invalidKey, requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
@@ -13,9 +13,6 @@ import type { Parts } from "./parts.ts";
 
 /** Everything that an operation sees and changes is in the workspace of its administrator. */
 export type Administrator = Author & { readonly keyHash: string };
-
-/** Characters; a caller of its own gives whatever it likes. */
-const maxRequestId = 200;
 
 /** The calling key, of either kind. @throws Fault */
 export async function requireKey(
@@ -38,7 +35,7 @@ async function requireAdministrator(
   if (key.kind !== "management") {
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
-  const requestId = headers.get(requestIdHeader)?.slice(0, maxRequestId) ?? null;
+  const requestId = requestIdIn(headers) ?? null;
   return { workspaceId: key.workspace_id, keyHash: key.hash, program: "api", requestId, ofAccount: key.account };
 }
 

@@ -1,10 +1,12 @@
 /** Every call to a provider is on record, once, with what it used and cost: also of a turn that failed over or was left. What is killed: test/chaos. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import pg from "pg";
 import { type Generation, generationOf } from "../support/generation.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
 import { validate } from "../support/published.ts";
+import { runTurn, turnRequest } from "../support/run-turn.ts";
 import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
 
 let first: Upstream;
@@ -92,6 +94,26 @@ test("an answer, under the id that it was given with", async () => {
     streamed: false,
     user: "u-1",
   });
+});
+
+test("over gRPC as well, whatever the caller names its request", async () => {
+  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  try {
+    for (const [sessionId, name] of [
+      ["named", "order-1"],
+      ["named at length", "x".repeat(1_025)],
+      ["named oddly", "a b;c"],
+      ["named not at all", ""],
+    ] as const) {
+      first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
+      const request = turnRequest("acme/lone", "Hi", { sessionId });
+      await runTurn(client, house.apiKey, request, 60_000, { "x-request-id": name }).over;
+      const [record] = await recordsOf(sessionId, 1);
+      expect(record?.["request_id"]).toMatch(name === "order-1" ? /^order-1$/ : /^req_[0-9A-Za-z]{22}$/);
+    }
+  } finally {
+    client.close();
+  }
 });
 
 test("a failure and the answer that came in its place, each", async () => {

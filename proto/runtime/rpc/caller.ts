@@ -9,6 +9,9 @@ export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
 export const generationIdHeader = "x-generation-id";
 
+/** It goes into logs, the audit log and the ledger, which takes no record with a longer text: such a call would have cost nothing. */
+const requestIdForm = /^[\w-]{1,64}$/;
+
 /** Constant-time, so that the token cannot be found byte by byte. */
 export function isServiceToken(presented: string | null, token: ServiceToken): boolean {
   if (presented === null) return false;
@@ -39,6 +42,12 @@ export function parseBearer(authorization: string | null | undefined): { kind: K
 
 /** Malformed, unknown, disabled, expired: one identical answer. */
 export const invalidKey = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Invalid API key");
+
+/** By which the caller knows its request, where that is a name that may be kept. */
+export function requestIdIn(headers: Headers): string | undefined {
+  const presented = headers.get(requestIdHeader);
+  return presented !== null && requestIdForm.test(presented) ? presented : undefined;
+}
 
 /** The hash of the calling key: vouched for by one of our processes, or presented as the key itself. */
 export function callerKeyHash(headers: Headers, token: ServiceToken): string {

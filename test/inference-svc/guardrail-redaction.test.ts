@@ -43,6 +43,14 @@ const message = (content: unknown, role = "user") => ({ input: [{ type: "message
 const tagged = (text: string) =>
   Array.from(text, (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join("");
 
+/** In base64. */
+const inLines = (text: string, length: number, end = "\n") =>
+  (
+    Buffer.from(text)
+      .toString("base64")
+      .match(new RegExp(`.{1,${length}}`, "g")) ?? []
+  ).join(end);
+
 describe("a text", () => {
   const marked = redacting(rule("secret[- ]?\\d+", REDACT, "[MARK]"));
   test.each<[string, string, string]>([
@@ -61,6 +69,12 @@ describe("a text", () => {
     ["partly in tags", `a sec${tagged("ret")}-1!`, "a [MARK]!"],
     ["between tags", `a ${"secret".split("").join(tagged("x"))}-1!`, "a [MARK]!"],
     ["in base64", `a ${Buffer.from("my secret-1 is here").toString("base64")} b`, "a [MARK] b"],
+    [
+      "in base64 over several lines",
+      `a\n${inLines("and so it is that my secret-1 is here", 20)}\nb c`,
+      "a\n[MARK]\nb c",
+    ],
+    ["in base64 over lines of Windows", `a: ${inLines("and so my secret-1 is here", 16, "\r\n")}`, "a: [MARK]"],
     ["in base64 of base64", `a ${twice("my secret-1 is here")} b`, "a [MARK] b"],
     ["in hexadecimal digits as a number", `a 0x${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],
     ["in hexadecimal digits", `a ${Buffer.from("my secret-1").toString("hex")} b`, "a [MARK] b"],

@@ -14,14 +14,42 @@ const leastPrintable = 0.85;
 const words = new RegExp(`[A-Za-z0-9+/_-]{${shortestEncoded},}={0,2}`, "g");
 const hexadecimal = /^(?:0[xX])?(?:[0-9A-Fa-f]{2})+$/;
 
+/** Behind a line that is full. */
+const nextLine = /\r?\n([A-Za-z0-9+/_-]+={0,2})/y;
+
 /** The texts in it, each of which stands for the whole word in which it was encoded. */
 export function* encodedIn(text: string, at: number, level = 1): Iterable<Mapped> {
   if (text.length < shortestEncoded) return;
-  for (const { 0: word, index } of text.matchAll(words)) {
+  for (const { word, index, length } of wordsIn(text)) {
     const said = decoded(word.slice(0, longestEncoded));
     if (said === undefined) continue;
-    const source = { start: at + index, end: at + index + word.length };
+    const source = { start: at + index, end: at + index + length };
     for (const form of formsOf(said, level)) yield asWhole(`${form}\n`, source);
+  }
+}
+
+interface Word {
+  readonly word: string;
+  readonly index: number;
+  /** In the text, line breaks included. */
+  readonly length: number;
+}
+
+/** Each by itself, and those that go on over lines of one length as one. */
+function* wordsIn(text: string): Iterable<Word> {
+  let over = 0;
+  for (const { 0: word, index } of text.matchAll(words)) {
+    yield { word, index, length: word.length };
+    if (index < over) continue;
+    const lines = [word];
+    nextLine.lastIndex = index + word.length;
+    while (lines.at(-1)?.length === word.length) {
+      const line = nextLine.exec(text)?.[1];
+      if (line === undefined || line.length > word.length) break;
+      lines.push(line);
+      over = nextLine.lastIndex;
+    }
+    if (lines.length > 1) yield { word: lines.join(""), index, length: over - index };
   }
 }
 

@@ -26,13 +26,16 @@ export type Look = (items: readonly InputItem[], request: TurnRequest, scope: Sc
 export const lookedAt =
   (guards: readonly Layer[]): Look =>
   async (items, request, scope) => {
-    let looked = items;
+    let looked: readonly InputItem[] = items;
     const last = compose(guards, ({ input }) => {
       looked = input;
       return Promise.resolve(nothing);
     });
-    await last(alone(request, items), scope);
-    return looked;
+    await last(alone(request, items.map(unsaid)), scope);
+    return looked.map((item, index) => (item["role"] === undefined ? item : { ...item, role: items[index]?.["role"] }));
   };
+
+/** Beside whose words it is put does not make it theirs: rules for what users say do not read it. */
+const unsaid = (item: InputItem): InputItem => (item["role"] === "user" ? { ...item, role: "developer" } : item);
 
 const nothing = (async function* () {})();

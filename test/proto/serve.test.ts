@@ -96,17 +96,20 @@ const statusText = (client: Client, user: string): Promise<string> =>
     client.makeUnaryRequest(path, same, same, body, (error: ServiceError | null) => resolve(error?.details ?? ""));
   });
 
-test.each(["key_hashes: at most 500 elements", "a+b & c/d?e=f#g; 100%, %41", "ünïcode 💥", "two\nlines"])(
-  "a status says what went wrong, and clients of another hand can read it: %j",
-  async (message) => {
-    const client = dial(`127.0.0.1:${server.port}`);
-    try {
-      expect(await statusText(client, message)).toBe(message);
-    } finally {
-      client.close();
-    }
-  },
-);
+test.each([
+  "key_hashes: at most 500 elements",
+  "a+b & c/d?e=f#g; 100%, %41",
+  "ünïcode 💥",
+  "two\nlines",
+  " in between ",
+])("a status says what went wrong, and clients of another hand can read it: %j", async (message) => {
+  const client = dial(`127.0.0.1:${server.port}`);
+  try {
+    expect(await statusText(client, message)).toBe(message);
+  } finally {
+    client.close();
+  }
+});
 
 test("a field of JSON that this build does not know is refused, not left out", async () => {
   const asked = async (body: string) => {

@@ -15,4 +15,5 @@ export function escapeStatusLess(response: Response): void {
   };
 }
 
-const escaped = (message: string): string => message.replace(/[^ -$&-~]/gu, encodeURIComponent);
+/** A blank at either end, too: HTTP/2 admits none there, and the text would not arrive at all. */
+const escaped = (message: string): string => message.replace(/[^ -$&-~]|^ | $/gu, encodeURIComponent);

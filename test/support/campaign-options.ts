@@ -1,0 +1,46 @@
+/** The command line of a campaign: whole numbers by name. */
+import { parseArgs } from "node:util";
+
+export interface Range {
+  /** When it is absent. */
+  readonly usual: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** @throws with the usage, for what is no option or no number of its range: a campaign of nothing would find nothing wrong */
+export function readNumbers<Name extends string>(
+  command: string,
+  ranges: Readonly<Record<Name, Range>>,
+  args: readonly string[],
+): Readonly<Record<Name, number>> {
+  const names = Object.keys(ranges) as Name[];
+  const usage = `usage: npm run ${command} --${names.map((name) => ` [--${name} N]`).join("")}`;
+  try {
+    const options = Object.fromEntries(names.map((name) => [name, { type: "string" as const }]));
+    const { values } = parseArgs({ args: [...args], options });
+    const numbers = names.map((name) => [name, numberIn(name, ranges[name], values[name])]);
+    return Object.fromEntries(numbers) as Record<Name, number>;
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${usage}`, { cause: error });
+  }
+}
+
+function numberIn(name: string, { usual, least, most }: Range, text: string | boolean | undefined): number {
+  const value = text === undefined ? usual : Number(text);
+  if (text !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new Error(`--${name} is to be a whole number from ${least} to ${most}`);
+}
+
+/** Of this process, which ends with exit code 2 where they cannot be. */
+export function numbersGiven<Name extends string>(
+  command: string,
+  ranges: Readonly<Record<Name, Range>>,
+): Readonly<Record<Name, number>> {
+  try {
+    return readNumbers(command, ranges, process.argv.slice(2));
+  } catch (error) {
+    console.error((error as Error).message);
+    process.exit(2);
+  }
+}

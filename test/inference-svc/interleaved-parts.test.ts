@@ -125,6 +125,12 @@ describe("of the Responses format", () => {
   const call = { type: "function_call", id: "item_0", call_id: "c", name: "f", arguments: "{", status: "completed" };
   const late = deltas("function_call_arguments", {}, ["}"]);
 
+  test("a summary that only the response has is left out", () => {
+    const whole = { ...thought, summary: [{ type: "summary_text", text: "late" }] };
+    const { items } = read([added(0, thought), itemDone(0, thought), completed([whole])]);
+    expect(items).toMatchObject([{ type: "reasoning", summary: [] }]);
+  });
+
   test.each<[string, Event, readonly Event[], object[]]>([
     ["in a delta of a part that another has followed", opened("item_0"), [...followed, ...part(0, "late")], []],
     ["in the end of such a part", opened("item_0"), [...followed, partDone(0, "alate")], []],

@@ -31,6 +31,10 @@ function statusOf({ output, incomplete_details: details }: JsonObject): string {
   return cut || isObject(details) ? "incomplete" : "completed";
 }
 
+/** By its place alone it may be another one; and an answer is whole without what was thought. */
+const isAnswer = (slot: Slot, { id }: JsonObject): boolean =>
+  slot.type !== "reasoning" && text(id) !== "" && slot.upstreamId === id;
+
 export class ResponsesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #reading: Reading;
@@ -172,8 +176,7 @@ export class ResponsesTranslator implements Translator {
       const slot = this.#match(item, seen) ?? this.#open(undefined, item);
       seen.add(slot);
       if (!slot.ended) slot.end(item, item === items.at(-1) ? status : "completed");
-      // By its place alone it may be another one.
-      else if (text(item.id) !== "" && slot.upstreamId === item.id) slot.complete(item);
+      else if (isAnswer(slot, item)) slot.complete(item);
     }
     for (const slot of this.#slots) if (!slot.ended) slot.end({}, status);
   }

@@ -70,15 +70,16 @@ const described = (row: AuditRow) => ({
 
 const shown = (rows: readonly AuditRow[]): readonly string[] =>
   table(
-    ["NUMBER", "AT", "ACTOR", "ACTION", "TARGET", "GENERATION", "REQUEST"],
+    ["NUMBER", "AT", "ACTOR", "ACTION", "GENERATION", "REQUEST", "TARGET"],
     rows.map((row) => [
       row.sequence,
       time(row.at),
       row.actor,
       row.action,
-      row.target ?? "(erased)",
       row.generation ?? "-",
       row.request_id ?? "-",
+      // The last one: an end user may have 512 characters.
+      row.target ?? "(erased)",
     ]),
   );
 

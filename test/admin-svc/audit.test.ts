@@ -158,6 +158,13 @@ describe("entries", () => {
     expect(list[0]).toMatchObject({ before: { name: "apart" }, after: { name: "far" } });
   });
 
+  test("with a long target leave the lines of others as short as they were", async () => {
+    const user = "u".repeat(512);
+    await admin("end-users", "create", user, "--workspace", "far");
+    const lines = (await admin("audit", "list", "--workspace", "far")).stdout.trimEnd().split("\n");
+    expect(lines.filter((line) => line.length > 512)).toEqual([expect.stringMatching(new RegExp(` {2}${user}$`))]);
+  });
+
   test("hold no key, and appear with the change or not at all", async () => {
     const key = mintKey(KeyKind.INFERENCE);
     await createKey(house.database, operator(), { name: "secret", key });

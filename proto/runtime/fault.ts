@@ -61,6 +61,7 @@ const table: Record<FaultReason, Row> = {
     Code.InvalidArgument,
     false,
     "The provider's content policy refused the request",
+    "image_content_policy_violation",
   ),
   [FaultReason.UNAUTHENTICATED]: row(401, "authentication", Code.Unauthenticated, false, "Invalid credentials"),
   [FaultReason.PAYMENT_REQUIRED]: row(402, "payment_required", Code.FailedPrecondition, false, "Insufficient credits"),

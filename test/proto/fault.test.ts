@@ -19,6 +19,19 @@ describe("faults", () => {
     }
   });
 
+  test.each([
+    [FaultReason.INVALID_REQUEST, "invalid_request", "invalid_prompt"],
+    [FaultReason.INVALID_PROMPT, "invalid_prompt", "invalid_prompt"],
+    [FaultReason.CONTEXT_LENGTH_EXCEEDED, "context_length_exceeded", "invalid_prompt"],
+    [FaultReason.CONTENT_POLICY, "content_policy_violation", "image_content_policy_violation"],
+    [FaultReason.RATE_LIMITED, "rate_limit_exceeded", "rate_limit_exceeded"],
+    [FaultReason.PROVIDER_FAILED, "provider_unavailable", "server_error"],
+    [FaultReason.PROVIDER_TIMEOUT, "timeout", "server_error"],
+    [FaultReason.INTERNAL, "server", "server_error"],
+  ])("reason %i is %s, and in a response that failed %s", (reason, errorType, responseCode) => {
+    expect(new Fault(reason)).toMatchObject({ errorType, responseCode });
+  });
+
   test("a fault arrives as it was sent", () => {
     const sent = new Fault(FaultReason.RATE_LIMITED, "slow down", {
       retryAfterMs: 1_234,

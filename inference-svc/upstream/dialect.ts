@@ -75,4 +75,6 @@ export interface Translator {
   event(name: string | undefined, data: string): void;
   /** Nothing more comes. @throws Fault when the answer was not finished */
   close(): void;
+  /** Nothing more comes, because there is no room for more: what was said is the answer. */
+  cut(): void;
 }

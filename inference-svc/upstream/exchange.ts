@@ -12,7 +12,7 @@ import { type Expected, openAnswer } from "./answer.ts";
 import { CodedBody, codingOf, unpackerOf } from "./coding.ts";
 import { Deadline, type Timeouts } from "./deadline.ts";
 import type { Answer, Translator } from "./dialect.ts";
-import { connectionLost, providerFailed, providerTimeout } from "./failure.ts";
+import { connectionLost, isFullWindow, providerFailed, providerTimeout } from "./failure.ts";
 import { BatchQueue } from "./queue.ts";
 
 /** Some hundred events: little beside what the sockets buffer anyway. */
@@ -157,8 +157,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     try {
       read();
     } catch (error) {
-      this.#fail(Fault.from(error));
-      return;
+      const fault = Fault.from(error);
+      if (!(isFullWindow(fault) && this.#queue.open && !this.#translator.done)) return this.#fail(fault);
+      this.#translator.cut();
     }
     if (this.#translator.done) this.#complete();
     if (this.#flushing) return;

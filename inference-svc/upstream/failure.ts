@@ -16,6 +16,9 @@ export interface ProviderError {
 export const providerFailed = (detail: string, cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "", { origin: FaultOrigin.UPSTREAM, cause: new Error(detail, { cause }) });
 
+/** Of an answer that runs it is the end, as a limit of tokens is; before that it is the request that does not fit. */
+export const isFullWindow = ({ reason }: Fault): boolean => reason === FaultReason.CONTEXT_LENGTH_EXCEEDED;
+
 /** The answer stopped before it was finished. */
 export const connectionLost = (cause?: unknown): Fault =>
   new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost", { origin: FaultOrigin.UPSTREAM, cause });
@@ -65,6 +68,8 @@ const contextOverflow = new RegExp(
     "max_new_tokens. must be <=",
     "range of input length should be",
     "reduce the length of the messages",
+    "max_tokens_exceeded|token_limit_exceeded",
+    "context size has been exceeded",
   ].join("|"),
   "i",
 );
@@ -87,7 +92,8 @@ function reasonOf(error: ProviderError): FaultReason {
   const callers = status === undefined || status === 400 || status === 413 || status === 422;
   if ((status === 400 || status === 403) && [error.code, error.message].some((said) => unknownModel.test(said ?? "")))
     return FaultReason.NO_ENDPOINTS;
-  if (callers && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
+  // llama.cpp says 500.
+  if ((callers || status === 500) && contextOverflow.test(text)) return FaultReason.CONTEXT_LENGTH_EXCEEDED;
   if ((callers || status === 403) && contentPolicy.test(text)) return FaultReason.CONTENT_POLICY;
   if (isSpent(error)) return FaultReason.PROVIDER_FAILED;
   if ((status === undefined || status >= 500) && /overloaded/i.test(text)) return FaultReason.PROVIDER_OVERLOADED;

@@ -6,7 +6,10 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import fc from "fast-check";
 import { shortest, stalled } from "../support/clock.js";
+import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { exceptionFrame } from "../support/event-stream.js";
 import {
+  type Chunk,
   type Reply,
   type Upstream,
   chatAnswer,
@@ -15,6 +18,8 @@ import {
   sse,
   startUpstream,
 } from "../support/upstream.js";
+import * as converse from "./converse-telling.js";
+import * as gemini from "./gemini-telling.js";
 import { type Engine, asking, house, itemsOf, masked, newScope, openEngine, run } from "./asking.js";
 
 let upstream: Upstream;
@@ -452,6 +457,81 @@ describe("failures after output", () => {
     expect(fault).toBeInstanceOf(Fault);
     expect([(fault as Fault).reason, (fault as Fault).message]).toEqual([reason, message]);
     abort.abort();
+  });
+});
+
+describe("a window that is full while the answer runs is its end, as a limit of tokens is", () => {
+  const frames = (...bytes: readonly Buffer[]): Chunk => ({ bytes: Buffer.concat(bytes) });
+  const message = "Your input and the answer exceed the context window";
+  const spoken = "response.output_text.delta";
+
+  test.each<[dialect: string, begun: Chunk, full: Chunk, type?: string]>([
+    [
+      "chat",
+      { sse: [chatChunk({ content: "Hi" })] },
+      { sse: [{ error: { code: "context_length_exceeded", message } }] },
+    ],
+    [
+      "chat",
+      { sse: [chatChunk({ content: "Hi" })] },
+      { sse: [{ error: { code: 500, message: "Context size has been exceeded.", type: "server_error" } }] },
+    ],
+    [
+      "responses",
+      { sse: [{ type: spoken, output_index: 0, item_id: "msg_1", content_index: 0, delta: "Hi" }] },
+      { sse: [{ type: "response.failed", response: { error: { code: "context_length_exceeded", message } } }] },
+    ],
+    [
+      "responses",
+      { sse: [{ type: spoken, output_index: 0, item_id: "msg_1", content_index: 0, delta: "Hi" }] },
+      { sse: [{ type: "error", code: "context_length_exceeded", message }] },
+    ],
+    [
+      "messages",
+      {
+        sse: [
+          { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+          { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Hi" } },
+        ],
+      },
+      { sse: [{ type: "error", error: { type: "invalid_request_error", message } }] },
+    ],
+    [
+      "gemini",
+      { sse: [gemini.chunk([gemini.text("Hi")])] },
+      { sse: [{ error: { code: 400, status: "INVALID_ARGUMENT", message } }] },
+    ],
+    [
+      "converse",
+      frames(converse.begun(), converse.delta(0, { text: "Hi" })),
+      frames(exceptionFrame("validationException", message)),
+      "application/vnd.amazon.eventstream",
+    ],
+  ])("%s: %j, then %j", async (dialect, begun, full, type = "text/event-stream") => {
+    let release = () => {};
+    const taken = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const headers = { "content-type": type };
+    await begin([{ headers, chunks: [begun, { ...full, after: taken }] }], { dialect });
+    const { scope, abort } = newScope();
+    const events: TurnEvent[] = [];
+    for await (const batch of await engine.turn(asking(), scope)) {
+      events.push(...batch);
+      release();
+    }
+    const said = { type: "message", status: "incomplete", content: [{ type: "output_text", text: "Hi" }] };
+    expect(itemsOf(events)).toMatchObject([said]);
+    expect(events.at(-1)).toMatchObject({
+      type: "end",
+      outcome: { status: "incomplete", reason: "max_output_tokens" },
+    });
+    abort.abort();
+  });
+
+  test("before that nothing runs: the input does not fit", async () => {
+    await begin([{ chunks: [{ sse: [{ error: { code: "context_length_exceeded", message } }] }] }]);
+    expect((await run(engine.turn, asking())).fault?.reason).toBe(FaultReason.CONTEXT_LENGTH_EXCEEDED);
   });
 });
 

@@ -169,6 +169,12 @@ export class ChatTranslator implements Translator {
     this.#seal = {};
   }
 
+  cut(): void {
+    this.#finished = true;
+    this.#reason = "max_output_tokens";
+    this.close();
+  }
+
   close(): void {
     if (this.done) return;
     if (!this.#finished) throw connectionLost();

@@ -83,6 +83,11 @@ export class ConverseTranslator implements Translator {
     this.close();
   }
 
+  cut(): void {
+    this.#stopReason = "model_context_window_exceeded";
+    this.close();
+  }
+
   close(): void {
     if (this.done) return;
     if (this.#stopReason === undefined) throw connectionLost();

@@ -107,6 +107,11 @@ export class GeminiTranslator implements Translator {
     if (reason !== "") this.#finishReason = reason;
   }
 
+  cut(): void {
+    this.#finishReason = "MAX_TOKENS";
+    this.close();
+  }
+
   close(): void {
     if (this.done) return;
     if (this.#finishReason === undefined) throw connectionLost();

@@ -93,6 +93,11 @@ export class MessagesTranslator implements Translator {
     if (stop_reason === "refusal" && explanation !== "") this.#blocks.refuse(explanation);
   }
 
+  cut(): void {
+    this.#stopReason = "model_context_window_exceeded";
+    this.close();
+  }
+
   close(): void {
     if (this.done) return;
     if (this.#stopReason === undefined) throw connectionLost();

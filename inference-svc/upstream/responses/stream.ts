@@ -151,6 +151,10 @@ export class ResponsesTranslator implements Translator {
     if (response.status === "failed" || isObject(response.error)) throw providerFault(inBandError({ response }));
     const status = response.status ?? (type === "" ? statusOf(response) : type.slice("response.".length));
     if (status !== "completed" && status !== "incomplete") throw providerFailed(`response status ${text(status)}`);
+    this.#end(response, status);
+  }
+
+  #end(response: JsonObject, status: ItemStatus): void {
     const outcome = this.#outcomeOf(response, status);
     this.#complete(objects(response.output), outcome.status);
     this.done = true;
@@ -160,7 +164,7 @@ export class ResponsesTranslator implements Translator {
   #outcomeOf(response: JsonObject, status: ItemStatus): Outcome {
     const details = isObject(response.incomplete_details) ? response.incomplete_details : {};
     const reason = details.reason === "content_filter" ? "content_filter" : "max_output_tokens";
-    const usage = responsesUsage(response.usage);
+    const usage = responsesUsage(response.usage) ?? this.usage;
     return {
       status,
       ...(status === "incomplete" && { reason }),
@@ -185,6 +189,10 @@ export class ResponsesTranslator implements Translator {
   #match(item: JsonObject, seen: ReadonlySet<Slot>): Slot | undefined {
     const open = this.#slots.filter((slot) => slot.type === item.type && !seen.has(slot));
     return open.find((slot) => slot.upstreamId === item.id) ?? open[0];
+  }
+
+  cut(): void {
+    this.#end({}, "incomplete");
   }
 
   close(): void {

@@ -29,15 +29,11 @@ import type {
 
 type Carried = Exclude<Plugin["plugin"], { case: undefined }>;
 
-/** Of several with one id the last counts; what is turned off does not travel, unless it would be on by itself. */
-export function pluginMessages(plugins: readonly PluginJson[]): Plugin[] {
-  const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]));
-  return [...byId.values()].flatMap((json) =>
-    json.enabled === false && json.id !== "context-compression"
-      ? []
-      : [{ $typeName: "sluice.inference.v1.Plugin", plugin: carried(json) }],
-  );
-}
+/** What is turned off does not travel, unless it would be on by itself. */
+export const pluginMessages = (plugins: readonly PluginJson[]): Plugin[] =>
+  plugins
+    .filter(({ id, enabled }) => enabled !== false || id === "context-compression")
+    .map((json) => ({ $typeName: "sluice.inference.v1.Plugin", plugin: carried(json) }));
 
 function carried(json: PluginJson): Carried {
   switch (json.id) {

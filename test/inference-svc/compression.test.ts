@@ -90,6 +90,19 @@ describe("an input that is too long", () => {
     expect(left.length - marks.length + count).toBe(input.length);
   });
 
+  test("but never the last question, however many turns an agent takes over it", () => {
+    const asked = user("And now for something else.");
+    const rounds = (mark: string) =>
+      Array.from({ length: 12 }, (_, i) => [
+        call(`${mark}${i}`, JSON.stringify({ said: words(60) })),
+        output(`${mark}${i}`, words(150, `${i}.`)),
+      ]).flat();
+    const input = [user("Hello."), ...rounds("a"), assistant("Done."), asked, ...rounds("b")];
+    const { input: left, steps, after } = compressed(input, 1_500)!;
+    expect([steps.includes("units"), after <= 1_500]).toEqual([true, true]);
+    expect(left).toContainEqual(asked);
+  });
+
   test("and last of all the middle of the longest text, by whole lines", () => {
     const lines = Array.from({ length: 2_000 }, (_, i) => `line ${i} of the text`).join("\n");
     const { input, steps, after } = compressed([user(lines)], 2_000)!;

@@ -43,11 +43,13 @@ export function* compress(input: readonly InputItem[], measure: Measure): Pauses
     state.take(unit);
     taken.push(unit);
     if (state.total <= target) continue;
-    const free = taken.slice(0, -2).filter((each) => each !== first);
+    // An agent takes many turns over one question: without it nobody knows what they are for.
+    const asked = taken.findLast(({ isAsked }) => isAsked);
+    const free = taken.slice(0, -2).filter((each) => each !== first && each !== asked);
     // A single question has no turns to come that would share its beginning.
     const goal = index === 0 ? target : Math.floor(target * leftShare);
-    // What was being talked about then may go as a whole by now; the first question never does.
-    const cuttable = index === units.length - 1 ? taken : taken.filter((each) => each === first);
+    // What was being talked about then may go as a whole by now; questions that stay cannot.
+    const cuttable = index === units.length - 1 ? taken : taken.filter((each) => each === first || each === asked);
     for (const step of steps) if (state.total > goal) yield* step(state, { taken, free, cuttable, goal });
     taken = taken.filter((each) => state.has(each));
     yield;

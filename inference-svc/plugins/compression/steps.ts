@@ -10,7 +10,7 @@ import type { Unit } from "./units.ts";
 export interface Reach {
   /** All that are still there; the last two are what is being talked about. */
   readonly taken: readonly Unit[];
-  /** Of those, the ones that may go: neither the first question nor the last two. */
+  /** Of those, the ones that may go: neither the first question nor the last one, nor the last two. */
   readonly free: readonly Unit[];
   /** Whose texts may lose their middle. */
   readonly cuttable: readonly Unit[];

@@ -1,6 +1,6 @@
 /** Brings the records of calls that are over to admin-svc: each batch until it is taken, and the next one only then. */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
@@ -28,6 +28,12 @@ export interface DeliveryParts {
   /** Called with what need not be kept any more. */
   readonly onDelivered: (records: readonly Buffer[]) => void;
 }
+
+const refusedIn = (directory: string): string => join(directory, "refused.jsonl");
+
+/** Of all that admin-svc has refused since somebody last took the file away. */
+export const refusedBytes = (directory: string): number =>
+  statSync(refusedIn(directory), { throwIfNoEntry: false })?.size ?? 0;
 
 export class Delivery {
   readonly #parts: DeliveryParts;
@@ -115,8 +121,7 @@ export class Delivery {
 
   #keepAside(records: readonly Buffer[], error: unknown): void {
     const { directory, log } = this.#parts;
-    for (const record of records)
-      appendFileSync(join(directory, "refused.jsonl"), `${record.toString("utf8")}\n`, { mode: 0o600 });
+    for (const record of records) appendFileSync(refusedIn(directory), `${record.toString("utf8")}\n`, { mode: 0o600 });
     log.error({ err: error }, "usage record refused, kept in refused.jsonl");
   }
 

@@ -11,7 +11,7 @@ import type { Logger } from "@sluice/proto/runtime/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { Scope } from "../turn/scope.ts";
-import { Delivery } from "./delivery.ts";
+import { Delivery, refusedBytes } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
 import { type Closed, type Opened, callOf, closedLine, lost, openedLine } from "./record.ts";
 import { unfinished } from "./recovery.ts";
@@ -80,6 +80,12 @@ export class Ledger implements CallLedger {
       "sluice_ledger_spool_bytes",
       "Bytes of usage records on the disk of this process.",
       () => this.#spool.size,
+    );
+    gauge(
+      registry,
+      "sluice_ledger_refused_bytes",
+      "Bytes of usage records that admin-svc has refused and that lie in refused.jsonl.",
+      () => refusedBytes(directory),
     );
     gauge(
       registry,

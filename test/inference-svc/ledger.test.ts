@@ -180,6 +180,7 @@ describe("delivery", () => {
     const ledger = new Ledger({ directory: folder, instance: "test-1", client, token: serviceToken, log, registry });
     return {
       ledger,
+      registry,
       end: async (limitMs = 30_000) => {
         await ledger.close(limitMs);
         client.close();
@@ -272,15 +273,21 @@ describe("delivery", () => {
     rmSync(left, { recursive: true });
   });
 
-  test("one that is refused is kept aside and holds up no other", async () => {
-    const { ledger, end } = open();
+  test("one that is refused is kept aside, holds up no other, and is told by a metric until somebody takes it away", async () => {
+    const { ledger, registry, end } = open();
+    const told = async () => /^sluice_ledger_refused_bytes (.*)$/m.exec(await registry.metrics())?.[1];
+    expect(await told()).toBe("0");
     const good = [opened(), opened()];
     ledger.open(good[0] as Opened).close(closed);
     ledger.open(opened({ user: "a\0b" })).close(closed);
     ledger.open(good[1] as Opened).close(closed);
     await end();
     expect((await rows(good.map(({ turnId }) => turnId))).length).toBe(2);
-    expect(readFileSync(join(directory, "refused.jsonl"), "utf8").trim().split("\n").length).toBe(1);
+    const refused = join(directory, "refused.jsonl");
+    expect(readFileSync(refused, "utf8").trim().split("\n").length).toBe(1);
+    expect(await told()).toBe(String(statSync(refused).size));
+    rmSync(refused);
+    expect(await told()).toBe("0");
   });
 
   test("while admin-svc is away records wait, and go on when it is back", async () => {

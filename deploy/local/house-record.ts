@@ -2,8 +2,9 @@
  * That a house runs here: `<data dir>/house.json` says where and as which processes, `<data dir>/database.json` where its
  * database is. Read by the CLI, tests and tools; kept current, and gone with the house.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 import { readJson, writePrivateJson } from "./files.ts";
 import type { Ports } from "./ports.ts";
 import { commandOf, isAlive, signal, waitUntilGone } from "./processes.ts";
@@ -36,7 +37,7 @@ export class RecordKeeper {
     const file = join(dataDir, "house.json");
     const record = { ready: false, base_url: baseUrlOf(ports), ports, pids: { supervisor: process.pid } };
     try {
-      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      makePrivateFolder(dataDir);
       await clearLeftover(file, dataDir);
       // Exclusive: of two that start at once one fails here.
       writeFileSync(file, JSON.stringify(record), { mode: 0o600, flag: "wx" });

@@ -5,20 +5,11 @@
  * Files are numbered and only ever removed from the oldest on, and only once each call that was begun in them is over and delivered: so
  * the beginning of a call is never gone before its end is safe.
  */
-import {
-  closeSync,
-  fdatasync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
+import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
+import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 import { frameOf } from "./frame.ts";
 
 /** Some twenty thousand records. */
@@ -64,7 +55,7 @@ export class Spool {
   constructor(options: SpoolOptions) {
     this.#options = options;
     try {
-      mkdirSync(options.directory, { recursive: true, mode: 0o700 });
+      makePrivateFolder(options.directory);
       this.segments = leftIn(options.directory);
       this.#roll();
     } catch (error) {

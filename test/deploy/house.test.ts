@@ -155,6 +155,12 @@ describe("where it cannot start", () => {
     );
   });
 
+  test("nor does it hang where no folder can be made", async () => {
+    await expect(start({ dataDir: "/proc/sluice" })).rejects.toThrow(
+      "The data folder /proc/sluice cannot be used (ENOENT",
+    );
+  });
+
   test("a mistake in the configuration is told with its path", async () => {
     await expect(start({ config: "models: [{id: a/b, endpoints: [{provider: nobody}]}]" })).rejects.toThrow(
       "models.0.endpoints.0.provider: no provider is called nobody",

@@ -70,6 +70,12 @@ describe("the spool", () => {
     expect(() => spoolIn(file)).toThrow(/^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: EEXIST/);
   });
 
+  test("where no folder can be made says so, and does not hang", () => {
+    expect(() => spoolIn("/proc/sluice/spool")).toThrow(
+      /^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: ENOENT/,
+    );
+  });
+
   test("torn at any byte it gives back every record that was whole", () => {
     const spool = spoolIn(directory);
     const calls = [opened(), opened({ user: "ü" }), opened()];

@@ -1,7 +1,9 @@
 /** npm run detectors [-- slug]: precision, recall and speed of each detector; for one, the cases that go wrong, too. */
+import { parseArgs } from "node:util";
 import { detectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
 import { injectionScorer } from "@sluice/inference-svc/guardrails/detectors/scorer/index.js";
 import { injectionSlug } from "@sluice/proto/contract/content-filters.js";
+import { readOrEnd } from "../support/campaign-options.ts";
 import { bareFind, baselines } from "./baselines.ts";
 import { measured } from "./figures.ts";
 import { findIn } from "./finding.ts";
@@ -9,7 +11,15 @@ import type { Quality } from "./quality.ts";
 import { type Evaluation, evaluateFinder } from "./scorer/evaluate.ts";
 import { adversaries, heldBack, millisecondsOf, ordinaryText } from "./speed.ts";
 
-const only = process.argv[2];
+const only = readOrEnd(
+  () => {
+    const { positionals } = parseArgs({ allowPositionals: true });
+    const unknown = positionals.filter((name) => !detectors.some(({ slug }) => slug === name));
+    if (unknown.length > 0) throw new Error(`no detector is called ${unknown.join(", ")}`);
+    return positionals[0];
+  },
+  `usage: npm run detectors [-- ${detectors.map(({ slug }) => slug).join("|")}]`,
+);
 const text = ordinaryText(1_000_000);
 
 const figures = ({ precision, recall }: Quality): string => `${precision.toFixed(3)} | ${recall.toFixed(3)}`;

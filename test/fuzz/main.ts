@@ -4,6 +4,7 @@
  * them; objects that are spoiled, and healed (count only).
  */
 import { parseArgs } from "node:util";
+import { numberIn, readOrEnd } from "../support/campaign-options.ts";
 import { bodyOf } from "./bodies.ts";
 import { type Report, campaign, trial } from "./campaign.ts";
 import { healingCampaign, healingLines } from "./healing/campaign.ts";
@@ -12,31 +13,43 @@ import { disguised } from "./patterns/disguises.ts";
 import { caseOf } from "./patterns/generate.ts";
 import { Random } from "./random.ts";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    /** A million bodies or runs when neither is given. */
-    count: { type: "string" },
-    seconds: { type: "string" },
-    seed: { type: "string" },
-    /** Only this body or case, which is printed. */
-    at: { type: "string" },
-  },
-});
+const subjects = ["requests", "patterns", "disguises", "healing"];
+const usage = `usage: npm run fuzz -- [${subjects.join("|")}] [--seconds N | --count N] [--seed S] [--at N]`;
 
-const numberOf = (text: string | undefined, otherwise: number): number =>
-  text === undefined ? otherwise : Number(text);
+function read() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      /** A million bodies or runs when neither is given. */
+      count: { type: "string" },
+      seconds: { type: "string" },
+      seed: { type: "string" },
+      /** Only this body or case, which is printed. */
+      at: { type: "string" },
+    },
+  });
+  const [subject = "requests", ...others] = positionals;
+  if (!subjects.includes(subject)) throw new Error(`nothing to fuzz is called ${subject}`);
+  if (others.length > 0) throw new Error(`one thing at a time, and not ${others.join(" ")}, too`);
+  const given = (name: keyof typeof values, least: number): number | undefined =>
+    values[name] === undefined ? undefined : numberIn(name, { usual: 0, least, most: 1_000_000_000 }, values[name]);
+  return {
+    subject,
+    count: given("count", 1),
+    seconds: given("seconds", 1),
+    seed: given("seed", 0),
+    at: given("at", 0),
+  };
+}
 
-const seed = numberOf(values.seed, Date.now() % 1_000_000_000);
-const timed = values.seconds !== undefined;
+const { subject, at, ...given } = readOrEnd(read, usage);
+const seed = given.seed ?? Date.now() % 1_000_000_000;
 const limits = {
   seed,
-  count: numberOf(values.count, timed ? Number.POSITIVE_INFINITY : 1_000_000),
-  seconds: numberOf(values.seconds, Number.POSITIVE_INFINITY),
+  count: given.count ?? (given.seconds === undefined ? 1_000_000 : Number.POSITIVE_INFINITY),
+  seconds: given.seconds ?? Number.POSITIVE_INFINITY,
 };
-const at = values.at === undefined ? undefined : Number(values.at);
 
-const [subject] = positionals;
 if (subject === "patterns" || subject === "disguises") fuzzPatterns(subject);
 else if (subject === "healing") fuzzHealing();
 else await fuzzRequests();
@@ -66,7 +79,7 @@ function fuzzPatterns(subject: Subject): void {
 }
 
 function fuzzHealing(): void {
-  const report = healingCampaign(seed, numberOf(values.count, 4_000));
+  const report = healingCampaign(seed, given.count ?? 4_000);
   for (const line of healingLines(report)) console.log(line);
   if (report.complaints.length > 0) process.exitCode = 1;
 }

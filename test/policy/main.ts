@@ -1,5 +1,6 @@
 /** npm run policy -- [--only NAMES] [--rounds N] [--asked N]: how soon a change of policy holds, and what administration costs. */
 import { parseArgs } from "node:util";
+import { numberIn, readOrEnd } from "../support/campaign-options.ts";
 import type { House } from "../support/house.ts";
 import { openHouse } from "./administrator.ts";
 import { measureBulk } from "./bulk.ts";
@@ -15,7 +16,9 @@ interface Effort {
   readonly asked: number;
 }
 
-const measures: Readonly<Record<string, (house: House, effort: Effort) => Promise<Figure[]>>> = {
+type Measure = (house: House, effort: Effort) => Promise<Figure[]>;
+
+const measures: Readonly<Record<string, Measure>> = {
   enforcement: (house, { rounds }) => measureEnforcement(house, rounds),
   "cut-off": (house, { rounds }) => measureCutOff(house, Math.ceil(rounds / 10)),
   bulk: (house, { rounds }) => measureBulk(house, rounds),
@@ -23,20 +26,23 @@ const measures: Readonly<Record<string, (house: House, effort: Effort) => Promis
   overshoot: (house, { asked }) => measureOvershoot(house, asked),
 };
 
-const { values } = parseArgs({
-  options: {
-    only: { type: "string", default: Object.keys(measures).join() },
-    rounds: { type: "string", default: "100" },
-    asked: { type: "string", default: "10000" },
-  },
-});
-const effort = { rounds: Number(values.rounds), asked: Number(values.asked) };
+const usage = `usage: npm run policy -- [--only ${Object.keys(measures).join()}] [--rounds N] [--asked N]`;
 
+function read(): { readonly names: readonly string[]; readonly effort: Effort } {
+  const { values } = parseArgs({
+    options: { only: { type: "string" }, rounds: { type: "string" }, asked: { type: "string" } },
+  });
+  const names = values.only?.split(",") ?? Object.keys(measures);
+  for (const name of names) if (!Object.hasOwn(measures, name)) throw new Error(`no measure is called ${name}`);
+  const rounds = numberIn("rounds", { usual: 100, least: 1, most: 100_000 }, values.rounds);
+  const asked = numberIn("asked", { usual: 10_000, least: 1, most: 1_000_000 }, values.asked);
+  return { names, effort: { rounds, asked } };
+}
+
+const { names, effort } = readOrEnd(read, usage);
 const house = await openHouse(flatModel);
 try {
-  for (const name of values.only.split(",")) {
-    const take = measures[name];
-    if (!take) throw new Error(`no measure is called ${name}: ${Object.keys(measures).join(", ")}`);
+  for (const take of names.map((name) => measures[name] as Measure)) {
     for (const { measure, found, goal, reached } of await take(house, effort)) {
       console.log(`${reached ? "reached" : "MISSED "}  ${measure}\n         ${found}  (goal: ${goal})`);
       if (!reached) process.exitCode = 1;

@@ -1,4 +1,4 @@
-/** The command line of a campaign: whole numbers by name. */
+/** The command line of a campaign: mostly whole numbers by name. */
 import { parseArgs } from "node:util";
 
 export interface Range {
@@ -26,21 +26,25 @@ export function readNumbers<Name extends string>(
   }
 }
 
-function numberIn(name: string, { usual, least, most }: Range, text: string | boolean | undefined): number {
+/** @throws for what is no whole number of the range */
+export function numberIn(name: string, { usual, least, most }: Range, text: string | boolean | undefined): number {
   const value = text === undefined ? usual : Number(text);
   if (text !== "" && Number.isInteger(value) && value >= least && value <= most) return value;
   throw new Error(`--${name} is to be a whole number from ${least} to ${most}`);
 }
 
 /** Of this process, which ends with exit code 2 where they cannot be. */
-export function numbersGiven<Name extends string>(
+export const numbersGiven = <Name extends string>(
   command: string,
   ranges: Readonly<Record<Name, Range>>,
-): Readonly<Record<Name, number>> {
+): Readonly<Record<Name, number>> => readOrEnd(() => readNumbers(command, ranges, process.argv.slice(2)));
+
+/** What `read` makes of the command line of this process, which ends with exit code 2 and without a stack where that throws. */
+export function readOrEnd<Options>(read: () => Options, usage?: string): Options {
   try {
-    return readNumbers(command, ranges, process.argv.slice(2));
+    return read();
   } catch (error) {
-    console.error((error as Error).message);
+    console.error([(error as Error).message, usage ?? []].flat().join("\n"));
     process.exit(2);
   }
 }

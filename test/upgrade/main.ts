@@ -1,20 +1,27 @@
 /** npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]: whether a half upgraded house keeps its promises. */
 import { parseArgs } from "node:util";
+import { readOrEnd } from "../support/campaign-options.ts";
 import { campaign, halves, withEarlier } from "./campaign.ts";
 import { type Service, services } from "./mixed.ts";
 import { conformance } from "./conformance.ts";
 import { earlierRevision, hashOf } from "./earlier.ts";
 
-const { values } = parseArgs({
-  options: {
-    /** Of this repository: what runs before the upgrade. */
-    from: { type: "string", default: earlierRevision },
-    /** Of test/e2e, as they were then. */
-    files: { type: "string", default: conformance.join() },
-    /** In one house; every way to mix them when absent. */
-    upgraded: { type: "string" },
-  },
-});
+const usage = "usage: npm run upgrade -- [--from REVISION] [--files NAME,NAME] [--upgraded SERVICE,SERVICE]";
+
+const { values } = readOrEnd(
+  () =>
+    parseArgs({
+      options: {
+        /** Of this repository: what runs before the upgrade. */
+        from: { type: "string", default: earlierRevision },
+        /** Of test/e2e, as they were then. */
+        files: { type: "string", default: conformance.join() },
+        /** In one house; every way to mix them when absent. */
+        upgraded: { type: "string" },
+      },
+    }),
+  usage,
+);
 
 const isService = (name: string): name is Service => (services as readonly string[]).includes(name);
 const upgraded = values.upgraded?.split(",");

@@ -1,9 +1,18 @@
 /** service/jev-router: what is good enough, what is cheapest of it, and what requests and lists change. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import { type Option, best, ranked, rated, slackOf, tierOf } from "@sluice/inference-svc/plugins/jev/choice.js";
+import {
+  type Option,
+  best,
+  efforts,
+  ranked,
+  rated,
+  slackOf,
+  tierOf,
+} from "@sluice/inference-svc/plugins/jev/choice.js";
 import { estimate } from "@sluice/inference-svc/routing/difficulty.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
+import { effort } from "@sluice/proto/contract/settings.js";
 import { JevRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
@@ -29,10 +38,10 @@ describe("of abilities and costs", () => {
   });
 
   test("effort helps, the more the higher, and what was asked for counts a little more", () => {
-    const options = (["none", "low", "medium", "high", "xhigh", "max"] as const).map((each) => option("a", 0, 1, each));
+    const options = efforts.map((each) => option("a", 0, 1, each));
     const chances = rated(options, 2, undefined).map(({ chance }) => chance);
     expect(chances).toEqual(chances.toSorted((a, b) => a - b));
-    expect(rated(options, 2, "low")[1]!.chance).toBeCloseTo(chances[1]! + 0.05, 9);
+    expect(rated(options, 2, "low")[2]!.chance).toBeCloseTo(chances[2]! + 0.05, 9);
   });
 
   /** At difficulty 2 their chances are .917, .832, .769 and .5. */
@@ -217,6 +226,13 @@ describe("over the whole stack", () => {
     const { data } = await chosen(request({ models: ["b/*"] }, { ...hard, reasoning: { effort: "xhigh" } }));
     const candidates = (data?.["candidates"] ?? []) as { effort: string }[];
     expect(candidates.map(({ effort }) => effort).toSorted()).toEqual(["high", "low", "medium", "xhigh"]);
+  });
+
+  const { enum: hints } = effort.schema(new Map()) as { enum: string[] };
+  test.each(hints)("%s is one, too, with which a hard task still goes to the best", async (hint) => {
+    const { model, data } = await chosen(request({ costTier: "high" }, { ...hard, reasoning: { effort: hint } }));
+    expect(model).toBe("b/thinker");
+    expect(data).toMatchObject({ candidates: expect.arrayContaining([expect.objectContaining({ tier: "high" })]) });
   });
 
   test.each([

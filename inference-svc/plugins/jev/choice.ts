@@ -2,12 +2,28 @@
 import { chanceOf } from "../../routing/difficulty.ts";
 
 /** Of reasoning; none where a model does not reason. */
-export const efforts = ["none", "low", "medium", "high", "xhigh", "max"] as const;
+export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type Effort = (typeof efforts)[number];
 
 /** What thinking adds to an ability, and by how much it lengthens an answer: set by hand. */
-const gains: Readonly<Record<Effort, number>> = { none: 0, low: 0.2, medium: 0.45, high: 0.7, xhigh: 0.85, max: 0.95 };
-export const lengths: Readonly<Record<Effort, number>> = { none: 1, low: 1.5, medium: 2.5, high: 4, xhigh: 6, max: 8 };
+const gains: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.45,
+  high: 0.7,
+  xhigh: 0.85,
+  max: 0.95,
+};
+export const lengths: Readonly<Record<Effort, number>> = {
+  none: 1,
+  minimal: 1.25,
+  low: 1.5,
+  medium: 2.5,
+  high: 4,
+  xhigh: 6,
+  max: 8,
+};
 
 /** What the client asks for counts a little more. */
 const ofHint = 0.05;

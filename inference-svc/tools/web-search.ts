@@ -2,6 +2,7 @@
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { beginningOf } from "../turn/cut.ts";
 import type { InputItem } from "../turn/request.ts";
 import { dataText, markOf } from "../web/data.ts";
 import type { Domains } from "../web/domains.ts";
@@ -127,7 +128,7 @@ class Searches {
 
   #given(query: string, hits: readonly Hit[]): ToolResult {
     const entries = hits.map(({ url, title, content }, index) =>
-      [`${index + 1}. ${title}`.trimEnd(), url, content.slice(0, this.#limits.maxCharacters), ""].join("\n"),
+      [`${index + 1}. ${title}`.trimEnd(), url, beginningOf(content, this.#limits.maxCharacters), ""].join("\n"),
     );
     const intro = hits.length === 0 ? "Nothing was found." : `Found for ${JSON.stringify(query)}.`;
     return {

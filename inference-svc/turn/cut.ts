@@ -1,11 +1,15 @@
-/** A text without its middle. */
+/** Texts that are too long, in whole characters: half of one is no text, and servers refuse it. */
 
 /** Of what is kept, what stands before the gap; the rest stands behind it. */
 const headShare = 0.6;
 /** Of each side, what is given up to end or begin with a whole line. */
 const lineShare = 0.2;
 
-/** @param kept UTF-16 units, without what says that something is missing */
+/** @param kept UTF-16 units at most */
+export const beginningOf = (text: string, kept: number): string =>
+  text.slice(0, kept < text.length && isWithinPair(text, kept) ? kept - 1 : kept);
+
+/** A text without its middle. @param kept UTF-16 units, without what says that something is missing */
 export function withoutMiddle(text: string, kept: number): string {
   if (kept >= text.length) return text;
   const head = headOf(text, Math.floor(kept * headShare));
@@ -16,8 +20,7 @@ export function withoutMiddle(text: string, kept: number): string {
 
 function headOf(text: string, length: number): string {
   const line = text.lastIndexOf("\n", length);
-  const end = line > length * (1 - lineShare) ? line : length;
-  return text.slice(0, isWithinPair(text, end) ? end - 1 : end);
+  return beginningOf(text, line > length * (1 - lineShare) ? line : length);
 }
 
 function tailOf(text: string, length: number): string {

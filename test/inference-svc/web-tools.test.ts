@@ -152,6 +152,12 @@ describe("service:web_search", () => {
     ).toContain(count);
   });
 
+  test("in whole characters, since servers refuse half of one", async () => {
+    searching.script([found(hit(1, "\u{1f600}".repeat(10))), found()]);
+    await turn([searchTool({ max_characters: 5 })], [search()]);
+    expect(outputs()[0]?.match(/[\u{1f600}\ud83d]+/gu)).toEqual(["\u{1f600}".repeat(2)]);
+  });
+
   test("domains hold", async () => {
     searching.script([found(hit(1), { ...hit(2), url: "https://b.test/2" }), found()]);
     await turn([searchTool({ allowed_domains: ["b.test"] })], [search()]);

@@ -6,6 +6,7 @@ import { Inquiries, type Lack, NoVerdict } from "../../internal/inquiry.ts";
 import { objectIn } from "../../internal/verdict.ts";
 import { chanceOf, estimate } from "../../routing/difficulty.ts";
 import { saidByUsers } from "../../routing/said.ts";
+import { beginningOf } from "../../turn/cut.ts";
 import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { Turn } from "../../turn/turn.ts";
 import type { Tier } from "./candidates.ts";
@@ -122,7 +123,7 @@ export class Forecaster {
   async forecast(occasion: Occasion): Promise<Forecast | Lack> {
     const { model } = this.#settings;
     const said = saidByUsers(occasion.request.input);
-    const shown = [...new Set([said[0] ?? "", said.at(-1) ?? ""])].map((text) => text.slice(0, longestShown));
+    const shown = [...new Set([said[0] ?? "", said.at(-1) ?? ""])].map((text) => beginningOf(text, longestShown));
     try {
       return await this.#inquiries.get([promptVersion, model, ...shown], () => this.#question(shown), occasion);
     } catch (error) {

@@ -5,6 +5,7 @@ import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { type Look, alone } from "../../guardrails/added.ts";
 import type { Catalog, Endpoint } from "../../routing/catalog.ts";
 import type { Telling } from "../../routing/candidates.ts";
+import { beginningOf } from "../../turn/cut.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope, Stage } from "../../turn/scope.ts";
 import { type Layer, onRequest } from "../../turn/turn.ts";
@@ -133,7 +134,7 @@ function introOf({ searchPrompt = citing }: WebPlugin): string {
 }
 
 const entryOf = ({ url, title, content }: Hit, index: number): string =>
-  [`${index + 1}. ${title}`.trimEnd(), url, content.slice(0, longestContent), ""].join("\n");
+  [`${index + 1}. ${title}`.trimEnd(), url, beginningOf(content, longestContent), ""].join("\n");
 
 const stageOf = (summary: string, data: object): Stage => ({
   type: "plugin",

@@ -1,7 +1,7 @@
 /** Tools of the client that the model is not told of before a search has found them (`defer_loading`). */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { withMembers } from "@sluice/proto/runtime/validation/json-span.js";
-import type { CallableTool, InputItem, NamespaceTool, Tool, TurnRequest } from "../turn/request.ts";
+import type { CallableTool, InputItem, NamespaceTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
 
 export interface HeldBack {
   readonly tool: CallableTool;
@@ -44,6 +44,25 @@ export function loadedTools(
   });
   const found = loaded.filter((tool) => held.some((each) => each.tool === tool && each.namespace === undefined));
   return [...first, ...found.map(shown)];
+}
+
+/** What a choice may name by now: providers refuse one of tools that they are not told of. @param tools that they are told of */
+export const nameable = (
+  references: readonly ToolReference[],
+  held: readonly HeldBack[],
+  tools: readonly Tool[],
+): readonly ToolReference[] => {
+  const hidden = held.map(({ tool, namespace }) => namespace ?? tool);
+  return references.filter((each) => !isAmong(each, hidden) || isAmong(each, tools));
+};
+
+function isAmong({ type, name, namespace }: ToolReference, tools: readonly Tool[]): boolean {
+  const isMeant = (tool: CallableTool | NamespaceTool) => tool.type === type && tool.name === name;
+  return tools.some((tool) => {
+    if (tool.type === "hosted") return false;
+    if (isMeant(tool)) return true;
+    return tool.type === "namespace" && (namespace ?? tool.name) === tool.name && tool.tools.some(isMeant);
+  });
 }
 
 /** As a tool that is there from the beginning. */

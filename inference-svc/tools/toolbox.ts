@@ -1,5 +1,6 @@
 /** The tools of one request that the house runs: for the model they are functions like those of the client. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { bareRequest } from "../turn/bare.ts";
 import type {
   CallableTool,
@@ -11,7 +12,7 @@ import type {
   TurnRequest,
 } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
-import { type HeldBack, calledBefore, loadedTools } from "./held-back.ts";
+import { type HeldBack, calledBefore, loadedTools, nameable } from "./held-back.ts";
 import { isServerItem, recalled } from "./recalled.ts";
 import type { OpenTool, ServerTool } from "./tool.ts";
 
@@ -47,6 +48,8 @@ export class Toolbox {
   readonly #held: readonly HeldBack[];
   /** All of them, those that are held back too. */
   readonly #tools: readonly Tool[];
+  /** Of a choice that names some, all that it names. */
+  readonly #allowed: readonly ToolReference[];
 
   private constructor(
     offers: readonly Offer[],
@@ -58,7 +61,11 @@ export class Toolbox {
     this.#tools = all.tools;
     this.#held = held;
     this.#loaded = new Set(loaded);
-    this.request = { ...all, tools: this.#known() };
+    this.#allowed = allowedIn(all) ?? [];
+    this.request = this.#known(all);
+    if (held.length > 0 && allowedIn(this.request)?.length === 0) {
+      throw invalid("tool_choice.tools", "names only tools that are deferred, and no search that could find them");
+    }
   }
 
   /** Undefined when nothing of the request is the house's. @throws Fault INVALID_REQUEST for settings that a tool cannot keep */
@@ -85,13 +92,24 @@ export class Toolbox {
   loading(request: TurnRequest, found: readonly CallableTool[]): TurnRequest {
     if (found.length === 0) return request;
     for (const tool of found) this.#loaded.add(tool);
-    return { ...request, tools: this.#known() };
+    return this.#known(request);
   }
 
-  #known(): readonly Tool[] {
-    return this.#held.length === 0 ? this.#tools : loadedTools(this.#tools, this.#held, [...this.#loaded]);
+  #known(request: TurnRequest): TurnRequest {
+    if (this.#held.length === 0) return { ...request, tools: this.#tools };
+    const tools = loadedTools(this.#tools, this.#held, [...this.#loaded]);
+    const { toolChoice: choice } = request;
+    if (typeof choice !== "object" || choice.type !== "allowed_tools") return { ...request, tools };
+    return {
+      ...request,
+      tools,
+      toolChoice: { ...choice, tools: nameable(this.#allowed, this.#held, tools) },
+    };
   }
 }
+
+const allowedIn = ({ toolChoice: choice }: TurnRequest): readonly ToolReference[] | undefined =>
+  typeof choice === "object" && choice.type === "allowed_tools" ? choice.tools : undefined;
 
 function offerOf(tool: ServerTool, open: OpenTool, { spelling }: HostedTool, name: string): Offer {
   // Whoever says another prefix is answered with it.

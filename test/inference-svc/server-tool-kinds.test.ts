@@ -5,7 +5,7 @@ import { datetime as tool } from "@sluice/inference-svc/tools/datetime.js";
 import type { FunctionTool, NamespaceTool, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { create } from "@bufbuild/protobuf";
 import { GuardrailSchema, RoutingPolicySchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { type Upstream, startUpstream } from "../support/upstream.ts";
+import { type Upstream, responsesAnswer, startUpstream } from "../support/upstream.ts";
 import { type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.ts";
 import { answering, calling, datetime, hosted } from "../support/tooling.ts";
 
@@ -268,6 +268,50 @@ describe("service:tool_search", () => {
     await turn({ tools, input });
     expect(namesSent(-1)).toEqual(["service_tool_search", "weather", "mail__list", "crm_refund", "openTicket"]);
     expect(sent(-1).messages[2]).toMatchObject({ role: "tool", content: expect.stringContaining("crm_refund") });
+  });
+
+  describe("a choice of some tools", () => {
+    const openTurn = async (names: readonly string[], mode: "auto" | "required" = "auto") => {
+      const vendor = openEngine(house({ url: acme.url, dialect: "responses" }));
+      const choice = names.map((name) => (name === "tool_search" ? { type: search.kind } : { type: "function", name }));
+      const input = [
+        { type: "message", role: "user", content: "Give it back." },
+        { type: "additional_tools", role: "developer", tools: [{ type: "function", name: "given", parameters: {} }] },
+      ];
+      const toolChoice = { type: "allowed_tools" as const, mode, tools: choice };
+      const ended = await run(vendor.turn, asking({ tools, toolChoice, input, stream: false }));
+      await vendor.upstreams.close();
+      return ended;
+    };
+    const choicesSent = (from: number) =>
+      acme.requests
+        .slice(from)
+        .map(({ json }) => (json["tool_choice"] as { tools: { name: string }[] }).tools.map(({ name }) => name));
+    const found = { id: "fc_1", type: "function_call", call_id: "call_1", name: "service_tool_search" };
+    const said = {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      content: [{ type: "output_text", text: "Found." }],
+    };
+
+    test("names those that the model is told of, as providers want it", async () => {
+      const before = acme.requests.length;
+      acme.script([responsesAnswer({ ...found, arguments: '{"query":"refund"}' }), responsesAnswer(said)]);
+      const { fault } = await openTurn(["tool_search", "crm_refund", "crm_create_invoice", "given"]);
+      expect(fault).toBeUndefined();
+      expect(choicesSent(before)).toEqual([
+        ["service_tool_search", "given"],
+        ["service_tool_search", "crm_refund", "given"],
+      ]);
+    });
+
+    test.each(["auto", "required"] as const)("of none but those that are held back is refused: %s", async (mode) => {
+      const before = acme.requests.length;
+      const { fault } = await openTurn(["crm_refund"], mode);
+      expect(fault?.message).toMatch(/^tool_choice\.tools: names only tools that are deferred/);
+      expect(acme.requests).toHaveLength(before);
+    });
   });
 
   test("within a namespace, and by the other name of the search", async () => {

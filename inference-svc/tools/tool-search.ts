@@ -104,7 +104,9 @@ function indexed(held: HeldBack): Fields {
   ];
 }
 
-const isPattern = (query: string): boolean => /[\\^$.|?*+()[\]{}]/.test(query);
+/** Ends of sentences are none: models ask in whole ones, too. */
+const isPattern = (query: string): boolean => /[\\^$.|?*+()[\]{}]/.test(query.replaceAll(sentenceEnd, ""));
+const sentenceEnd = /(?<=\s.*\p{L})[.?](?=\s|$)/gu;
 
 /** Names before descriptions, descriptions before arguments. @throws PatternError */
 function matching({ documents }: Index, query: string): readonly number[] {

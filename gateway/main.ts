@@ -65,7 +65,7 @@ const access = new Access({
   registry,
 });
 const transport = (address: string) => grpcTransport(address, token, inferencePeer);
-const pool = new LanePool(resolverOf(settings.SLUICE_INFERENCE_ADDRESSES, log), transport);
+const pool = new LanePool(resolverOf(settings.SLUICE_INFERENCE_ADDRESSES, log), transport, log);
 gauge(registry, "sluice_inference_processes", "Inference processes that take turns.", () => pool.processes);
 gauge(
   registry,

@@ -88,6 +88,7 @@ export class Lane {
   /** What the process over there knows of requests, where it is less than this one does. */
   #behind: Knowledge | undefined;
   #ready = false;
+  #failure: Error | undefined;
   #draining = false;
   #stopped = false;
   #nextId = 1;
@@ -106,6 +107,11 @@ export class Lane {
   /** Greeted, not draining: turns may be opened. */
   get ready(): boolean {
     return this.#ready;
+  }
+
+  /** Of the session before; undefined when that ended in good order. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   get openTurns(): number {
@@ -190,16 +196,17 @@ export class Lane {
       drained: () => {
         if (link === this.#link) this.#outbox?.drained();
       },
-      closed: () => {
-        if (link === this.#link) this.#lost();
+      closed: (error) => {
+        if (link === this.#link) this.#lost(error);
       },
     });
     this.#link = link;
     this.#outbox = new Outbox((frames) => link.write({ $typeName: "sluice.inference.v1.SessionRequest", frames }));
   }
 
-  #lost(): void {
+  #lost(error: Error | undefined): void {
     this.#ready = false;
+    this.#failure = error;
     this.#link = undefined;
     this.#unbegun = 0;
     this.#held.clear();

@@ -2,10 +2,12 @@
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
 import { largeInputBytes } from "@sluice/proto/runtime/outbox.js";
 import type { Resolve } from "./addresses.ts";
 import { Lane, type TurnControl, type TurnListener } from "./lane.ts";
 import type { Transport } from "./link.ts";
+import { Outages } from "./outages.ts";
 
 /** New pods get turns within this time. */
 const resolveEveryMs = 5_000;
@@ -34,12 +36,14 @@ const unavailable = (): Fault =>
 export class LanePool {
   readonly #where: Resolve;
   readonly #transport: (address: string) => Transport;
+  readonly #outages: Outages;
   readonly #peers = new Map<string, Peer>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(where: Resolve, transport: (address: string) => Transport) {
+  constructor(where: Resolve, transport: (address: string) => Transport, log: Logger) {
     this.#where = where;
     this.#transport = transport;
+    this.#outages = new Outages(log);
   }
 
   async start(): Promise<void> {
@@ -116,7 +120,7 @@ export class LanePool {
   }
 
   #usable(): Peer[] {
-    return [...this.#peers.values()].filter((peer) => peer.small.ready && peer.large.ready);
+    return [...this.#peers.values()].filter(isReady);
   }
 
   #pick(open: Open, large: boolean): Lane {
@@ -137,15 +141,22 @@ export class LanePool {
         large: new Lane(address, this.#transport(address)),
       });
     }
+    for (const address of found) {
+      const peer = this.#peers.get(address) as Peer;
+      this.#outages.look(address, isReady(peer), peer.small.failure ?? peer.large.failure);
+    }
     // Names forget a process that ends before it has given its turns away: who is still there serves until another one does.
     if (!this.#usable().some(({ address }) => found.has(address))) return;
     for (const [address, peer] of this.#peers) {
       if (found.has(address)) continue;
       this.#peers.delete(address);
+      this.#outages.forget(address);
       stopPeer(peer);
     }
   }
 }
+
+const isReady = ({ small, large }: Peer): boolean => small.ready && large.ready;
 
 function stopPeer(peer: Peer): void {
   peer.small.stop();

@@ -29,11 +29,16 @@ type Apply = (message: WatchPolicyResponse) => bigint;
 
 const firstBackoffMs = 50;
 const longestBackoffMs = 1_000;
+/** A process that is replaced is back before. */
+const patienceMs = 10_000;
 
 export class PolicyWatch {
   readonly #options: PolicyWatchOptions;
   readonly #apply: Apply;
+  readonly #since = performance.now();
   #heardAt = Number.NEGATIVE_INFINITY;
+  /** That it is not heard was said. */
+  #isMissed = false;
   #knows: Knowledge = {};
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
@@ -80,16 +85,29 @@ export class PolicyWatch {
       first = false;
       this.#heardAt = performance.now();
       this.#backoffMs = firstBackoffMs;
+      if (this.#isMissed) log.info("admin-svc is heard");
+      this.#isMissed = false;
       acknowledge(this.#apply(message));
       heard();
     });
-    call.on("error", (error) => log.debug({ err: error }, "policy watch failed"));
+    let failure: Error | undefined;
+    call.on("error", (error) => {
+      failure = error;
+      log.debug({ err: error }, "policy watch failed");
+    });
     call.on("status", () => {
       if (this.#stopped) return;
+      this.#lost(failure);
       this.#reconnect = setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random()));
       this.#reconnect.unref();
       this.#backoffMs = Math.min(longestBackoffMs, this.#backoffMs * 2);
     });
+  }
+
+  #lost(failure: Error | undefined): void {
+    if (this.#isMissed || performance.now() - Math.max(this.#heardAt, this.#since) < patienceMs) return;
+    this.#isMissed = true;
+    this.#options.log.warn({ err: failure }, "admin-svc is not heard");
   }
 
   stop(): void {

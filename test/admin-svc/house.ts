@@ -42,7 +42,7 @@ export const operator = (workspaceId = defaultWorkspaceId): Author => ({
   requestId: null,
 });
 
-export const serviceToken = "a service token of at least thirty-two characters";
+export const serviceToken = "a-service-token-of-at-least-thirty-two-characters";
 
 export interface AdminHouse {
   readonly databaseUrl: string;

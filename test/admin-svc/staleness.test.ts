@@ -1,9 +1,15 @@
 /** What a process knows while it cannot ask: for 300 s of its own clock, and not a second longer. */
 import { afterAll, afterEach, beforeAll, expect, jest, test } from "@jest/globals";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { type AdminHouse, addGuardrail, addKey, assign, bearer, openHouse, serviceToken } from "./house.ts";
 
@@ -44,4 +50,29 @@ test("without admin-svc a known key keeps its guardrail for 300 s, an unknown on
   later(301);
   await expect(ask(known)).rejects.toMatchObject(unavailable);
   access.stop();
+});
+
+test("who is not heard for ten seconds is told once, with why, and when that is over", async () => {
+  const lines: { level: number; msg: string; err?: { message: string } }[] = [];
+  const log = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
+  const file = join(mkdtempSync(join(tmpdir(), "sluice-test-token-")), "token");
+  writeFileSync(file, "t".repeat(64));
+  const client = dial(`127.0.0.1:${house.port}`);
+  const token = openServiceToken("", file, log);
+  const access = new Access({ client, token, process: "other", log, registry: new Registry() });
+  const heard = access.watch();
+  expect(lines).toEqual([]);
+  later(11);
+  await eventually(() => lines.length > 0);
+  later(60);
+  writeFileSync(file, serviceToken);
+  await heard;
+  expect(lines).toMatchObject([
+    { level: 40, msg: "admin-svc is not heard", err: { message: expect.stringContaining("UNAUTHENTICATED") } },
+    { level: 30, msg: expect.stringContaining("token") },
+    { level: 30, msg: "admin-svc is heard" },
+  ]);
+  access.stop();
+  client.close();
+  rmSync(dirname(file), { recursive: true });
 });

@@ -6,6 +6,7 @@ import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane } from "@sluice/inference-svc/lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
 
 const open: Open = {
   $typeName: "sluice.inference.v1.Open",
@@ -19,6 +20,7 @@ const open: Open = {
   tracestate: "",
 };
 const listener = { events: () => {}, ended: () => {}, failed: () => {} };
+const log = openLog("test", "silent");
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Inference processes by address; one that has not started yet greets nobody. */
@@ -67,7 +69,7 @@ afterEach(() => void jest.useRealTimers());
 test("a process that names have forgotten serves until another one does", async () => {
   const processes = new Processes();
   let known = ["old:1"];
-  const pool = new LanePool(async () => new Set(known), processes.transport);
+  const pool = new LanePool(async () => new Set(known), processes.transport, log);
   processes.start("old:1");
   await pool.start();
   await tick();
@@ -88,6 +90,66 @@ test("a process that names have forgotten serves until another one does", async 
   pool.stop();
 });
 
+describe("a process that takes no turns", () => {
+  const lines: { level: number; host: string; msg: string; err?: { message: string } }[] = [];
+  const heard = openLog("test", "info", { write: (line) => void lines.push(JSON.parse(line)) });
+  beforeEach(() => void lines.splice(0));
+
+  test("because it greets nobody is told once, and that it takes them", async () => {
+    const processes = new Processes();
+    const pool = new LanePool(async () => new Set(["good:1", "mute:1"]), processes.transport, heard);
+    processes.start("good:1");
+    await pool.start();
+    await tick();
+    await jest.advanceTimersByTimeAsync(5_000);
+    expect(lines).toEqual([]);
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(lines).toMatchObject([{ level: 40, host: "mute:1", msg: "an inference process takes no turns" }]);
+    processes.start("mute:1");
+    await tick();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(lines.slice(1)).toMatchObject([{ level: 30, host: "mute:1", msg: "the inference process takes turns" }]);
+    pool.stop();
+  });
+
+  test("because every session fails is told with the failure", async () => {
+    const failing: Transport = {
+      connect: (client) => {
+        setImmediate(() => client.closed(new Error("16 UNAUTHENTICATED")));
+        return { write: () => true, close: () => {} };
+      },
+      close: () => {},
+    };
+    const pool = new LanePool(
+      async () => new Set(["other:1"]),
+      () => failing,
+      heard,
+    );
+    await pool.start();
+    await tick();
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(lines).toMatchObject([{ host: "other:1", err: { message: "16 UNAUTHENTICATED" } }]);
+    pool.stop();
+  });
+
+  test("because it has been replaced is not told", async () => {
+    const processes = new Processes();
+    let known = ["old:1"];
+    const pool = new LanePool(async () => new Set(known), processes.transport, heard);
+    processes.start("old:1");
+    await pool.start();
+    await tick();
+    processes.start("new:1");
+    known = ["new:1"];
+    for (let n = 0; n < 6; n++) {
+      await jest.advanceTimersByTimeAsync(5_000);
+      await tick();
+    }
+    expect(lines).toEqual([]);
+    pool.stop();
+  });
+});
+
 describe("while a rollout is half done", () => {
   const plugins = [{ plugin: { case: "alignment" as const, value: { rules: ["Be brief."] } } }];
   const judged: Open = { ...open, request: create(RunTurnRequestSchema, { model: "acme/large", plugins }) };
@@ -97,7 +159,7 @@ describe("while a rollout is half done", () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
     processes.start("newer:1");
-    const pool = new LanePool(async () => new Set(["earlier:1", "newer:1"]), processes.transport);
+    const pool = new LanePool(async () => new Set(["earlier:1", "newer:1"]), processes.transport, log);
     await pool.start();
     await tick();
     for (let n = 0; n < 3; n++) pool.open({ ...judged }, listener);
@@ -112,7 +174,7 @@ describe("while a rollout is half done", () => {
   test("a turn that no process knows all of is 503 with the name of what it is", async () => {
     const processes = new Processes();
     processes.startEarlier("earlier:1");
-    const pool = new LanePool(async () => new Set(["earlier:1"]), processes.transport);
+    const pool = new LanePool(async () => new Set(["earlier:1"]), processes.transport, log);
     await pool.start();
     await tick();
     const refusal = {

@@ -143,6 +143,7 @@ export const requestShape = named(
               "reasoning.encrypted_content",
               "code_interpreter_call.outputs",
               "web_search_call.action.sources",
+              "web_search_call.results",
               "message.output_text.logprobs",
             ),
           ),

@@ -1,6 +1,7 @@
 /** Every limit of a scalar field at n and n + 1. */
 import { type MessageInitShape, create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
+import type { ResponseIncludable } from "openai/resources/responses/responses";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
@@ -224,6 +225,22 @@ describe("limits", () => {
 
   test.each(["auto", "default", "fast", "flex", "priority", "scale", "ultrafast"])("tier %s", (serviceTier) => {
     expect(refusal({ serviceTier })).toBe("accepted");
+  });
+
+  /** The compiler holds the list to the type of the client. */
+  const included: Record<ResponseIncludable, true> = {
+    "file_search_call.results": true,
+    "web_search_call.results": true,
+    "web_search_call.action.sources": true,
+    "message.input_image.image_url": true,
+    "computer_call_output.output.image_url": true,
+    "code_interpreter_call.outputs": true,
+    "reasoning.encrypted_content": true,
+    "message.output_text.logprobs": true,
+  };
+
+  test("whatever the type of openai lets an application include is taken", () => {
+    expect(refusal({ include: Object.keys(included) })).toBe("accepted");
   });
 });
 

@@ -22,6 +22,16 @@ describe("the published document", () => {
     expect(() => validate(name, null)).not.toThrow();
   });
 
+  test("has no pattern with a slash at its end, which generators of clients would cut off with the escape before it", () => {
+    const patterns: string[] = [];
+    JSON.stringify(document, (key, value: unknown) => {
+      if (key === "pattern" && typeof value === "string") patterns.push(value);
+      return value;
+    });
+    expect(patterns).toContainEqual(expect.stringContaining("image"));
+    expect(patterns.filter((pattern) => pattern.endsWith("/"))).toEqual([]);
+  });
+
   test("lists every operation with the statuses of the contract", () => {
     const statuses = operations.map(({ name, operation }) => [name, Object.keys(operation.responses).join(" ")]);
     const inference = "200 400 401 402 403 404 408 413 422 429 500 502 503 524 529";

@@ -1,10 +1,20 @@
 /** service:tool_search: finds tools that the client holds back, by a pattern or by words. What is found can be called from then on. */
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { described, object, string } from "@sluice/proto/runtime/validation/shape.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
 import { type HeldBack, descriptionOf, heldBackIn } from "./held-back.ts";
 import { type Fields, Index } from "./ranking.ts";
-import { type ServerTool, type ToolResult, errorOutput, notKept, repeatedSearches } from "./tool.ts";
+import {
+  type ServerTool,
+  type ToolResult,
+  type ToolSettings,
+  errorOutput,
+  isRecalled,
+  notKept,
+  repeatedSearches,
+} from "./tool.ts";
 
 /** Of the contract, for entries that name no number. */
 const standardResults = 5;
@@ -26,7 +36,9 @@ const args = object(
 export const toolSearch: ServerTool = {
   kinds: ["service:tool_search", "tool_search"],
   hasEffect: false,
-  open({ parameters, request }) {
+  open(settings) {
+    const { parameters, request } = settings;
+    if (!isRecalled(settings)) refuseSearchOfClient(settings);
     const held = heldBackIn(request);
     if (held.length === 0) return undefined;
     const most = Number(parameters["max_results"] ?? standardResults);
@@ -67,6 +79,15 @@ export const toolSearch: ServerTool = {
     };
   },
 };
+
+/** A client that searches itself lists none of what it would find. @throws Fault INVALID_REQUEST */
+function refuseSearchOfClient({ request, path }: ToolSettings): void {
+  const entry = request.tools.find((tool) => tool.type === "hosted" && toolSearch.kinds.includes(tool.kind));
+  if (entry === undefined || (JSON.parse(entry.json) as JsonObject)["execution"] !== "client") return;
+  const problems = new Problems();
+  problems.add(`${path}.execution`, "no provider of this model has tools that the client searches for");
+  problems.throwIfAny();
+}
 
 function resultOf(found: readonly HeldBack[], held: readonly HeldBack[], most: number): Omit<ToolResult, "item"> {
   const loaded = found.slice(0, most);

@@ -324,6 +324,18 @@ describe("service:tool_search", () => {
     expect(events[1]).toMatchObject({ item: { type: "service:tool_search" } });
   });
 
+  test("a search that the client means to run itself is refused, also where nothing is held back", async () => {
+    const ofClient = { ...hosted("tool_search"), json: '{"type":"tool_search","execution":"client"}' };
+    const requests = acme.requests.length;
+    for (const others of [[here], [here, refund]]) {
+      const { fault } = await turn({ tools: [...others, ofClient] });
+      expect(fault?.message).toBe(
+        `tools.${others.length}.execution: no provider of this model has tools that the client searches for`,
+      );
+    }
+    expect(acme.requests.length).toBe(requests);
+  });
+
   test("without anything that is held back there is nothing to search", async () => {
     acme.script([answering("Hello.")]);
     await turn({ tools: [search, here] });

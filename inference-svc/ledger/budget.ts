@@ -42,6 +42,7 @@ export class Budgets {
   readonly #client: Client;
   readonly #token: ServiceToken;
   readonly #turnstile = new Turnstile(mostQuestions, timeoutMs);
+  #releasing = 0;
 
   /** @param client of admin-svc */
   constructor(client: Client, token: ServiceToken) {
@@ -85,8 +86,13 @@ export class Budgets {
 
   /** What was held while the answer was lost. Where nobody hears this either, it is held for ten minutes. */
   #release({ turnId, attempt }: Reservation, metadata: Metadata): void {
+    // Whoever was to answer may be back in a moment. Those who were asked when it went come first; what comes after them was never held.
+    metadata.setOptions({ waitForReady: this.#releasing < mostQuestions });
+    this.#releasing++;
     const request = create(ReleaseBudgetRequestSchema, { turnId, attempt });
-    call(this.#client, LedgerService.method.releaseBudget, request, metadata, releaseTimeoutMs).catch(() => {});
+    call(this.#client, LedgerService.method.releaseBudget, request, metadata, releaseTimeoutMs)
+      .catch(() => {})
+      .finally(() => this.#releasing--);
   }
 }
 

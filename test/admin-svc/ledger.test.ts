@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { create, toJsonString } from "@bufbuild/protobuf";
-import type { Metadata } from "@grpc/grpc-js";
+import { type Metadata, connectivityState } from "@grpc/grpc-js";
 import {
   AttemptStatus,
   CallKind,
@@ -24,6 +24,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { DatabaseLink } from "./database-link.ts";
 import { type AdminHouse, addKey, bearer, openHouse, patiently, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
 
@@ -248,4 +249,34 @@ test("nothing is held for a call whose asker has not heard that it may make it",
   );
   client.close();
   await proxy.stop();
+});
+
+test("nor for one whose answer went with the process that gave it, once there is one again", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
+  const proxy = await startRpcProxy(house.port);
+  const address = `http://127.0.0.1:${proxy.port}`;
+  const link = new DatabaseLink(address);
+  const client = dial(new URL(await link.open(address)).host);
+  const budgets = new Budgets(client, serviceToken);
+  const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
+  const answer = proxy.hold("ReserveBudget");
+  const held = proxy.held();
+  const refused = expect(reserve()).rejects.toMatchObject({ reason: FaultReason.UNAVAILABLE });
+  await held;
+  await link.cut();
+  await refused;
+  await eventually(() => client.getChannel().getConnectivityState(false) === connectivityState.TRANSIENT_FAILURE);
+  answer();
+  await link.restore();
+  await eventually(() =>
+    reserve().then(
+      () => true,
+      () => false,
+    ),
+  );
+  client.close();
+  await proxy.stop();
+  await link.cut();
 });

@@ -4,9 +4,10 @@ import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { banner } from "./banner.ts";
 import { RecordKeeper, baseUrlOf } from "./house-record.ts";
+import { mistyped } from "./mistyped.ts";
 import { portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
-import { readSettings, root } from "./settings.ts";
+import { readSettings, root, settingNames } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
 
 // Whoever reads along may leave; the house stays.
@@ -15,6 +16,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function start(): Promise<void> {
   const settings = readSettings(process.env);
+  for (const line of mistyped(process.env, settingNames)) say(line);
   const { file, leftOut } = loadHouse(
     settings.config,
     process.env,

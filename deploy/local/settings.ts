@@ -44,6 +44,9 @@ const schema = z.object({
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),
 });
 
+/** Names of all that is read here. */
+export const settingNames: readonly string[] = Object.keys(schema.shape);
+
 export type Settings = Readonly<z.infer<typeof schema>> & { readonly dataDir: string; readonly config: string };
 
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {

@@ -1,7 +1,10 @@
 /** What `npm start` and the services say of variables that cannot be: which one, and what it would take. */
 import { expect, test } from "@jest/globals";
 import { environment as gateway } from "@sluice/gateway/config.js";
-import { readSettings } from "@sluice/local/settings.js";
+import { environment as admin } from "@sluice/admin-svc/config.js";
+import { environment as inference } from "@sluice/inference-svc/config.js";
+import { mistyped } from "@sluice/local/mistyped.js";
+import { readSettings, settingNames } from "@sluice/local/settings.js";
 import { readEnvironment } from "@sluice/proto/runtime/config.js";
 
 test.each([
@@ -28,4 +31,26 @@ test.each([
   [{ REDIS_URL: "127.0.0.1:6379" }, "REDIS_URL: must be redis://host:port, or rediss:// with TLS"],
 ])("a gateway with %j", (variables, message) => {
   expect(() => readEnvironment(gateway, { ...complete, ...variables })).toThrow(`environment:\n  ${message}`);
+});
+
+test.each([
+  ["SLUICE_LOGLEVEL", "SLUICE_LOG_LEVEL"],
+  ["SLUICE_PROT", "SLUICE_PORT"],
+  ["SLUICE_DRAIN_LIMIT", "SLUICE_DRAIN_LIMIT_MS"],
+  ["SLUICE_INFERENCE_REPLICA", "SLUICE_INFERENCE_REPLICAS"],
+])("%s is told, with what was meant", (name, meant) => {
+  expect(mistyped({ [name]: "1", PATH: "/bin" }, settingNames)).toEqual([
+    `${name} is no variable of Sluice; is ${meant} meant?`,
+  ]);
+});
+
+test("variables of people's own, and all that some service reads, are not told", () => {
+  const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
+  const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
+  expect(mistyped(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);
+  // Were one missing from the list, the letter more would not be found, or for another one.
+  const ours = new Set(names.filter((name) => name.startsWith("SLUICE_")));
+  for (const name of [...read, ...settingNames].filter((name) => ours.has(name))) {
+    expect(mistyped({ [`${name}X`]: "1" }, settingNames)[0]).toContain(`is ${name} meant?`);
+  }
 });

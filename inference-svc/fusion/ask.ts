@@ -10,6 +10,7 @@ import type { TurnRequest } from "../turn/request.ts";
 import { type Part, type Scope, Trace } from "../turn/scope.ts";
 import { TurnAbort } from "../turn/signal.ts";
 import { type OutputItem, type Turn, type TurnEvent, compose } from "../turn/turn.ts";
+import { urlIn } from "../turn/url.ts";
 import { asOne } from "./as-one.ts";
 
 /** On whose behalf. */
@@ -131,8 +132,9 @@ class Collected {
   }
 
   readonly #cite = (value: unknown): void => {
-    if (!isObject(value) || typeof value["url"] !== "string" || !URL.canParse(value["url"])) return;
-    const page = new URL(value["url"]);
+    if (!isObject(value) || typeof value["url"] !== "string") return;
+    const page = urlIn(value["url"]);
+    if (page === undefined) return;
     page.hash = "";
     const title = typeof value["title"] === "string" ? value["title"] : "";
     const known = this.#sources.get(page.href);

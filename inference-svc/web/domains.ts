@@ -1,4 +1,5 @@
 /** Lists of domains: `example.com` with all below it, `*.example.com` only what is below it, `example.com/docs` that part of it. */
+import { urlIn } from "../turn/url.ts";
 
 export interface Domains {
   /** Empty: all. */
@@ -16,7 +17,7 @@ export const admits = ({ allowed, blocked }: Domains, url: URL): boolean =>
 function matches(pattern: string, url: URL): boolean {
   const [, wildcard = "", rest = ""] = /^(?:https?:\/\/)?(\*\.)?(.*)$/is.exec(pattern) ?? [];
   // Read as a URL is, so that both are spelled alike: in small letters, Punycode, without a dot at the end.
-  const wanted = URL.canParse(`http://${rest}`) ? new URL(`http://${rest}`) : undefined;
+  const wanted = urlIn(`http://${rest}`);
   if (wanted === undefined) return false;
   const [host, asked] = [hostOf(wanted), hostOf(url)];
   const isHost = asked.endsWith(`.${host}`) || (wildcard === "" && asked === host);

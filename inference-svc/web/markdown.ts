@@ -1,4 +1,5 @@
 /** What a page says, as Markdown: headings, paragraphs, lists, tables, code and links; no pictures, no layout. */
+import { urlIn } from "../turn/url.ts";
 
 /** What of a node is needed. */
 export interface PageNode {
@@ -136,8 +137,9 @@ class Writer {
 
   #link(node: PageNode, words: string): string {
     const target = node.getAttribute("href") ?? "";
-    if (target.startsWith("#") || tidy(words) === "" || !URL.canParse(target, this.#base)) return words;
-    const { protocol, href } = new URL(target, this.#base);
+    const url = target.startsWith("#") || tidy(words) === "" ? undefined : urlIn(target, this.#base);
+    if (url === undefined) return words;
+    const { protocol, href } = url;
     return protocol === "http:" || protocol === "https:" ? `[${tidy(words).replaceAll("\n", " ")}](${href})` : words;
   }
 }

@@ -3,6 +3,7 @@ import { Circuit } from "../internal/circuit.ts";
 import { throwIfAborted } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { type Domains, admits } from "./domains.ts";
+import { urlIn } from "../turn/url.ts";
 
 export interface Search {
   readonly query: string;
@@ -77,8 +78,8 @@ export class SearchEngine {
 
 /** One spelling for all that lead to the same page; undefined for what is no page of the web. */
 export function canonical(text: string): string | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const url = new URL(text);
+  const url = urlIn(text);
+  if (url === undefined) return undefined;
   if (url.protocol !== "http:" && url.protocol !== "https:") return undefined;
   url.hash = "";
   const marks = [...url.searchParams].filter(([name]) => /^utm_/i.test(name));

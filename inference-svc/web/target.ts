@@ -4,6 +4,7 @@ import ipaddr from "ipaddr.js";
 import { isPublic } from "./address.ts";
 import { type Domains, admits } from "./domains.ts";
 import { Unread } from "./unread.ts";
+import { urlIn } from "../turn/url.ts";
 
 /** All addresses of a host. @throws Error when it has none */
 export type Resolve = (host: string) => Promise<readonly string[]>;
@@ -22,8 +23,8 @@ const longestUrl = 2_048;
 
 /** @throws Unread for what may not be fetched, wherever it is */
 export function checkedUrl(text: string, domains: Domains, believed: ReadonlySet<string>, base?: URL): URL {
-  if (text.length > longestUrl || !URL.canParse(text, base?.href)) throw new Unread("not a URL that can be read");
-  const url = new URL(text, base);
+  const url = text.length > longestUrl ? undefined : urlIn(text, base?.href);
+  if (url === undefined) throw new Unread("not a URL that can be read");
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new Unread("not an http or https URL");
   if (url.username !== "" || url.password !== "") throw new Unread("a URL with credentials");
   // The port of the scheme is written as none.

@@ -505,6 +505,13 @@ describe("what an answer cites", () => {
     expect(JSON.stringify(wholeOf(events))).toContain(`{"type":"url_citation","url":"${at("/a")}","title":"Tea"`);
   });
 
+  test("with letters of other languages, however many there are", () => {
+    const url = "https://caf\u00e9.test/men\u00fc";
+    const sources = [{ url, title: "" }];
+    // A check that is compiled by then may not be the one that the first URLs had.
+    for (let round = 0; round < 30; round++) expect(citationsIn(`${url} `.repeat(2_000), sources)).toHaveLength(2_000);
+  });
+
   test("links are found in time by the length of the text", () => {
     const before = process.cpuUsage();
     const sources = [{ url: "https://a.test/1", title: "" }];

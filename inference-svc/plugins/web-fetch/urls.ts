@@ -1,4 +1,5 @@
 /** URLs in what somebody says. */
+import { urlIn } from "../../turn/url.ts";
 
 const url = /https?:\/\/(?:[^\s()<>[\]"'`{}|\\^]|\([^\s()<>]*\))+/giu;
 /** Ends a sentence, not a URL. */
@@ -10,9 +11,8 @@ export function urlsIn(texts: readonly string[]): readonly string[] {
   for (const text of texts) {
     for (const [match] of text.matchAll(url)) {
       const said = match.replace(trailing, "");
-      if (!URL.canParse(said)) continue;
-      const { href } = new URL(said);
-      if (!found.has(href)) found.set(href, said);
+      const href = urlIn(said)?.href;
+      if (href !== undefined && !found.has(href)) found.set(href, said);
     }
   }
   return [...found.values()];

@@ -1,7 +1,9 @@
 /** The end of an HTTP/1 server: nobody loses a request for it. */
 import { once } from "node:events";
 import { Agent, type IncomingMessage, type Server, type ServerResponse, createServer, get } from "node:http";
-import { connect } from "node:net";
+import { type Socket, connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate, setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { owe } from "@sluice/proto/runtime/http1/owed.js";
 import { close, listen } from "@sluice/proto/runtime/http1/server.js";
@@ -52,6 +54,36 @@ test("a connection that answers a moment before the server closes takes one more
   const second = await ask("/");
   expect([second.statusCode, second.headers.connection]).toEqual([200, "close"]);
   second.resume();
+  await closed;
+});
+
+/** Says it a moment before the connection would end, and keeps the process busy until that time is over: it looks at its timers next. */
+async function lateRequest(socket: Socket): Promise<void> {
+  await wait(400);
+  await setImmediate();
+  socket.write("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  const until = performance.now() + 1_500;
+  while (performance.now() < until);
+}
+
+test("a request that came while the process was busy is answered, however late it is read", async () => {
+  const accepted = once(server, "connection");
+  const socket = connect(port, "127.0.0.1");
+  await accepted;
+  const closed = close(server);
+  void lateRequest(socket);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 OK\r\nconnection: close\r\n/);
+  await closed;
+});
+
+test("nor is one lost behind an answer that has ended while the server closes", async () => {
+  const socket = connect(port, "127.0.0.1");
+  socket.write("GET /held HTTP/1.1\r\nHost: a\r\n\r\n");
+  await once(server, "request");
+  const closed = close(server);
+  held?.end("done");
+  void lateRequest(socket);
+  expect(await text(socket)).toMatch(/begun .*done.*HTTP\/1.1 200 OK\r\nconnection: close\r\n/s);
   await closed;
 });
 

@@ -21,8 +21,8 @@ export interface CampaignOptions {
   readonly progress?: (line: string) => void;
 }
 
-/** Longer than a balancer needs to see that a process is not ready any more. */
-const drainDelayMs = 500;
+/** Longer than a balancer needs to see that a process is not ready any more, on a busy machine too. */
+const drainDelayMs = 2_000;
 const replicas = ["inference-svc", "inference-svc-1"];
 
 /** Three seconds and a little. */

@@ -35,6 +35,8 @@ export function listen(server: Server, port: number): Promise<number> {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
+  // After keepAliveTimeout; without a listener Node destroys it at once.
+  server.on("timeout", (socket) => endSilent(new Map([[socket, socket.bytesRead]])));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.listen({ port, backlog }, () => {
@@ -66,6 +68,9 @@ const silentOf = (server: Server): ReadonlyMap<Socket, number> =>
       .map((socket) => [socket, socket.bytesRead]),
   );
 
+/** What has come is read first: of a process that was held up the timers run before it looks at its sockets. */
 function endSilent(silent: ReadonlyMap<Socket, number>): void {
-  for (const [socket, bytesRead] of silent) if (socket.bytesRead === bytesRead) socket.destroy();
+  setImmediate(() => {
+    for (const [socket, bytesRead] of silent) if (socket.bytesRead === bytesRead) socket.destroy();
+  });
 }

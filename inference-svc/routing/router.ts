@@ -171,6 +171,8 @@ export class Router {
       const { providerName: provider, model } = endpoint;
       const ejected = this.records.find(endpoint)?.ejection.state(now) === "ejected";
       const rest = this.#parts.rest(endpoint);
+      // As a rule there is nothing to say of any: they are many, and each costs every turn something.
+      if (!ejected && !rest) return { provider, model };
       return { provider, model, ...(ejected && { ejected }), ...(rest && { rests: rest.why }) };
     });
   }

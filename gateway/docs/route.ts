@@ -1,4 +1,4 @@
-/** GET /api/v1/openapi.json and GET /docs: the contract, for everybody. Made once, at the start of the process. */
+/** Paths that are answered without a key: the contract, and the addresses that people and browsers try first. Made once, at the start. */
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
@@ -22,25 +22,53 @@ function publish(text: string, headers: Readonly<Record<string, string>>): Publi
 
 const document = openApi();
 
+const json = { "content-type": "application/json; charset=utf-8" };
+
+/** Answer of the base URL itself, which people open to see whether anything is there. */
+const index = {
+  name: "Sluice",
+  documentation: "/docs",
+  openapi: "/api/v1/openapi.json",
+  responses: "/api/v1/responses",
+  models: "/api/v1/models",
+};
+
+const page = publish(pageOf(document), {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": `default-src 'none'; style-src 'sha256-${digest(style.text)}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "referrer-policy": "no-referrer",
+});
+
 const published: ReadonlyMap<string, Published> = new Map([
-  ["/api/v1/openapi.json", publish(JSON.stringify(document), { "content-type": "application/json; charset=utf-8" })],
-  [
-    "/docs",
-    publish(pageOf(document), {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": `default-src 'none'; style-src 'sha256-${digest(style.text)}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      "referrer-policy": "no-referrer",
-    }),
-  ],
+  ["/api/v1/openapi.json", publish(JSON.stringify(document), json)],
+  ["/api/v1", publish(JSON.stringify(index), json)],
+  ["/api/v1/", publish(JSON.stringify(index), json)],
+  ["/docs", page],
+  ["/docs/", page],
 ]);
 
+/** Answers without a body: the first page leads to the documentation, and browsers ask for an icon that does not exist. */
+const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers: Readonly<Record<string, string>> }> =
+  new Map([
+    ["/", { status: 302, headers: { location: "/docs", "cache-control": "no-cache" } }],
+    ["/favicon.ico", { status: 204, headers: { "cache-control": "public, max-age=86400" } }],
+  ]);
+
+const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] as string;
+
 /** Whether the request is for a published document; the path is compared as it was sent. */
-export const isDocument = ({ method, url = "" }: IncomingMessage): boolean =>
-  (method === "GET" || method === "HEAD") && published.has(url.split("?", 1)[0] as string);
+export const isDocument = (request: IncomingMessage): boolean =>
+  (request.method === "GET" || request.method === "HEAD") &&
+  (published.has(pathOf(request)) || bodiless.has(pathOf(request)));
 
 /** @returns the route, for metrics */
 export function writeDocument(request: IncomingMessage, response: ServerResponse): string {
-  const path = (request.url ?? "").split("?", 1)[0] as string;
+  const path = pathOf(request);
+  const short = bodiless.get(path);
+  if (short !== undefined) {
+    response.writeHead(short.status, short.headers).end();
+    return path;
+  }
   const { headers, body, gzipped, etag } = published.get(path) as Published;
   const compressed = takesGzip(request.headers["accept-encoding"]);
   const tag = `"${etag}${compressed ? "-gzip" : ""}"`;

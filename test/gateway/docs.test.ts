@@ -30,7 +30,7 @@ async function ask(path: string, headers: RequestOptions["headers"] = {}, method
   return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(chunks) };
 }
 
-const paths = ["/api/v1/openapi.json", "/docs"];
+const paths = ["/api/v1/openapi.json", "/docs", "/docs/", "/api/v1", "/api/v1/"];
 
 describe.each(paths)("%s", (path) => {
   test("is served whole, and said to be so long", async () => {
@@ -78,11 +78,51 @@ describe.each(paths)("%s", (path) => {
 
   test.each([
     ["POST", path],
-    ["GET", `${path}/`],
+    ["GET", `${path}/x`],
     ["GET", path.toUpperCase()],
     ["GET", `/${path}`],
   ])("%s %s is something else", async (method, other) => {
     expect((await ask(other, {}, method)).status).toBe(599);
+  });
+});
+
+describe("addresses that people and browsers try first", () => {
+  test.each(["GET", "HEAD"])("%s / leads to the documentation", async (method) => {
+    const { status, headers, body } = await ask("/", {}, method);
+    expect([status, headers.location, body.length]).toEqual([302, "/docs", 0]);
+  });
+
+  test("the icon that browsers ask for is answered as absent, and is not asked for again", async () => {
+    const { status, headers, body } = await ask("/favicon.ico");
+    expect([status, headers["cache-control"], body.length]).toEqual([204, "public, max-age=86400", 0]);
+  });
+
+  test("/docs/ is the page of /docs", async () => {
+    expect((await ask("/docs/")).body.equals((await ask("/docs")).body)).toBe(true);
+  });
+
+  test("every address that the index of /api/v1 names is one of the contract, or a document", async () => {
+    const named = Object.values(JSON.parse((await ask("/api/v1")).body.toString()) as Record<string, string>);
+    const { paths: operations, servers } = JSON.parse((await ask("/api/v1/openapi.json")).body.toString()) as {
+      paths: Record<string, unknown>;
+      servers: { url: string }[];
+    };
+    const addresses = named.filter((value) => value.startsWith("/"));
+    expect(addresses.length).toBeGreaterThan(2);
+    for (const address of addresses) {
+      const inContract = servers.some(({ url }) => address.replace(url, "") in operations) || address in operations;
+      expect([address, inContract || (await ask(address)).status === 200]).toEqual([address, true]);
+    }
+  });
+
+  test.each([
+    ["POST", "/"],
+    ["GET", "/docs/x"],
+    ["GET", "/favicon.png"],
+    ["GET", "/api"],
+    ["GET", "/api/v1/unknown"],
+  ])("%s %s still needs a key", async (method, path) => {
+    expect((await ask(path, {}, method)).status).toBe(599);
   });
 });
 

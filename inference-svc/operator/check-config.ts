@@ -3,7 +3,16 @@ import { parseArgs } from "node:util";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import type { HouseFile, LoadedHouse, ModelSettings } from "@sluice/proto/runtime/house-file.js";
 import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
-import { type Command, type Terminal, UsageError, load, seedDate, table, unsetWords } from "./command.ts";
+import {
+  type Command,
+  type Terminal,
+  UsageError,
+  leftOutProblems,
+  load,
+  seedDate,
+  table,
+  unsetWords,
+} from "./command.ts";
 
 export const checkConfig: Command = {
   usage: "[FILE] [--json]",
@@ -73,13 +82,27 @@ async function check(file: string, terminal: Terminal): Promise<Checked> {
     detectors: [],
     catalogue_date: seedDate(),
   };
+  // A set, because a file that cannot be read is the same problem for both.
+  const problems = new Set<string>();
+  const house = await collecting(problems, async () => {
+    const loaded = load(file, terminal);
+    await loadSdkPackages(loaded.file.providers, file);
+    return loaded;
+  });
+  const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
+  for (const problem of ofLeftOut ?? []) problems.add(problem);
+  if (house === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
+  return { ...nothing, ok: true, ...served(house) };
+}
+
+/** The result, or undefined when the configuration is wrong. @param problems gets what is wrong */
+async function collecting<Result>(problems: Set<string>, work: () => Promise<Result>): Promise<Result | undefined> {
   try {
-    const house = load(file, terminal);
-    await loadSdkPackages(house.file.providers, file);
-    return { ...nothing, ok: true, ...served(house) };
+    return await work();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { ...nothing, problems: error.problems };
+    for (const problem of error.problems) problems.add(problem);
+    return undefined;
   }
 }
 
@@ -130,7 +153,9 @@ function linesOf({ ok, file, problems, providers, models, detectors, catalogue_d
     `${file}: good`,
     "",
     ...table(["PROVIDER", "NAME", "DIALECT", "REGION", "MODELS"], providers.filter(isServed).map(providerCells)),
-    ...providers.flatMap(({ id, left_out: unset }) => (unset ? [`Left out: ${id}, as ${unsetWords(unset)}.`] : [])),
+    ...providers.flatMap(({ id, left_out: unset }) =>
+      unset ? [`Left out: ${id}, as ${unsetWords(unset)}. Its definition is good.`] : [],
+    ),
     "",
     ...table(["MODEL", "PROVIDER", "ITS NAME THERE", "TIER", "WINDOW", "INPUT", "OUTPUT"], endpoints),
     ...(detectors.length > 0

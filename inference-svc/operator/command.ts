@@ -1,6 +1,6 @@
 /** What the operator's commands are given, and how they end. */
 import { fileURLToPath } from "node:url";
-import { type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { type LoadedHouse, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 
 /** The command line is wrong: exit code 2. */
@@ -38,6 +38,10 @@ const seedFile = fileURLToPath(new URL("../../catalog/seed.json", import.meta.ur
 /** As the service loads it. @throws ConfigError with every problem */
 export const load = (file: string, { environment }: Terminal): LoadedHouse =>
   loadHouse(file, environment, readSeed(seedFile));
+
+/** Problems of what the service leaves out in this environment. @throws ConfigError when the file cannot be read */
+export const leftOutProblems = (file: string, { environment }: Terminal): readonly string[] =>
+  problemsOfLeftOut(file, environment, readSeed(seedFile));
 
 /** The day on which the prices held that are known without being stated. */
 export const seedDate = (): string => readSeed(seedFile).date;

@@ -1,6 +1,4 @@
 /** The configuration file of the house, one section a file in house/. One schema for every process. */
-import { readFileSync } from "node:fs";
-import { parseDocument } from "yaml";
 import { z } from "zod";
 import { ConfigError, problemsOf, readSettings } from "./config.ts";
 import { alignment } from "./house/alignment.ts";
@@ -11,11 +9,13 @@ import { internalModels } from "./house/internal-models.ts";
 import { limits } from "./house/limits.ts";
 import { model } from "./house/model.ts";
 import { provider } from "./house/provider.ts";
-import { dangling, prune } from "./house/references.ts";
+import { type LeftOut, type Part, type Section, partition } from "./house/left-out.ts";
+import { dangling } from "./house/references.ts";
 import type { Seed } from "./house/seed.ts";
 import { seeded } from "./house/seeded.ts";
 import { search, webFetch } from "./house/web.ts";
-import { expand, filesOf, variablesOf } from "./house/variables.ts";
+import { parseYaml } from "./house/yaml.ts";
+import { expand, filesOf } from "./house/variables.ts";
 
 export const houseSchema = z.strictObject({
   providers: z.array(provider).default([]),
@@ -56,11 +56,7 @@ export interface LoadedHouse {
   readonly files: readonly string[];
 }
 
-export interface LeftOut {
-  /** Id of the provider. */
-  readonly provider: string;
-  readonly unset: readonly string[];
-}
+export type { LeftOut } from "./house/left-out.ts";
 
 /**
  * Reads the file, replaces `${VAR}` and `${file:/path}` in every string, and checks all of it.
@@ -69,55 +65,49 @@ export interface LeftOut {
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
-  const raw = parse(path);
-  const { present, leftOut } = withoutUnset(raw, environment);
-  const problems: string[] = [];
-  const complete = seeded(expand(present, environment, "", problems) as Record<string, unknown>, seed, problems);
-  const result = houseSchema.safeParse(complete);
-  // What a variable that is not set makes of a value is no second problem.
-  const told = new Set(problems.map((problem) => problem.split(": ", 1)[0]));
-  const others = result.success ? dangling(result.data) : problemsOf(result.error);
-  problems.push(...others.filter((problem) => !told.has(problem.split(": ", 1)[0])));
-  if (problems.length > 0 || !result.success) throw new ConfigError(path, problems);
-  return { file: result.data, leftOut, files: filesOf(present) };
+  const { present, leftOut } = partition(parseYaml(path), environment);
+  const { file, unset, problems } = check(present, environment, seed);
+  if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
+  return { file, leftOut, files: filesOf(present.file) };
 }
 
-function withoutUnset(
-  raw: Record<string, unknown>,
-  environment: NodeJS.ProcessEnv,
-): { present: Record<string, unknown>; leftOut: readonly LeftOut[] } {
-  const leftOut: LeftOut[] = [];
-  const present = { ...raw };
-  if (Array.isArray(raw.providers)) {
-    present.providers = raw.providers.filter((entry: unknown) => {
-      const { unset, set } = variablesOf(entry, environment);
-      const unusable = unset.length > 0 && set.length === 0;
-      if (unusable) leftOut.push({ provider: String((entry as { id?: unknown }).id), unset: [...new Set(unset)] });
-      return !unusable;
-    });
-  }
-  const gone = new Set(leftOut.map(({ provider }) => provider));
-  if (Array.isArray(raw.models)) present.models = prune(raw.models, gone);
-  return { present, leftOut };
+/**
+ * Checks the definitions of providers that are left out, and of their models, as far as they do not depend on the unset variables.
+ * @returns every problem with its path
+ * @throws ConfigError when the file cannot be read
+ */
+export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
+  return check(partition(parseYaml(path), environment).absent, environment, seed).problems;
 }
+
+interface Check {
+  /** Undefined when a problem keeps it from being read. */
+  readonly file: HouseFile | undefined;
+  /** Variables without a value. */
+  readonly unset: readonly string[];
+  readonly problems: readonly string[];
+}
+
+function check({ file: raw, asWritten }: Part, environment: NodeJS.ProcessEnv, seed: Seed): Check {
+  const unresolved = { unset: [], unreadable: [] };
+  const unknown: string[] = [];
+  const complete = seeded(expand(raw, environment, "", unresolved) as Section, seed, unknown);
+  const result = houseSchema.safeParse(complete);
+  const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
+  // A reference without a value makes its string wrong as well: that is no second problem.
+  const known = new Set([...unresolved.unset, ...unresolved.unreadable].map(pathOf));
+  const others = problems.filter((problem) => !known.has(pathOf(problem)) && !known.has(urlOfVendor(problem)));
+  return {
+    file: result.success ? result.data : undefined,
+    unset: unresolved.unset.map(asWritten),
+    problems: [...unresolved.unreadable, ...new Set(others)].map(asWritten),
+  };
+}
+
+const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
+
+/** A vendor is known by its address, so nothing is known of one whose address is not. */
+const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
 
 /** What a process without providers reads of the file. Other sections are checked by the process that uses them. */
-export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parse(path), path);
-
-function parse(path: string): Record<string, unknown> {
-  const document = parseDocument(read(path), { prettyErrors: true });
-  if (document.errors.length > 0) {
-    // Without the line itself, which may hold a secret.
-    const problems = document.errors.map(({ message }) => message.split("\n", 1)[0]?.replace(/:$/, "") ?? "");
-    throw new ConfigError(path, problems);
-  }
-  return (document.toJS({ maxAliasCount: 100 }) ?? {}) as Record<string, unknown>;
-}
-
-function read(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    throw new ConfigError(path, [`cannot be read: ${(error as NodeJS.ErrnoException).code}`]);
-  }
-}
+export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parseYaml(path), path);

@@ -62,7 +62,7 @@ ${models}
       expect([code, stderr]).toEqual([0, ""]);
       expect(stdout.split("\n")[0]).toBe(`${config}: good`);
       expect(stdout).toMatch(/^acme +Acme +chat +global +2$/m);
-      expect(stdout).toMatch(/^Left out: openai, as OPENAI_API_KEY is not set\.$/m);
+      expect(stdout).toMatch(/^Left out: openai, as OPENAI_API_KEY is not set\. Its definition is good\.$/m);
       expect(stdout).toMatch(/^acme\/small +acme +small-2 +default +128000 +0\.1 +0\.4$/m);
       expect(stdout).toMatch(/^acme\/free +built-in +acme\/free +default +4096 +- +-$/m);
       expect(stdout).toMatch(/^Endpoints without a price: 1\./m);
@@ -105,6 +105,26 @@ ${models}
       const scripted = await operator(["check-config", "--json"]);
       const { ok, problems } = JSON.parse(scripted.stdout) as { ok: boolean; problems: string[] };
       expect([scripted.code, ok, problems.length]).toEqual([1, false, 4]);
+    });
+
+    test("checks what is left out, too: the variable may be set tomorrow", async () => {
+      const missing = `providers: [{id: x, dialect: chat, api_keys: ["\${UNSET}"]}, {id: y, dialect: telnet}]`;
+      writeFileSync(config, missing);
+      const { code, stdout } = await operator(["check-config"]);
+      expect([code, stdout]).toEqual([
+        1,
+        `${config}: 2 problems\n  ${[
+          "providers.1.dialect: must be one of echo, chat, gemini, messages, converse, responses, or ai-sdk:<package>",
+          "providers.0.base_url: required for dialect chat",
+        ].join("\n  ")}\n`,
+      ]);
+    });
+
+    test("says in a sentence what is wrong with aliases, without a stack", async () => {
+      writeFileSync(config, "a: &a [x]\nb: &b [*a]\nproviders: *c\n");
+      const { code, stdout, stderr } = await operator(["check-config"]);
+      const problem = "(root): the alias *c has no anchor &c before it";
+      expect([code, stdout, stderr]).toEqual([1, `${config}: a problem\n  ${problem}\n`, ""]);
     });
 
     test("shows the detectors beside the house and what guardrails can ask of them, and none that is wrong", async () => {

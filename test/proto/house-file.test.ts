@@ -2,10 +2,19 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { houseSchema, loadEdge, loadHouse } from "@sluice/proto/runtime/house-file.js";
-import { emptySeed } from "@sluice/proto/runtime/house/seed.js";
+import { houseSchema, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
+import { emptySeed, readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { z } from "zod";
 import { root } from "../support/processes.ts";
+
+/** Nine lines that stand for 10^9 values. */
+function aliasBomb(): string {
+  const lines = Array.from({ length: 9 }, (_, n) => {
+    const value = n === 0 ? "x" : `*a${n - 1}`;
+    return `a${n}: &a${n} [${Array.from({ length: 10 }, () => value).join(", ")}]`;
+  });
+  return lines.join("\n");
+}
 
 describe("the house file", () => {
   const folders: string[] = [];
@@ -44,6 +53,65 @@ models:
     const { file } = load(twoProviders, { FAR_URL: "http://127.0.0.1:1/v1", FAR_KEY: "k1", FAR_MODEL: "m" });
     expect(file.providers[1]).toMatchObject({ base_url: "http://127.0.0.1:1/v1", api_keys: ["k1"] });
     expect(file.models.map(({ id }) => id)).toEqual(["a/both", "far/m"]);
+  });
+
+  test("names a problem with its number in the file, though entries before it are left out", () => {
+    const wrong = `
+providers:
+  - {id: far, dialect: chat, base_url: "\${FAR_URL}"}
+  - {id: near, dialect: telnet}
+models:
+  - {id: far/m, endpoints: [{provider: far}]}
+  - {id: a/both, endpoints: [{provider: far}, {provider: ghost}]}
+`;
+    expect(() => load(wrong)).toThrow(/^ {2}providers\.1\.dialect: /m);
+    expect(() => load(wrong.replace("telnet", "echo"))).toThrow(
+      "models.1.endpoints.1.provider: no provider is called ghost",
+    );
+  });
+
+  describe("what is left out", () => {
+    const problemsWith = (text: string, environment: NodeJS.ProcessEnv = {}) =>
+      problemsOfLeftOut(fileOf(text), environment, readSeed(join(root, "inference-svc/catalog/seed.json")));
+
+    test("is good as it ships", () => {
+      expect(problemsOfLeftOut(join(root, "deploy/local/sluice.yaml"), {}, emptySeed)).not.toEqual([]);
+      const text = readFileSync(join(root, "deploy/local/sluice.yaml"), "utf8");
+      expect(problemsWith(text)).toEqual([]);
+      expect(problemsWith(twoProviders)).toEqual([]);
+      expect(problemsWith(bedrock)).toEqual([]);
+    });
+
+    test.each([
+      ['{id: x, dialect: telnet, api_keys: ["${K}"]}', "providers.1.dialect: "],
+      ['{dialect: echo, api_keys: ["${K}"]}', "providers.1.id: "],
+      ['{id: x, dialect: chat, api_keys: ["${K}"]}', "providers.1.base_url: required for dialect chat"],
+      ['{id: x, dialect: chat, base_url: "ftp://x", api_keys: ["${K}"]}', "providers.1.base_url: "],
+      [
+        '{id: x, dialect: chat, base_url: "http://x", api_keys: ["${K}"], apikeys: []}',
+        "providers.1: Unrecognized key",
+      ],
+      [
+        '{id: x, dialect: chat, base_url: "http://x", known_models: true, api_keys: ["${K}"]}',
+        "providers.1.known_models",
+      ],
+      ['{id: x, dialect: chat, base_url: "${U}", timeouts: {idle_ms: 0}}', "providers.1.timeouts.idle_ms: "],
+    ])("%s is refused", (provider, problem) => {
+      const text = `providers:\n  - {id: built-in, dialect: echo}\n  - ${provider}\n`;
+      expect(load(text).leftOut).toHaveLength(1);
+      expect(problemsWith(text)).toEqual([expect.stringContaining(problem)]);
+    });
+
+    test("has models, which are checked with the endpoints that only it serves", () => {
+      const text = twoProviders
+        .replace("{provider: far}, {provider: built-in}", "{provider: built-in}, {provider: far, tier: none}")
+        .replace("{provider: far}]", "{provider: far, pricing: {prompt: 1}}]");
+      expect(problemsWith(text)).toEqual([
+        expect.stringContaining("models.0.endpoints.1.tier: "),
+        expect.stringContaining("models.1.endpoints.0.pricing.prompt: "),
+        expect.stringContaining("models.1.endpoints.0.pricing.completion: "),
+      ]);
+    });
   });
 
   const bedrock = `
@@ -113,6 +181,13 @@ limits: {body_bytes: 99999999999, typo: 1}
     ],
     ["models: [{id: a, endpoints: [{provider: ghost}]}]", "models.0.endpoints.0.provider: no provider is called ghost"],
     ["a: [1", "Flow sequence"],
+    ["[providers]", "(root): must be sections such as providers: and models:"],
+    ["providers", "(root): must be sections"],
+    ["providers: []\n---\nmodels: []", "(root): one file holds one document"],
+    ["providers: *mine", "(root): the alias *mine has no anchor &mine before it"],
+    ["providers: &mine [*mine]", "(root): an alias stands within its own anchor"],
+    [`limits: ${"[".repeat(20_000)}`, "(root): values are nested too deeply to be read"],
+    [aliasBomb(), "(root): aliases (*name) stand for more than 100 values; write these values out"],
   ])("%s is refused", (text, message) => {
     expect(() => load(text)).toThrow(message);
   });

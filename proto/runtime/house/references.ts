@@ -1,16 +1,6 @@
 /** How the sections of the house file refer to one another. */
 import type { HouseFile } from "../house-file.ts";
 
-/** Before variables are replaced: what only a provider serves that is left out may name the same unset variables. */
-export function prune(models: readonly unknown[], leftOut: ReadonlySet<string>): unknown[] {
-  return models.flatMap((entry) => {
-    const endpoints = (entry as { endpoints?: unknown } | null)?.endpoints;
-    if (!Array.isArray(endpoints)) return [entry];
-    const left = endpoints.filter((item) => !leftOut.has(String((item as { provider?: unknown } | null)?.provider)));
-    return left.length === 0 && endpoints.length > 0 ? [] : [{ ...(entry as object), endpoints: left }];
-  });
-}
-
 /** Ids that are used twice, endpoints of providers that nobody configured, and roles of models that nobody has. */
 export function dangling(file: HouseFile): string[] {
   const problems: string[] = [];

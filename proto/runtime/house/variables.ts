@@ -19,11 +19,17 @@ export const filesOf = (value: unknown): string[] =>
     name.startsWith("file:") ? [name.slice(5)] : [],
   );
 
+/** References without a value; each problem begins with the path of the string. */
+export interface Unresolved {
+  readonly unset: string[];
+  readonly unreadable: string[];
+}
+
 /**
  * Replaces them in every string.
  * @param path of the value; problems name it
  */
-export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: string, problems: string[]): unknown {
+export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: string, problems: Unresolved): unknown {
   if (typeof value === "string") {
     return value.replaceAll(reference, (_, name: string) => resolve(name, environment, path, problems));
   }
@@ -42,16 +48,16 @@ export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: str
   return Object.fromEntries(present.map(([key, entry]) => [key, expand(entry, environment, at(key), problems)]));
 }
 
-function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: string[]): string {
+function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: Unresolved): string {
   if (name.startsWith("file:")) {
     try {
       return readFileSync(name.slice(5), "utf8").trim();
     } catch {
-      problems.push(`${path}: cannot read ${name.slice(5)}`);
+      problems.unreadable.push(`${path}: cannot read ${name.slice(5)}`);
       return "";
     }
   }
   const value = environment[name];
-  if (value === undefined || value === "") problems.push(`${path}: variable ${name} is not set`);
+  if (value === undefined || value === "") problems.unset.push(`${path}: variable ${name} is not set`);
   return value ?? "";
 }

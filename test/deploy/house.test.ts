@@ -10,9 +10,8 @@ import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { freePort } from "../support/free-ports.ts";
 import { type House, type HouseOptions, startHouse } from "../support/house.ts";
 import { bareEnvironment, eventually, root, run } from "../support/processes.ts";
+import { asNobody, isRoot, nobody } from "../support/users.ts";
 
-const isRoot = process.getuid?.() === 0;
-const nobody = 65_534;
 const supervisor = join(root, "deploy/local/dist/main.js");
 
 let dataDir: string;
@@ -216,7 +215,7 @@ const asRoot = isRoot ? describe : describe.skip;
 asRoot("as root", () => {
   test("an ordinary user can start it", async () => {
     // An ordinary user may own the checkout; this one does not, so what the first start adds to it is added here.
-    findBinaries();
+    findBinaries(dataDir);
     chownSync(dataDir, nobody, nobody);
     const started = await start({ prefix: await asNobody(), environment: { HOME: dataDir } });
     expect(ownerOf(started.pids()["gateway"])).toBe(nobody);
@@ -240,11 +239,3 @@ asRoot("as root", () => {
 });
 
 const ownerOf = (pid: number | undefined): number => statSync(`/proc/${pid}`).uid;
-
-/** Another user, who may read the checkout even if it lies in a closed folder. */
-async function asNobody(): Promise<string[]> {
-  const plain = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
-  const { code } = await run(plain[0] as string, [...plain.slice(1), "test", "-r", supervisor]);
-  const reading = ["--securebits=+no_setuid_fixup", "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
-  return code === 0 ? plain : [...plain, ...reading];
-}

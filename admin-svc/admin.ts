@@ -30,7 +30,9 @@ import { currentGeneration } from "./store/policy.ts";
 import { type Role, bulkLimits, openDatabase, readLimits, writeLimits } from "./store/postgres.ts";
 import { statementSpans } from "./store/statement-spans.ts";
 
-export interface AdminOptions extends Pick<Config, "databaseUrl" | "port" | "bootstrapKeys"> {
+export interface AdminOptions
+  extends Pick<Config, "databaseUrl" | "port" | "bootstrapKeys">,
+    Partial<Pick<Config, "host">> {
   readonly serviceToken: ServiceToken;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
@@ -86,9 +88,10 @@ function openPolicy(
   return { policy, listener };
 }
 
-function serve({ port, lifecycle, log, registry, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
+function serve({ port, host, lifecycle, log, registry, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
   return serveRpc({
     port,
+    host,
     lifecycle,
     log,
     tls,

@@ -26,6 +26,8 @@ export interface Config {
   readonly databaseUrl: string;
   readonly port: number;
   readonly healthPort: number;
+  /** Address on which both listen; all addresses of the machine when undefined. */
+  readonly host: string | undefined;
   readonly serviceToken: string;
   /** Of the file that has it, where there is one. */
   readonly serviceTokenFile: string | undefined;
@@ -45,6 +47,7 @@ export function readConfig(variables: NodeJS.ProcessEnv): Config {
     databaseUrl: read.DATABASE_URL,
     port: read.SLUICE_ADMIN_PORT,
     healthPort: read.SLUICE_ADMIN_HEALTH_PORT,
+    host: read.SLUICE_INTERNAL_HOST,
     serviceToken: read.SLUICE_SERVICE_TOKEN,
     serviceTokenFile: read.SLUICE_SERVICE_TOKEN_FILE,
     tlsDir: read.SLUICE_TLS_DIR,

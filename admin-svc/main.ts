@@ -18,7 +18,7 @@ async function main(config: Config): Promise<void> {
   const registry = openMetrics("admin-svc");
   const instance = `${hostname()}-${process.pid}`;
   const tracing = await openTracing({ room: "admin-svc", instance, log, registry, environment: process.env });
-  const probes = await serveProbes(config.healthPort, lifecycle, registry);
+  const probes = await serveProbes({ port: config.healthPort, host: config.host }, lifecycle, registry);
   const { tlsDir } = config;
   const token = openServiceToken(config.serviceToken, config.serviceTokenFile, log);
   const certificates = tlsDir === undefined ? undefined : new Certificates(tlsDir, { log, registry });

@@ -120,8 +120,9 @@ const app = createApp({
 });
 const handle = app.callback();
 const server = createEdgeServer((request, response) => void handle(request, response));
-const port = await listen(server, settings.SLUICE_PORT);
-await serveProbes(settings.SLUICE_GATEWAY_HEALTH_PORT, lifecycle, registry);
+const port = await listen(server, settings.SLUICE_PORT, settings.SLUICE_HOST ?? house.current.host);
+const probes = { port: settings.SLUICE_GATEWAY_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
+await serveProbes(probes, lifecycle, registry);
 await pool.start();
 await access.watch();
 await pool.greeted();

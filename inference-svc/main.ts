@@ -155,6 +155,7 @@ const doors = new InferenceDoors({
 });
 const server = await serveRpc({
   port: settings.SLUICE_INFERENCE_PORT,
+  host: settings.SLUICE_INTERNAL_HOST,
   lifecycle,
   log,
   serviceNames: [InferenceService.typeName],
@@ -167,9 +168,14 @@ const server = await serveRpc({
   http1:
     settings.SLUICE_INFERENCE_HTTP_PORT === undefined
       ? undefined
-      : { port: settings.SLUICE_INFERENCE_HTTP_PORT, allowOrigins: () => serving.file.cors.allow_origins },
+      : {
+          port: settings.SLUICE_INFERENCE_HTTP_PORT,
+          host: settings.SLUICE_INTERNAL_HOST,
+          allowOrigins: () => serving.file.cors.allow_origins,
+        },
 });
-await serveProbes(settings.SLUICE_INFERENCE_HEALTH_PORT, lifecycle, registry);
+const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
+await serveProbes(probes, lifecycle, registry);
 await access.watch();
 pressure.start();
 

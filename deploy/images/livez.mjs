@@ -2,7 +2,9 @@
 import { get } from "node:http";
 
 const [variable, fallback] = process.argv.slice(2);
-const request = get({ host: "127.0.0.1", port: process.env[variable] || fallback, path: "/livez" }, (response) => {
+const { SLUICE_INTERNAL_HOST: listening = "" } = process.env;
+const host = ["", "0.0.0.0", "::"].includes(listening) ? "127.0.0.1" : listening;
+const request = get({ host, port: process.env[variable] || fallback, path: "/livez" }, (response) => {
   process.exitCode = response.statusCode === 200 ? 0 : 1;
   response.resume();
 });

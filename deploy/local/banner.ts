@@ -1,13 +1,18 @@
-/** What a person reads once the house is up: where it is, the keys, and a line that works. */
+/** Text for the person who starts Sluice: where it is, the keys, and a request that works. */
+import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
+import { isOpen } from "./ports.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 
 export interface BannerFacts {
   readonly baseUrl: string;
+  /** Address on which the gateway listens. */
+  readonly host: string;
   readonly keys: Credentials;
-  /** The model of the curl line. */
-  readonly model: string;
-  /** Providers that the environment does not configure. */
-  readonly leftOut: readonly string[];
+  /** Model of the curl line; undefined when no model is served. */
+  readonly model: string | undefined;
+  /** Path of the configuration file. */
+  readonly config: string;
+  readonly leftOut: readonly LeftOut[];
   readonly logsDir: string;
   readonly startedInMs: number;
 }
@@ -20,15 +25,34 @@ export function banner(facts: BannerFacts): string {
     `  API key         ${shown(apiKey, "SLUICE_BOOTSTRAP_API_KEY", keysFile)}`,
     `  management key  ${shown(managementKey, "SLUICE_BOOTSTRAP_MANAGEMENT_KEY", keysFile)}`,
     `  logs            ${facts.logsDir}`,
+    `  listens on      ${listening(facts.host)}`,
   ];
   if (managementKey.origin === "new" || apiKey.origin === "new") {
     lines.push(`  New keys are printed this once; they are kept in ${keysFile}.`);
   }
   if (facts.leftOut.length > 0) {
-    lines.push(`  left out        ${facts.leftOut.join(", ")}: the variables that configure them are not set`);
+    const providers = facts.leftOut.map(({ provider, unset }) => `${provider} (${unset.join(", ")})`);
+    lines.push(`  left out        ${providers.join(", ")}: the variables that configure them are not set`);
   }
-  lines.push("", "Try it:", "", ...curl(facts), "");
+  const { model } = facts;
+  lines.push("", ...(model === undefined ? withoutModel(facts) : ["Try it:", "", ...curl(facts, model)]), "");
   return lines.join("\n");
+}
+
+const listening = (host: string): string =>
+  isOpen(host) ? host : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
+
+/** A request could only fail, so the text says what is missing instead of showing one. */
+function withoutModel({ config, leftOut }: BannerFacts): string[] {
+  const variables = leftOut.flatMap(({ unset }) => unset);
+  return [
+    "No model is configured yet, so every request for a response is refused with 400. To have one:",
+    ...(variables.length > 0
+      ? [`  - set the variables of a provider that is left out: ${variables.join(", ")}; then start again`]
+      : []),
+    `  - or add models, or a provider with known_models: true, to ${config}; it is read again when it changes`,
+    "npm run --silent admin -- check-config  shows what would be served.",
+  ];
 }
 
 function shown(key: Credential, variable: string, keysFile: string): string {
@@ -36,7 +60,7 @@ function shown(key: Credential, variable: string, keysFile: string): string {
   return key.origin === "kept" ? `in ${keysFile}` : `as given in ${variable}`;
 }
 
-function curl({ baseUrl, keys, model }: BannerFacts): string[] {
+function curl({ baseUrl, keys }: BannerFacts, model: string): string[] {
   const body = JSON.stringify({ model, input: "Say hello", stream: true });
   return [
     `curl -N ${baseUrl}/responses \\`,

@@ -6,7 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 import { readJson, writePrivateJson } from "./files.ts";
-import type { Ports } from "./ports.ts";
+import { type Hosts, type Ports, baseUrlOf } from "./ports.ts";
 import { commandOf, isAlive, signal, waitUntilGone } from "./processes.ts";
 
 export interface HouseRecord {
@@ -17,8 +17,6 @@ export interface HouseRecord {
   /** By name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. */
   readonly pids: Readonly<Record<string, number>>;
 }
-
-export const baseUrlOf = (ports: Ports) => `http://127.0.0.1:${ports.gateway}/api/v1`;
 
 /** Claims the data folder for one house and keeps its record. */
 export class RecordKeeper {
@@ -33,9 +31,9 @@ export class RecordKeeper {
   }
 
   /** @throws when another house has the folder */
-  static async claim(dataDir: string, ports: Ports): Promise<RecordKeeper> {
+  static async claim(dataDir: string, ports: Ports, hosts: Hosts): Promise<RecordKeeper> {
     const file = join(dataDir, "house.json");
-    const record = { ready: false, base_url: baseUrlOf(ports), ports, pids: { supervisor: process.pid } };
+    const record = { ready: false, base_url: baseUrlOf(ports, hosts), ports, pids: { supervisor: process.pid } };
     try {
       makePrivateFolder(dataDir);
       await clearLeftover(file, dataDir);

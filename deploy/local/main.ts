@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { banner } from "./banner.ts";
-import { RecordKeeper, baseUrlOf } from "./house-record.ts";
+import { firstModel } from "./first-model.ts";
+import { RecordKeeper } from "./house-record.ts";
 import { mistyped } from "./mistyped.ts";
-import { portsOf, requireFree } from "./ports.ts";
+import { baseUrlOf, hostsOf, portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
 import { readSettings, root, settingNames } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -23,21 +24,23 @@ async function start(): Promise<void> {
     readSeed(join(root, "inference-svc/catalog/seed.json")),
   );
   const ports = portsOf(settings);
-  const record = await RecordKeeper.claim(settings.dataDir, ports);
+  const hosts = hostsOf(settings, file.host);
+  const record = await RecordKeeper.claim(settings.dataDir, ports, hosts);
   process.once("exit", () => record.release());
-  await requireFree(ports, settings.SLUICE_INFERENCE_REPLICAS);
+  await requireFree(ports, hosts, settings.SLUICE_INFERENCE_REPLICAS);
   const keys = readKeys(settings);
   const secrets = readSecrets(settings);
-  const supervisor = new Supervisor({ settings, ports, keys, secrets, record, environment: process.env, say });
+  const supervisor = new Supervisor({ settings, ports, hosts, keys, secrets, record, environment: process.env, say });
   handleSignals(supervisor);
   await startOrEnd(supervisor);
-  const model = file.models.find(({ id }) => id === "sluice/echo") ?? file.models[0];
   say(
     banner({
-      baseUrl: baseUrlOf(ports),
+      baseUrl: baseUrlOf(ports, hosts),
+      host: hosts.gateway,
       keys,
-      model: model?.id ?? "sluice/echo",
-      leftOut: leftOut.map(({ provider }) => provider),
+      model: firstModel(file.models),
+      config: settings.config,
+      leftOut,
       logsDir: supervisor.logsDir,
       startedInMs: performance.now(),
     }),

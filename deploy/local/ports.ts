@@ -1,4 +1,4 @@
-/** The ports of a house, and whether they are free: a port in use is told before anything starts. */
+/** The ports of a house, on which addresses they listen, and whether they are free: one in use is reported before anything starts. */
 import { type Server, createServer } from "node:net";
 import type { Settings } from "./settings.ts";
 
@@ -15,6 +15,33 @@ export interface Ports {
   /** Absent when the operator brings the database. */
   readonly postgres?: number;
 }
+
+/** Addresses on which ports listen. */
+export interface Hosts {
+  /** Of the gateway's port, which clients use. */
+  readonly gateway: string;
+  /** Of all other ports; Postgres always listens on 127.0.0.1 alone. */
+  readonly internal: string;
+}
+
+const loopback = "127.0.0.1";
+
+/** @param inFile `host` of the configuration file */
+export const hostsOf = (settings: Settings, inFile: string | undefined): Hosts => ({
+  gateway: settings.SLUICE_HOST ?? inFile ?? loopback,
+  internal: settings.SLUICE_INTERNAL_HOST,
+});
+
+/** An address to connect to from this machine, for one to listen on. */
+export function reachable(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return loopback;
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+/** Whether other machines can connect. */
+export const isOpen = (host: string): boolean => !/^(127\.|::1$|localhost$)/.test(host);
+
+export const baseUrlOf = (ports: Ports, hosts: Hosts) => `http://${reachable(hosts.gateway)}:${ports.gateway}/api/v1`;
 
 const replicaStep = 100;
 
@@ -46,44 +73,63 @@ export function replicasOf({ inference, inference_health, inference_http }: Port
   }));
 }
 
-/** @throws naming every port that is taken and the variable that moves it */
-export async function requireFree(ports: Ports, replicas: number): Promise<void> {
+/** @throws naming every port that is taken, or given twice, and the variables that move it */
+export async function requireFree(ports: Ports, hosts: Hosts, replicas: number): Promise<void> {
   const held: Server[] = [];
   const problems: string[] = [];
-  // Held until all are checked, so that two variables with the same port are found too.
-  for (const [variable, port] of named(ports, replicas)) {
+  for (const [port, [first, ...others]] of byPort(named(ports, hosts, replicas))) {
+    if (first === undefined) continue;
+    if (others.length > 0) {
+      const variables = [first, ...others].map(({ variable }) => variable);
+      problems.push(`${variables.join(" and ")} name the same port ${port}: set all but one of them to another one`);
+    }
     try {
-      held.push(await listen(port));
+      held.push(await listen(port, first.host));
     } catch (error) {
-      problems.push(`port ${port} ${reason(error)}: set ${variable} to another one`);
+      problems.push(`port ${port} ${reason(error)}: set ${first.variable} to another one`);
     }
   }
   for (const server of held) await new Promise((resolve) => server.close(resolve));
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }
 
-function named(ports: Ports, replicas: number): [variable: string, port: number][] {
-  const list: [string, number][] = [
-    ["SLUICE_PORT", ports.gateway],
-    ["SLUICE_ADMIN_PORT", ports.admin],
-    ["SLUICE_GATEWAY_HEALTH_PORT", ports.gateway_health],
-    ["SLUICE_ADMIN_HEALTH_PORT", ports.admin_health],
+interface NamedPort {
+  readonly variable: string;
+  readonly port: number;
+  readonly host: string;
+}
+
+function byPort(list: readonly NamedPort[]): ReadonlyMap<number, readonly NamedPort[]> {
+  const found = new Map<number, NamedPort[]>();
+  for (const each of list) found.set(each.port, [...(found.get(each.port) ?? []), each]);
+  return found;
+}
+
+function named(ports: Ports, hosts: Hosts, replicas: number): NamedPort[] {
+  const host = hosts.internal;
+  const list: NamedPort[] = [
+    { variable: "SLUICE_PORT", port: ports.gateway, host: hosts.gateway },
+    { variable: "SLUICE_ADMIN_PORT", port: ports.admin, host },
+    { variable: "SLUICE_GATEWAY_HEALTH_PORT", port: ports.gateway_health, host },
+    { variable: "SLUICE_ADMIN_HEALTH_PORT", port: ports.admin_health, host },
   ];
   for (const [n, { rpc, health, http }] of replicasOf(ports, replicas).entries()) {
     const note = n === 0 ? "" : ` (replica ${n} takes it + ${n * replicaStep})`;
-    list.push([`SLUICE_INFERENCE_PORT${note}`, rpc], [`SLUICE_INFERENCE_HEALTH_PORT${note}`, health]);
-    if (http !== undefined) list.push([`SLUICE_INFERENCE_HTTP_PORT${note}`, http]);
+    list.push({ variable: `SLUICE_INFERENCE_PORT${note}`, port: rpc, host });
+    list.push({ variable: `SLUICE_INFERENCE_HEALTH_PORT${note}`, port: health, host });
+    if (http !== undefined) list.push({ variable: `SLUICE_INFERENCE_HTTP_PORT${note}`, port: http, host });
   }
-  if (ports.postgres !== undefined) list.push(["SLUICE_POSTGRES_PORT", ports.postgres]);
+  if (ports.postgres !== undefined)
+    list.push({ variable: "SLUICE_POSTGRES_PORT", port: ports.postgres, host: loopback });
   return list;
 }
 
-function listen(port: number): Promise<Server> {
+function listen(port: number, host: string): Promise<Server> {
   return new Promise((resolve, reject) => {
     if (port > 65_535) return reject(Object.assign(new Error(), { code: "ERANGE" }));
     const server = createServer();
     server.once("error", reject);
-    server.listen({ port, exclusive: true }, () => resolve(server));
+    server.listen({ port, host, exclusive: true }, () => resolve(server));
   });
 }
 
@@ -91,5 +137,7 @@ function reason(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE") return "is in use";
   if (code === "EACCES") return "needs more rights than this user has";
+  if (code === "EADDRNOTAVAIL")
+    return "cannot be used, as this machine has no such address as SLUICE_HOST or SLUICE_INTERNAL_HOST";
   return `cannot be used (${code})`;
 }

@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Running, end, spawnChild } from "./child.ts";
-import { type Ports, replicasOf } from "./ports.ts";
+import { type Hosts, type Ports, reachable, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
 
@@ -11,12 +11,15 @@ export interface Service {
   readonly name: string;
   readonly script: string;
   readonly healthPort: number;
+  /** Address at which its health port answers. */
+  readonly healthHost: string;
   readonly environment: NodeJS.ProcessEnv;
 }
 
 export interface House {
   readonly settings: Settings;
   readonly ports: Ports;
+  readonly hosts: Hosts;
   readonly secrets: Secrets;
   readonly keys: Credentials;
   readonly databaseUrl: string;
@@ -31,13 +34,15 @@ const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
 const script = (room: string) => join(root, room, "dist", "main.js");
 
-function common({ settings, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
+function common({ settings, hosts, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
   const passed = Object.entries(environment).filter(
     ([name]) => (machine.includes(name) || /^(SLUICE|OTEL)_/.test(name)) && !confined.test(name),
   );
   return {
     ...Object.fromEntries(passed),
     SLUICE_CONFIG: settings.config,
+    SLUICE_HOST: hosts.gateway,
+    SLUICE_INTERNAL_HOST: hosts.internal,
     SLUICE_SERVICE_TOKEN: secrets.serviceToken,
     ...(settings.SLUICE_TLS_DIR !== undefined && { SLUICE_TLS_DIR: join(resolve(settings.SLUICE_TLS_DIR), room) }),
     SLUICE_DRAIN_DELAY_MS: String(settings.SLUICE_DRAIN_DELAY_MS),
@@ -46,11 +51,12 @@ function common({ settings, secrets, environment }: House, room: string): NodeJS
 }
 
 export function adminService(house: House): Service {
-  const { ports, keys, databaseUrl } = house;
+  const { ports, hosts, keys, databaseUrl } = house;
   return {
     name: "admin-svc",
     script: script("admin-svc"),
     healthPort: ports.admin_health,
+    healthHost: reachable(hosts.internal),
     environment: {
       ...common(house, "admin-svc"),
       DATABASE_URL: databaseUrl,
@@ -63,13 +69,14 @@ export function adminService(house: House): Service {
 }
 
 export function inferenceServices(house: House): Service[] {
-  const { ports, secrets, settings, environment } = house;
+  const { ports, hosts, secrets, settings, environment } = house;
   // Providers are configured by variables of any name, so this service gets all that no other one owns.
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name));
   return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health, http }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: script("inference-svc"),
     healthPort: health,
+    healthHost: reachable(hosts.internal),
     environment: {
       ...Object.fromEntries(passed),
       ...common(house, "inference-svc"),
@@ -77,26 +84,27 @@ export function inferenceServices(house: House): Service[] {
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
-      SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+      SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
       SLUICE_SPOOL_DIR: join(settings.dataDir, "spool", String(n)),
     },
   }));
 }
 
 export function gatewayService(house: House): Service {
-  const { ports, secrets, settings, environment } = house;
+  const { ports, hosts, secrets, settings, environment } = house;
   const replicas = replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS);
   return {
     name: "gateway",
     script: script("gateway"),
     healthPort: ports.gateway_health,
+    healthHost: reachable(hosts.internal),
     environment: {
       ...common(house, "gateway"),
       SLUICE_SECRET: secrets.secret,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
-      SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `127.0.0.1:${rpc}`).join(","),
-      SLUICE_ADMIN_ADDRESS: `127.0.0.1:${ports.admin}`,
+      SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${reachable(hosts.internal)}:${rpc}`).join(","),
+      SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
       // inference-svc has it among all that it is given.
       ...(environment["REDIS_URL"] !== undefined && { REDIS_URL: environment["REDIS_URL"] }),
     },
@@ -126,12 +134,12 @@ export async function startService(service: Service, log: string, drainLimitMs: 
 
 /** Waits until /readyz answers 200. */
 export async function untilReady(service: Service, signal: AbortSignal): Promise<void> {
-  while (!(await isReady(service.healthPort))) await delay(20, undefined, { signal });
+  while (!(await isReady(service))) await delay(20, undefined, { signal });
 }
 
-function isReady(port: number): Promise<boolean> {
+function isReady({ healthHost: host, healthPort: port }: Service): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get({ host: "127.0.0.1", port, path: "/readyz", agent: false }, (response) => {
+    const request = get({ host, port, path: "/readyz", agent: false }, (response) => {
       response.resume();
       resolve(response.statusCode === 200);
     });

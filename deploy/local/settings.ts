@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { milliseconds, readEnvironment, secret } from "@sluice/proto/runtime/config.js";
+import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/runtime/config.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { z } from "zod";
 
@@ -19,6 +19,8 @@ const key = (kind: KeyKind) =>
   });
 
 const schema = z.object({
+  SLUICE_HOST: host.optional(),
+  SLUICE_INTERNAL_HOST: internalHost.default("127.0.0.1"),
   SLUICE_PORT: fixedPort(8080),
   SLUICE_INFERENCE_PORT: fixedPort(8081),
   SLUICE_INFERENCE_HTTP_PORT: port.optional(),

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Running, inWords, lastLines, sizeOf } from "./child.ts";
 import type { RecordKeeper } from "./house-record.ts";
 import { Kept } from "./keep.ts";
-import type { Ports } from "./ports.ts";
+import type { Hosts, Ports } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import {
@@ -26,6 +26,7 @@ const progressMs = 10_000;
 export interface SupervisorParts {
   readonly settings: Settings;
   readonly ports: Ports;
+  readonly hosts: Hosts;
   readonly keys: Credentials;
   readonly secrets: Secrets;
   readonly record: RecordKeeper;

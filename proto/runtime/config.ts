@@ -56,6 +56,14 @@ export const port = (fallback: number) =>
 /** A TCP port on which nothing listens unless it is set. */
 export const optionalPort = z.coerce.number().int().min(0).max(65535).optional();
 
+const hostRule = "must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them";
+
+/** Address on which a port for clients listens. */
+export const host = z.union([z.ipv4(), z.ipv6(), z.literal("localhost")], hostRule);
+
+/** Address on which the other ports listen. Lists of addresses of services have no form for IPv6 numbers. */
+export const internalHost = z.union([z.ipv4(), z.literal("::"), z.literal("localhost")], hostRule);
+
 /** Milliseconds. */
 export const milliseconds = (fallback: number) => z.coerce.number().int().min(0).max(3_600_000).default(fallback);
 
@@ -92,6 +100,8 @@ export const commonEnvironment = {
   SLUICE_SERVICE_TOKEN_FILE: z.string().optional(),
   /** A folder with tls.crt, tls.key and ca.crt: services know each other by certificates. */
   SLUICE_TLS_DIR: z.string().optional(),
+  /** All addresses of the machine when it is not set, as in images. */
+  SLUICE_INTERNAL_HOST: internalHost.optional(),
   SLUICE_LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
   SLUICE_DRAIN_DELAY_MS: milliseconds(5_000),
   SLUICE_DRAIN_LIMIT_MS: milliseconds(310_000),

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { ConfigError, problemsOf, readSettings } from "./config.ts";
 import { alignment } from "./house/alignment.ts";
-import { compat, cors } from "./house/edge.ts";
+import { compat, cors, host } from "./house/edge.ts";
 import { detector, namedDetector } from "./house/detectors.ts";
 import { fusion } from "./house/fusion.ts";
 import { internalModels } from "./house/internal-models.ts";
@@ -18,6 +18,7 @@ import { parseYaml } from "./house/yaml.ts";
 import { expand, filesOf } from "./house/variables.ts";
 
 export const houseSchema = z.strictObject({
+  host,
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
   internal_models: internalModels.prefault({}),
@@ -33,6 +34,7 @@ export const houseSchema = z.strictObject({
 
 /** What the gateway reads of the file. */
 const edgeSchema = z.object({
+  host,
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),

@@ -1,9 +1,15 @@
-/** /livez, /readyz and /metrics on a port of their own: plain HTTP/1, which a cleartext HTTP/2 port cannot serve. */
+/** Probes and metrics, /livez, /readyz and /metrics, on a port of their own: HTTP/1, which a cleartext HTTP/2 port cannot serve. */
 import { type Server, createServer } from "node:http";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Registry } from "./metrics.ts";
 
-export async function serveProbes(port: number, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
+export interface ProbesAddress {
+  readonly port: number;
+  /** All addresses of the machine when undefined. */
+  readonly host: string | undefined;
+}
+
+export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
   const server = createServer((request, response) => {
     if (request.url === "/livez") return void response.end("ok\n");
     if (request.url === "/readyz") {
@@ -27,7 +33,7 @@ export async function serveProbes(port: number, lifecycle: Lifecycle, registry: 
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, resolve);
+    server.listen(address, resolve);
   });
   server.unref();
   return server;

@@ -118,7 +118,7 @@ describe("where it cannot start", () => {
   test("two variables with the same port are told", async () => {
     const port = String(await freePort());
     await expect(start({ environment: { SLUICE_PORT: port, SLUICE_ADMIN_PORT: port } })).rejects.toThrow(
-      `port ${port} is in use`,
+      `SLUICE_PORT and SLUICE_ADMIN_PORT name the same port ${port}: set all but one of them to another one`,
     );
   });
 

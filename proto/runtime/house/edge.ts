@@ -1,5 +1,12 @@
-/** `compat` and `cors`: how the interface bends to its clients. */
+/** `host`, `compat` and `cors`: where clients reach the gateway, and how it bends to them. */
 import { z } from "zod";
+import { host as address } from "../config.ts";
+
+export const host = address
+  .optional()
+  .describe(
+    "Address on which the gateway listens, 0.0.0.0 for all of the machine; SLUICE_HOST wins. 127.0.0.1 under npm start when absent, all addresses in images. Read at the start only.",
+  );
 
 export const compat = z.strictObject({
   tool_type_aliases: z

@@ -24,8 +24,11 @@ const lingerMs = 500;
 
 const connections = new WeakMap<Server, Set<Socket>>();
 
-/** @returns the port that was bound */
-export function listen(server: Server, port: number): Promise<number> {
+/**
+ * @param host address to listen on; all addresses of the machine when undefined
+ * @returns the port that was bound
+ */
+export function listen(server: Server, port: number, host?: string): Promise<number> {
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = headersMs;
   server.requestTimeout = requestMs;
@@ -39,7 +42,7 @@ export function listen(server: Server, port: number): Promise<number> {
   server.on("timeout", (socket) => endSilent(new Map([[socket, socket.bytesRead]])));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, backlog }, () => {
+    server.listen({ port, host, backlog }, () => {
       server.off("error", reject);
       resolve((server.address() as AddressInfo).port);
     });

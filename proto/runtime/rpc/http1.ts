@@ -7,6 +7,8 @@ import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
 
 export interface Http1Options {
   readonly port: number;
+  /** All addresses of the machine when undefined. */
+  readonly host?: string | undefined;
   /** Origins whose pages may call, or `*`; asked at every request, and made use of anew when it is another list. */
   readonly allowOrigins: () => readonly string[];
 }
@@ -17,7 +19,8 @@ export interface Http1Server {
   drain(): Promise<void>;
 }
 
-export async function serveHttp1(handle: RequestListener, { port, allowOrigins }: Http1Options): Promise<Http1Server> {
+export async function serveHttp1(handle: RequestListener, options: Http1Options): Promise<Http1Server> {
+  const { port, host, allowOrigins } = options;
   let origins = allowOrigins();
   let cors = corsFor(origins, rpc.exposedHeaders);
   const server = createServer({ connectionsCheckingInterval }, (request, response) => {
@@ -28,5 +31,5 @@ export async function serveHttp1(handle: RequestListener, { port, allowOrigins }
     }
     if (!cors?.(request, response)) handle(request, response);
   });
-  return { port: await listen(server, port), drain: () => close(server) };
+  return { port: await listen(server, port, host), drain: () => close(server) };
 }

@@ -44,6 +44,8 @@ const uncompressed = { acceptCompression: [] };
 
 export interface RpcServerOptions {
   readonly port: number;
+  /** All addresses of the machine when undefined. */
+  readonly host?: string | undefined;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   /** Full names of the services, for grpc.health.v1. */
@@ -86,7 +88,7 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
     session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
   server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
-  await listen(server, options.port);
+  await listen(server, options);
   const http1 = options.http1 && (await serveHttp1(handle, options.http1));
   return {
     port: (server.address() as AddressInfo).port,
@@ -141,10 +143,13 @@ function handlerOf({
   };
 }
 
-function listen(server: Http2Server | Http2SecureServer, port: number): Promise<void> {
+function listen(
+  server: Http2Server | Http2SecureServer,
+  { port, host }: Pick<RpcServerOptions, "port" | "host">,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen(port, () => {
+    server.listen({ port, host }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -1,0 +1,16 @@
+/** The model that the first request of a newcomer names. */
+import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
+
+/** Cheapest model that answers in text, so that trying Sluice costs next to nothing; models without a price come last. */
+export function firstModel(models: readonly ModelSettings[]): string | undefined {
+  const answering = models.filter(({ output_modalities: modalities }) => modalities.includes("text"));
+  return answering.toSorted((a, b) => priceOf(a) - priceOf(b))[0]?.id;
+}
+
+/** USD per million tokens of input and of output together, at the cheapest endpoint. */
+function priceOf({ endpoints }: ModelSettings): number {
+  const prices = endpoints.map(({ pricing }) =>
+    pricing === undefined ? Number.MAX_VALUE : Number(pricing.prompt) + Number(pricing.completion),
+  );
+  return Math.min(Number.MAX_VALUE, ...prices);
+}

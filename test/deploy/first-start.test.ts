@@ -1,0 +1,183 @@
+/** A first start as newcomers meet it: each text says what to do, and what it says works. */
+import { connect } from "node:net";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { banner } from "@sluice/local/banner.js";
+import { firstModel } from "@sluice/local/first-model.js";
+import { type HouseFile, loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { type House, type HouseOptions, startHouse } from "../support/house.ts";
+import { bareEnvironment, root, run } from "../support/processes.ts";
+import { type Upstream, chatStream, startUpstream } from "../support/upstream.ts";
+
+let dataDir: string;
+let house: House | undefined;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), "sluice-test-first-"));
+});
+
+afterEach(async () => {
+  await stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function start(options: HouseOptions = {}): Promise<House> {
+  house = await startHouse({ dataDir, ...options });
+  return house;
+}
+
+async function stop(): Promise<void> {
+  await house?.stop();
+  house = undefined;
+}
+
+async function request(model: string, { baseUrl, apiKey }: House): Promise<number> {
+  const answer = await fetch(`${baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model, input: "hello" }),
+  });
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+describe("without a model", () => {
+  const config = `providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1", api_keys: ["\${FAR_KEY}"]}]
+models: [{id: far/m, endpoints: [{provider: far}]}]`;
+
+  test("the start says that requests are refused and what would change it, and shows no curl line", async () => {
+    const started = await start({ config });
+    const text = started.output();
+    expect(text).toContain("No model is configured yet, so every request for a response is refused with 400.");
+    expect(text).toContain("set the variables of a provider that is left out: FAR_KEY; then start again");
+    expect(text).toContain(`to ${join(dataDir, "sluice.yaml")}; it is read again when it changes`);
+    expect(text).not.toContain("curl ");
+    expect(await request("far/m", started)).toBe(400);
+  });
+});
+
+describe("with the key of a provider", () => {
+  let upstream: Upstream;
+  beforeEach(async () => {
+    upstream = await startUpstream([chatStream("Hello")]);
+  });
+  afterEach(() => upstream.stop());
+
+  test("the curl line asks its cheapest model, and works", async () => {
+    const config = `providers: [{id: openai, vendor: openai, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}]`;
+    const text = (await start({ config, environment: { OPENAI_API_KEY: "k" } })).output();
+    expect(text).toContain('"model":"openai/gpt-5-nano"');
+    const line = text.slice(text.indexOf("curl "));
+    const { stdout } = await run("/bin/sh", ["-c", line], { environment: bareEnvironment() });
+    expect(stdout).toContain("event: response.completed");
+    expect(upstream.requests.map(({ json }) => json["model"])).toEqual(["gpt-5-nano"]);
+  });
+});
+
+describe("the model of the curl line", () => {
+  const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
+  const models = loadHouse(join(root, "deploy/local/sluice.yaml"), {}, seed).file.models;
+  const [echo] = models as [HouseFile["models"][number]];
+  const model = (id: string, prompt?: string, modalities: readonly string[] = ["text"]) =>
+    ({
+      ...echo,
+      id,
+      output_modalities: modalities,
+      endpoints: [{ ...echo.endpoints[0], pricing: prompt === undefined ? undefined : { prompt, completion: "1" } }],
+    }) as HouseFile["models"][number];
+
+  test.each([
+    [["a/dear:3", "a/cheap:0.5"], "a/cheap"],
+    [["a/unpriced", "a/dear:3"], "a/dear"],
+    [["a/unpriced"], "a/unpriced"],
+    [[], undefined],
+  ])("of %j is %s", (ids, chosen) => {
+    const list = ids.map((text) => text.split(":")).map(([id = "", price]) => model(id, price));
+    expect(firstModel(list)).toBe(chosen);
+  });
+
+  test("is one that answers in text", () => {
+    expect(firstModel([model("a/pictures", "0.1", ["image"]), model("a/words", "2")])).toBe("a/words");
+    expect(firstModel(models)).toBe("sluice/echo");
+  });
+});
+
+/** Whether a port takes connections at an address. */
+const answers = (port: number, host: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect({ port, host });
+    socket.once("connect", () => resolve(true)).once("error", () => resolve(false));
+    socket.once("connect", () => socket.destroy());
+  });
+
+// Other systems have only 127.0.0.1 unless they are told to have more.
+const onLinux = process.platform === "linux" ? describe : describe.skip;
+
+onLinux("the addresses of ports", () => {
+  /** Another address of this machine, which only a port that is open to all of them answers. */
+  const other = "127.0.0.2";
+
+  async function open({ ports }: House, host: string): Promise<string[]> {
+    const named = Object.entries(ports) as [string, number][];
+    const found = await Promise.all(named.map(async ([name, port]) => ((await answers(port, host)) ? [name] : [])));
+    return found.flat();
+  }
+
+  test("are those of programs on this machine", async () => {
+    const started = await start({ embeddedPostgres: true });
+    expect(await open(started, "127.0.0.1")).toEqual(Object.keys(started.ports));
+    expect(await open(started, other)).toEqual([]);
+    expect(started.output()).toContain(
+      "127.0.0.1, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway",
+    );
+  });
+
+  test("are all for the gateway alone, where `host` of the configuration file says so", async () => {
+    const config =
+      "host: 0.0.0.0\nproviders: [{id: e, dialect: echo}]\nmodels: [{id: sluice/echo, endpoints: [{provider: e}]}]";
+    const started = await start({ config });
+    expect(await open(started, other)).toEqual(["gateway"]);
+    expect(started.baseUrl).toContain("http://127.0.0.1:");
+    expect(await request("sluice/echo", started)).toBe(200);
+  });
+
+  test("follow SLUICE_HOST and SLUICE_INTERNAL_HOST", async () => {
+    const started = await start({
+      config:
+        "host: 0.0.0.0\nproviders: [{id: e, dialect: echo}]\nmodels: [{id: sluice/echo, endpoints: [{provider: e}]}]",
+      environment: { SLUICE_HOST: other, SLUICE_INTERNAL_HOST: "127.0.0.3" },
+    });
+    expect(started.baseUrl).toContain(`http://${other}:`);
+    expect(await open(started, other)).toEqual(["gateway"]);
+    expect((await open(started, "127.0.0.3")).toSorted()).toEqual(
+      Object.keys(started.ports)
+        .filter((name) => name !== "gateway")
+        .toSorted(),
+    );
+    expect(await request("sluice/echo", started)).toBe(200);
+  });
+
+  test("are refused with their variable when this machine has no such address", async () => {
+    await expect(start({ environment: { SLUICE_HOST: "192.0.2.1" } })).rejects.toThrow("SLUICE_HOST");
+    await expect(start({ environment: { SLUICE_HOST: "everywhere" } })).rejects.toThrow(
+      "SLUICE_HOST: must be an address of this machine, such as 127.0.0.1, or 0.0.0.0 for all of them",
+    );
+  });
+});
+
+test("addresses with colons stand in brackets in the base URL", () => {
+  const credential = { value: "k", origin: "new" } as const;
+  const facts = { keys: { managementKey: credential, apiKey: credential, keysFile: "/k" }, leftOut: [], logsDir: "/l" };
+  const text = banner({
+    ...facts,
+    baseUrl: "http://[::1]:1/api/v1",
+    host: "::1",
+    model: "a",
+    config: "c",
+    startedInMs: 1,
+  });
+  expect(text).toContain("listens on      ::1, for programs on this machine");
+});

@@ -39,7 +39,9 @@ export interface Secrets {
   /** By which the services of a house know each other. */
   readonly serviceToken: string;
   /** Shared by replicas; identities are hashed with it. */
-  readonly secret: string;
+  readonly secret: Credential;
+  /** Path of the file that keeps what the operator did not give. */
+  readonly file: string;
 }
 
 export function readSecrets(settings: Settings): Secrets {
@@ -50,7 +52,8 @@ export function readSecrets(settings: Settings): Secrets {
   if (kept.service_token === undefined || kept.secret === undefined) writePrivateJson(file, complete);
   return {
     serviceToken: settings.SLUICE_SERVICE_TOKEN ?? complete.service_token,
-    secret: settings.SLUICE_SECRET ?? complete.secret,
+    secret: choose(settings.SLUICE_SECRET, kept.secret, () => complete.secret),
+    file,
   };
 }
 

@@ -80,7 +80,7 @@ export function inferenceServices(house: House): Service[] {
     environment: {
       ...Object.fromEntries(passed),
       ...common(house, "inference-svc"),
-      SLUICE_SECRET: secrets.secret,
+      SLUICE_SECRET: secrets.secret.value,
       SLUICE_INFERENCE_PORT: String(rpc),
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
@@ -100,7 +100,7 @@ export function gatewayService(house: House): Service {
     healthHost: reachable(hosts.internal),
     environment: {
       ...common(house, "gateway"),
-      SLUICE_SECRET: secrets.secret,
+      SLUICE_SECRET: secrets.secret.value,
       SLUICE_PORT: String(ports.gateway),
       SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway_health),
       SLUICE_INFERENCE_ADDRESSES: replicas.map(({ rpc }) => `${reachable(hosts.internal)}:${rpc}`).join(","),

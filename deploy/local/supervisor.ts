@@ -6,6 +6,7 @@ import type { RecordKeeper } from "./house-record.ts";
 import { Kept } from "./keep.ts";
 import type { Hosts, Ports } from "./ports.ts";
 import { startPostgres } from "./postgres.ts";
+import { hasServedBefore } from "./served-before.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import {
   type House,
@@ -61,6 +62,7 @@ export class Supervisor {
     failure.catch(() => undefined);
     const databaseUrl = this.#parts.settings.DATABASE_URL ?? (await this.#startDatabase());
     this.#parts.record.database(databaseUrl);
+    await this.#warnOfNewSecret(databaseUrl);
     const house: House = { ...this.#parts, databaseUrl };
     const order = [[adminService(house)], inferenceServices(house), [gatewayService(house)]];
     this.#parts.say("starting admin-svc, inference-svc and gateway");
@@ -71,6 +73,13 @@ export class Supervisor {
     await Promise.race([this.#untilReady(order.flat()), failure]);
     this.#ready = true;
     this.#parts.record.ready();
+  }
+
+  /** A new data folder on a database of before changes what providers see, and nothing else would tell. */
+  async #warnOfNewSecret(databaseUrl: string): Promise<void> {
+    const { secret, file } = this.#parts.secrets;
+    if (secret.origin !== "new" || !(await hasServedBefore(databaseUrl))) return;
+    this.#parts.say(newSecretOnOldDatabase(file));
   }
 
   async #startDatabase(): Promise<string> {
@@ -153,5 +162,12 @@ export class Supervisor {
     for (const step of this.#steps.toReversed()) await Promise.all(step.map(how));
   }
 }
+
+const newSecretOnOldDatabase = (file: string): string =>
+  [
+    `A new secret was made in ${file}, though this database has served before. Its keys and guardrails go on as they are, but`,
+    "providers see every end user under a new identifier, their prompt caches begin anew, and sessions change their provider once.",
+    "To go on with the secret of before: stop, copy secrets.json of the earlier data folder there, or set SLUICE_SECRET.",
+  ].join("\n");
 
 const indent = (text: string) => text.replaceAll(/^(?=.)/gm, "    ");

@@ -8,6 +8,7 @@ import { banner } from "@sluice/local/banner.js";
 import { firstModel } from "@sluice/local/first-model.js";
 import { type HouseFile, loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import { createDatabase } from "../support/database.ts";
 import { type House, type HouseOptions, startHouse } from "../support/house.ts";
 import { bareEnvironment, root, run } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/upstream.ts";
@@ -180,4 +181,27 @@ test("addresses with colons stand in brackets in the base URL", () => {
     startedInMs: 1,
   });
   expect(text).toContain("listens on      ::1, for programs on this machine");
+});
+
+describe("a new data folder on a database that has served", () => {
+  const said = "A new secret was made in";
+
+  test("is told of its new secret, once, and what follows from it", async () => {
+    const database = await createDatabase();
+    const second = mkdtempSync(join(tmpdir(), "sluice-test-first-"));
+    try {
+      const environment = { DATABASE_URL: database.url };
+      expect((await start({ environment })).output()).not.toContain(said);
+      await stop();
+      const text = (await start({ environment, dataDir: second })).output();
+      expect(text).toContain(`${said} ${join(second, "secrets.json")}, though this database has served before.`);
+      expect(text).toContain("copy secrets.json of the earlier data folder there, or set SLUICE_SECRET");
+      await stop();
+      expect((await start({ environment, dataDir: second })).output()).not.toContain(said);
+    } finally {
+      await stop();
+      await database.drop();
+      rmSync(second, { recursive: true, force: true });
+    }
+  });
 });

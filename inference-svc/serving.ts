@@ -121,11 +121,12 @@ export class Serving {
   }
 
   #build(): Stack {
-    const { internal_models: internalModels, alignment, fusion } = this.#file;
+    const { internal_models: internalModels, alignment, fusion, tools } = this.#file;
     const { records, ledger, budgets, files, secret, log } = this.#parts;
     return buildStack({
       catalog: this.#catalog,
       upstreams: this.#upstreams,
+      unavailableTools: tools.unavailable,
       internalModels,
       detectors: this.#detectors.byId,
       moderation: this.#moderation?.detector,

@@ -54,11 +54,14 @@ import type { HostedTool, TurnRequest } from "./turn/request.ts";
 import type { Scope } from "./turn/scope.ts";
 import { type Patience, type Turn, compose } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
+import { droppingSearch } from "./upstream/unavailable-search.ts";
 import type { Web } from "./web/web.ts";
 
 export interface Parts {
   readonly catalog: Catalog;
   readonly upstreams: Upstreams;
+  /** The configuration file's `tools.unavailable`. */
+  readonly unavailableTools: "drop" | "refuse";
   /** What was seen of the endpoints; this process's own. */
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
@@ -90,7 +93,8 @@ export interface Stack {
 }
 
 export const buildStack = (parts: Parts): Stack => {
-  const { catalog, upstreams, records, ledger, budgets, secret, log } = parts;
+  const { catalog, records, ledger, budgets, secret, log } = parts;
+  const upstreams = parts.unavailableTools === "drop" ? droppingSearch(parts.upstreams) : parts.upstreams;
   const rest = (endpoint: Endpoint) => upstreams.rest(endpoint);
   const router = new Router({ catalog, telling: tellingTexts(upstreams), secret, records, rest });
   const parsing = { reader: parts.files, telling: upstreams };

@@ -12,6 +12,8 @@ export interface Telling {
   refusal(endpoint: Endpoint, request: TurnRequest): Problem | undefined;
   /** What it would not be told; only of requests that it can be told. */
   readonly losses: LossesOf;
+  /** Whether its web search would have to be left out there; absent where requests with an unavailable one are refused. */
+  dropsSearch?(endpoint: Endpoint, request: TurnRequest): boolean;
 }
 
 /** The candidates of one entry of `models`, at least one. */
@@ -60,7 +62,16 @@ export function candidatesOf(
     if (endpoints.length > 0) groups.push({ model: model.settings.id, variant, pool, endpoints });
   }
   if (groups.length === 0) report.throw(request.models);
-  return groups;
+  return searching(groups, (endpoint) => telling.dropsSearch?.(endpoint, request) !== true);
+}
+
+/** A web search is left out only when none of the endpoints runs it. */
+function searching(groups: readonly Group[], runsSearch: (endpoint: Endpoint) => boolean): readonly Group[] {
+  const able = groups.flatMap((group) => {
+    const endpoints = group.endpoints.filter(runsSearch);
+    return endpoints.length === 0 ? [] : [{ ...group, endpoints }];
+  });
+  return able.length === 0 ? groups : able;
 }
 
 function unknown(slug: string): never {

@@ -77,20 +77,26 @@ function textPart(part: Readonly<Record<string, unknown>>, text: string): object
 }
 
 /** What endpoints can be told where files may be told as texts. */
-export const tellingTexts = (telling: Telling): Telling => ({
-  refusal(endpoint, request) {
-    if (!isParsing(request)) return telling.refusal(endpoint, request);
+export function tellingTexts(telling: Telling): Telling {
+  /** The request as the endpoint would get it, but for the texts themselves; undefined when it cannot be told. */
+  const asTold = (endpoint: Endpoint, request: TurnRequest): TurnRequest | undefined => {
+    if (!isParsing(request)) return request;
     const told = toldFiles(endpoint, request, telling);
-    return "problem" in told ? told.problem : undefined;
-  },
-  losses(endpoint, request) {
-    if (!isParsing(request)) return telling.losses(endpoint, request);
-    const told = toldFiles(endpoint, request, telling);
-    return "problem" in told
-      ? []
-      : telling.losses(
-          endpoint,
-          withTexts(request, told.files, () => placeholder),
-        );
-  },
-});
+    return "problem" in told ? undefined : withTexts(request, told.files, () => placeholder);
+  };
+  return {
+    refusal(endpoint, request) {
+      if (!isParsing(request)) return telling.refusal(endpoint, request);
+      const told = toldFiles(endpoint, request, telling);
+      return "problem" in told ? told.problem : undefined;
+    },
+    losses(endpoint, request) {
+      const told = asTold(endpoint, request);
+      return told ? telling.losses(endpoint, told) : [];
+    },
+    dropsSearch(endpoint, request) {
+      const told = asTold(endpoint, request);
+      return told !== undefined && telling.dropsSearch?.(endpoint, told) === true;
+    },
+  };
+}

@@ -52,6 +52,8 @@ export interface HostedTool {
   readonly spelling: string;
   /** As the client wrote it. */
   readonly json: string;
+  /** The tool is not sent: the endpoint does not run it. It keeps its place, so that the others keep their paths. */
+  readonly leftOut?: true;
 }
 
 export type Tool = FunctionTool | CustomTool | NamespaceTool | HostedTool;

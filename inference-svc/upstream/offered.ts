@@ -60,6 +60,7 @@ function allowedBy(choice: ToolChoice | undefined): readonly ToolReference[] | u
 function membersOf(tool: Tool, path: string, allowed: readonly ToolReference[] | undefined): readonly Offered[] {
   const isAllowed = (member: Offered["tool"], namespace?: string) =>
     allowed === undefined || allowed.some((reference) => refersTo(reference, member, namespace));
+  if (tool.type === "hosted" && tool.leftOut) return [];
   if (tool.type !== "namespace") return [{ path, tool, allowed: isAllowed(tool) }];
   const { name, description } = tool;
   return tool.tools.map((member, index) => ({

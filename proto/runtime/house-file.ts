@@ -13,6 +13,7 @@ import { type LeftOut, type Part, type Section, partition } from "./house/left-o
 import { dangling } from "./house/references.ts";
 import type { Seed } from "./house/seed.ts";
 import { seeded } from "./house/seeded.ts";
+import { tools } from "./house/tools.ts";
 import { search, webFetch } from "./house/web.ts";
 import { parseYaml } from "./house/yaml.ts";
 import { expand, filesOf } from "./house/variables.ts";
@@ -27,6 +28,7 @@ export const houseSchema = z.strictObject({
   fusion: fusion.prefault({}),
   search: search.prefault({}),
   fetch: webFetch.prefault({}),
+  tools: tools.prefault({}),
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),

@@ -336,9 +336,12 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
   });
 
   test("a tool that no provider runs is the caller's mistake, by its place", async () => {
-    const tools = [{ type: "function", name: "f" }, { type: "web_search" }];
+    const tools = [
+      { type: "function", name: "f" },
+      { type: "code_interpreter", container: { type: "auto" } },
+    ];
     const response = await post({ model: "acme/large-2", input: "Find it.", tools });
-    const message = "tools.1: no provider of this model runs tools of type web_search";
+    const message = "tools.1: no provider of this model runs tools of type code_interpreter";
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 400, message } }]);
   });
 

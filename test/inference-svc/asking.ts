@@ -144,6 +144,7 @@ export function openEngine(
   const stack = buildStack({
     catalog: new Catalog(file),
     upstreams,
+    unavailableTools: file.tools.unavailable,
     records,
     ledger,
     budgets,

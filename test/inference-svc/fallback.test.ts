@@ -318,13 +318,14 @@ describe("who can serve at all", () => {
     expect(first.requests).toHaveLength(0);
   });
 
-  const search = { type: "hosted", kind: "web_search", spelling: "web_search", json: '{"type":"web_search"}' } as const;
-  const refusal = "no provider of this model runs tools of type web_search";
+  const hosted = (kind: string) => ({ type: "hosted", kind, spelling: kind, json: `{"type":"${kind}"}` }) as const;
+  const search = hosted("web_search");
+  const refusal = "no provider of this model runs tools of type mcp";
 
   test("what no endpoint can be told is the caller's: the path and the reason", async () => {
     const { fault } = await run(
       engine.turn,
-      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), search] }),
+      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("mcp")] }),
     );
     expect([fault?.status, fault?.reason, fault?.message, fault?.metadata]).toEqual([
       400,

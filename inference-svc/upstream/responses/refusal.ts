@@ -25,7 +25,7 @@ const refusal = (path: string, type: string): Refusal => ({
 
 export function responsesRefusal(request: TurnRequest, target: Target): Refusal | undefined {
   for (const [index, tool] of request.tools.entries()) {
-    if (tool.type === "hosted" && !runs(target, tool.kind) && !runs(target, tool.spelling)) {
+    if (tool.type === "hosted" && !tool.leftOut && !runs(target, tool.kind) && !runs(target, tool.spelling)) {
       return refusal(`tools.${index}`, tool.spelling);
     }
   }

@@ -6,16 +6,20 @@ import { type JsonObject, Verbatim } from "../json.ts";
 import { isVendor } from "./vendor.ts";
 
 export function tools(request: TurnRequest, target: Target, lose: Lose): JsonObject {
-  const declared = request.tools.length > 0;
+  const declared = request.tools.some(isSent);
   if (!declared && !request.input.some((item) => item.type === "additional_tools")) return {};
   const vendor = isVendor(target);
-  const json = request.tools.map((tool, index) => toolJson(tool, `tools.${index}`, vendor ? lose : undefined));
+  const json = request.tools.flatMap((tool, index) =>
+    isSent(tool) ? [toolJson(tool, `tools.${index}`, vendor ? lose : undefined)] : [],
+  );
   return {
     ...(declared && { tools: new Verbatim(`[${json.join(",")}]`) }),
     tool_choice: toolChoice(request),
     parallel_tool_calls: request.parallelToolCalls,
   };
 }
+
+const isSent = (tool: Tool): boolean => tool.type !== "hosted" || !tool.leftOut;
 
 /** @param lose given for the vendor only */
 function toolJson(tool: Tool, path: string, lose: Lose | undefined): string {

@@ -81,7 +81,6 @@ function costOf(records: readonly UsageRecord[]): number | null {
 }
 
 const callJson = (record: UsageRecord): JsonObject => ({
-  id: null,
   provider_name: record.provider,
   status: record.httpStatus,
   latency: record.durationMs,

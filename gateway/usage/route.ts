@@ -1,6 +1,6 @@
 /** /generation, /activity and /credits: what turns took, what was used in all, and what may be. */
 import { create } from "@bufbuild/protobuf";
-import { activityQuery, generationQuery } from "@sluice/proto/contract/usage.js";
+import { activityQuery, generationQuery, unlimitedCredits } from "@sluice/proto/contract/usage.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { administration } from "../http/administration.ts";
@@ -20,7 +20,9 @@ export const getGeneration = administration(async ({ admin, token }, caller, req
 export const getCredits = administration(async ({ admin, token }, caller) => {
   const input = create(method.getCredits.input);
   const { totalUsd, usedUsd } = await call(admin, method.getCredits, input, serviceMetadata(token, caller), timeoutMs);
-  return { data: { total_credits: totalUsd === undefined ? null : Number(totalUsd), total_usage: Number(usedUsd) } };
+  const unlimited = totalUsd === undefined;
+  const total = unlimited ? unlimitedCredits : Number(totalUsd);
+  return { data: { total_credits: total, total_usage: Number(usedUsd), unlimited } };
 });
 
 interface ActivityQuery {

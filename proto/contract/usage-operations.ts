@@ -39,7 +39,7 @@ const getCredits: Operation = {
     "What all keys of the workspace may spend together, and what they have spent of it. It is set on the command line.",
   answer: {
     says: "The budget.",
-    content: [json(creditsAnswer, example({ data: { total_credits: 500, total_usage: 61.25 } }))],
+    content: [json(creditsAnswer, example({ data: { total_credits: 500, total_usage: 61.25, unlimited: false } }))],
   },
   statuses: [400, 401, 403, 500],
 };

@@ -39,7 +39,6 @@ const absent = (what: string) => described(constant(null), `Always null: ${what}
 
 const call = object(
   {
-    id: described(nullable(string()), "Always null: ids of providers are not recorded."),
     provider_name: described(string(), "Id of the provider."),
     status: described(nullable(integer({ min: 0 })), "200, or what the failure would be answered with."),
     latency: described(nullable(number({ min: 0 })), "Milliseconds from its beginning to its end."),
@@ -48,7 +47,7 @@ const call = object(
     is_byok: described(constant(false), "There are no keys of your own."),
   },
   {
-    required: ["id", "provider_name", "status", "latency", "model_permaslug", "endpoint_id", "is_byok"],
+    required: ["provider_name", "status", "latency", "model_permaslug", "endpoint_id", "is_byok"],
     description: "One call to a provider.",
   },
 );
@@ -147,16 +146,23 @@ export const activityAnswer = named(
   ),
 );
 
+/** `total_credits` of a workspace without a budget, in USD: clients subtract from it, and some take no null. */
+export const unlimitedCredits = 1_000_000_000;
+
 export const creditsAnswer = named(
   "CreditsAnswer",
   object(
     {
       data: object(
         {
-          total_credits: described(nullable(dollars), "Budget of the workspace in USD; null: it may spend any amount."),
+          total_credits: described(
+            dollars,
+            `Budget of the workspace in USD; ${unlimitedCredits} when it has none, as \`unlimited\` says.`,
+          ),
           total_usage: described(dollars, "USD spent since the budget began anew, or at all when it never does."),
+          unlimited: described(boolean, "Whether the workspace may spend any amount."),
         },
-        { required: ["total_credits", "total_usage"] },
+        { required: ["total_credits", "total_usage", "unlimited"] },
       ),
     },
     { required: ["data"] },

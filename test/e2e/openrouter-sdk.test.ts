@@ -12,6 +12,7 @@ import { hashKey } from "@sluice/proto/runtime/key.js";
 import { z } from "zod";
 import { sample, sampleStream } from "../support/contract.ts";
 import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
 import { type Reply, type Upstream, startUpstream } from "../support/upstream.ts";
 
 const parameters = { type: "object", properties: { town: { type: "string" } }, required: ["town"] };
@@ -298,6 +299,34 @@ compat: {tool_type_aliases: ["openrouter:"], emit_metadata_alias: openrouter_met
     await expect(member).rejects.toBeInstanceOf(errors.BadRequestResponseError);
     const notAllowed = clientOf(house.apiKey).apiKeys.list();
     await expect(notAllowed).rejects.toMatchObject({ statusCode: 403 });
+  });
+
+  test("spending and figures: credits with a budget and without, activity, a generation, the count of models", async () => {
+    const manager = clientOf(house.managementKey);
+    const unlimited = await manager.credits.getCredits();
+    expect(unlimited.data.totalCredits).toBeGreaterThan(1e6);
+    await house.admin("workspaces", "create", "--name", "paid", "--limit", "5");
+    const made = await house.admin("keys", "create", "--name", "k", "--workspace", "paid", "--management", "--json");
+    const { key } = JSON.parse(made.stdout) as { key: string };
+    expect(await clientOf(key).credits.getCredits()).toEqual({ data: { totalCredits: 5, totalUsage: 0 } });
+
+    const answer = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hi" }),
+    });
+    await answer.text();
+    const id = answer.headers.get("x-generation-id") ?? "";
+    let generation: Awaited<ReturnType<typeof client.generations.getGeneration>> | undefined;
+    await eventually(async () => {
+      generation = await client.generations.getGeneration({ id }).catch(() => undefined);
+      return generation !== undefined;
+    });
+    expect(generation?.data).toMatchObject({ id, model: "sluice/echo" });
+    const activity = await manager.analytics.getUserActivity();
+    expect(activity.data).toContainEqual(expect.objectContaining({ model: "sluice/echo" }));
+    expect(await client.models.count({})).toEqual({ data: { count: 4 } });
+    expect([generation, activity].flatMap((each) => unknowns(each))).toEqual([]);
   });
 
   test("guardrails are made, listed, shown, changed and deleted", async () => {

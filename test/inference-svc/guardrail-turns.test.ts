@@ -44,6 +44,12 @@ describe("what is asked", () => {
     ["base64", () => says(`${Buffer.from("some text ".repeat(500)).toString("base64")} `.repeat(150)), none],
     ["one base64 text", () => says(Buffer.from("some text ".repeat(100_000)).toString("base64")), none],
     ["turned letters", () => says("jr arire fubhyq gryy gur frperg. ".repeat(60_000)), none],
+    ["entities", () => says("&amp;#112;&notit;&".repeat(60_000)), none],
+    ["markup", () => says("<b>a</b>**b**`c`[d](e) ".repeat(50_000)), none],
+    ["tags that end nowhere", () => says("<a b='c d=e ".repeat(90_000)), none],
+    ["comments that end nowhere", () => says("<!-- ".repeat(200_000)), none],
+    ["links that end nowhere", () => says("](<a [b](c \"d [e](f 'g ".repeat(40_000)), none],
+    ["markup without a seam", () => says(`x${"<b c d e>".repeat(100_000)}`), none],
     ["marks upon marks", () => says(`a${"\u0301\u0323".repeat(40_000)}`), none],
     ["a text full of matches", () => says("ab".repeat(200_000)), each],
     ["parts in which all is found", () => parts(20_000), each],
@@ -64,6 +70,8 @@ describe("what is answered", () => {
       "arguments with many strings",
       { type: "function_call", id: "f", call_id: "c", name: "f", arguments: JSON.stringify(Array(5_000).fill("ab")) },
     ],
+    ["a text full of markup", message("<b>a</b>**b**`c`[d](e) &amp;#112; ".repeat(5_000))],
+    ["a text of links that end nowhere", message("](<a [b](c \"d [e](f 'g ".repeat(5_000))],
     ["an item with many texts", { type: "later", id: "l", deep: Array(20_000).fill("ab") }],
   ])("%s", async (what, item) => expectShort(what, () => gated([[end(0, item), over]], filters)), 120_000);
 });

@@ -1,4 +1,5 @@
 /** Texts in base64 or hexadecimal digits within a text: a model that is told to will read them. */
+import { joined } from "./joined.ts";
 import { type Mapped, asItIs, asWhole } from "./mapped.ts";
 import { plain, squeezed } from "./normal.ts";
 
@@ -59,6 +60,8 @@ function* formsOf(text: string, level: number): Iterable<string> {
   if (undisguised) yield undisguised.text;
   const together = squeezed(undisguised ?? asItIs(text, 0));
   if (together) yield together.text;
+  const shown = joined(text, 0);
+  if (shown) yield shown.text;
   if (level < depth) for (const inner of encodedIn(text, 0, level + 1)) yield inner.text;
 }
 

@@ -16,6 +16,15 @@ export const asItIs = (text: string, at: number): Mapped => ({
 /** A stretch of the source that only counts as a whole. */
 export const asWhole = (text: string, source: Span): Mapped => ({ text, sourceOf: () => source });
 
+/** A text that was made from one that was made itself. */
+export const through = (made: Mapped, before: Mapped): Mapped => ({
+  text: made.text,
+  sourceOf: (start, end) => {
+    const place = made.sourceOf(start, end);
+    return before.sourceOf(place.start, place.end);
+  },
+});
+
 /** Several in a row. */
 export class MappedText implements Mapped {
   text = "";

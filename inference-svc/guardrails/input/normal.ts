@@ -1,30 +1,36 @@
 /** Disguises that a model reads through: escapes, other forms of letters, characters that nobody sees, letters of other scripts, gaps. */
+import { gapSigns, maxGap, minSpelled, withoutForm } from "../disguises/characters.ts";
+import { escapeIn, maxEscape } from "../disguises/escapes.ts";
 import { lookalikes } from "./lookalikes.ts";
 import { type Mapped, MappedText } from "./mapped.ts";
-
-/** Characters that nobody sees, zero-width ones and tags among them: a word stays readable to a model between them. */
-const invisible = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Marks on one character that are put in order with it: that takes time which grows with their square. */
 const mostMarks = 32;
 const overMarked = new RegExp(`\\p{M}{${mostMarks + 1}}`, "u");
 
-/** What is normalised by itself: what is plain, escapes in a row, letters that make up a syllable, a character with its marks. */
+/** What is normalised by itself: what is plain, the sign of an escape, letters that make up a syllable, a character with its marks. */
 const clusters = new RegExp(
-  String.raw`[\0-\x24\x26-\x5b\x5d-\x7f]+(?!\p{M})|(?:%[0-9A-Fa-f]{2})+|(?:\\x[0-9A-Fa-f]{2})+|(?:\\u[0-9A-Fa-f]{4})+|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
+  String.raw`[\0-\x24\x27-\x5b\x5d-\x7f]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
   "gsu",
 );
-const escaped = /(?:%|\\x)[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
-const disguised = /[^\0-\x7f]|(?:%|\\x)[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}/;
+const escaped = /%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
+const disguised = /[^\0-\x7f]|%[0-9A-Fa-f]{2}|\\[xuU]|&[#A-Za-z]/;
 
 /** Undisguised, but for gaps and letters of other scripts; undefined when it is that already. */
 export function plain(text: string, at: number): Mapped | undefined {
   if (!disguised.test(text)) return undefined;
   if (!escaped.test(text) && !overMarked.test(text) && withoutForm(text) === text) return undefined;
   const made = new MappedText();
-  for (const { 0: cluster, index } of text.matchAll(clusters)) {
-    if (escaped.test(cluster)) putUnescaped(made, cluster, at + index);
-    else put(made, cluster, withoutForm(cluster), at + index);
+  clusters.lastIndex = 0;
+  for (let found = clusters.exec(text); found; found = clusters.exec(text)) {
+    const escape = /^[%&\\]/.test(found[0])
+      ? escapeIn(text.slice(found.index, found.index + maxEscape), true)
+      : undefined;
+    if (escape === undefined || escape === "open") put(made, found[0], withoutForm(found[0]), at + found.index);
+    else {
+      const end = (clusters.lastIndex = found.index + escape.length);
+      made.put(withoutForm(escape.said), { start: at + found.index, end: at + end });
+    }
   }
   return made.text === text ? undefined : made;
 }
@@ -32,33 +38,6 @@ export function plain(text: string, at: number): Mapped | undefined {
 function put(made: MappedText, was: string, is: string, at: number): void {
   if (is === was) made.copy(was, at);
   else made.put(is, { start: at, end: at + was.length });
-}
-
-/** Escapes in a row, each character for itself. What is no UTF-8 stays as it is. */
-function putUnescaped(made: MappedText, run: string, at: number): void {
-  const inJson = run.startsWith("\\u");
-  const text = inJson ? unescapedJson(run) : unescapedUrl(run.replaceAll("\\x", "%"));
-  const byteLength = run.startsWith("%") ? 3 : 4;
-  if (text === undefined) return made.copy(run, at);
-  let from = at;
-  for (const character of text) {
-    const end = from + (inJson ? 6 * character.length : byteLength * Buffer.byteLength(character));
-    made.put(withoutForm(character), { start: from, end });
-    from = end;
-  }
-}
-
-const withoutForm = (text: string): string => text.normalize("NFKC").replace(invisible, "");
-
-const unescapedJson = (text: string): string =>
-  text.replace(/\\u(.{4})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
-
-function unescapedUrl(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Letters that only machines read (tags): each stands for one of ASCII. */
@@ -84,10 +63,14 @@ export function revealed(text: string, at: number): Mapped | undefined {
   return made;
 }
 
-/** Of four letters. */
-const shortestRun = 7;
-/** Four letters or more, each followed by one sign that is none. */
-const spaced = /(?<![\p{L}\p{N}])\p{L}(?:[ \t._*|\-+/~]\p{L}(?![\p{L}\p{N}\p{M}])){3,}/gu;
+const shortestRun = 2 * minSpelled - 1;
+const apart = String.raw`\p{L}(?![\p{L}\p{N}\p{M}])`;
+const more = minSpelled - 1;
+/** Letters that are each followed by one sign that is none, or each by the same few. */
+const spaced = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])\p{L}(?:(?:[${gapSigns}]${apart}){${more},}|([${gapSigns}]{2,${maxGap}})${apart}(?:\1${apart}){${more - 1},})`,
+  "gu",
+);
 
 /** With letters that look like Latin ones as these, and letters that stand apart drawn together; undefined when there are none. */
 export function squeezed(before: Mapped): Mapped | undefined {
@@ -96,14 +79,14 @@ export function squeezed(before: Mapped): Mapped | undefined {
   if (runs.length === 0 && text === before.text) return undefined;
   const made = new MappedText();
   let at = 0;
-  const copy = (end: number, step: 1 | 2) => {
+  const copy = (end: number, step: number) => {
     for (; at < end; at += step) made.put(text[at] as string, before.sourceOf(at, at + 1));
     at = end;
   };
-  for (const { 0: run, index } of runs) {
+  for (const { 0: run, 1: gap = " ", index } of runs) {
     copy(index, 1);
     // Letters beyond the basic plane take two units: there the run stays.
-    copy(index + run.length, /[\ud800-\udfff]/.test(run) ? 1 : 2);
+    copy(index + run.length, /[\ud800-\udfff]/.test(run) ? 1 : 1 + gap.length);
   }
   copy(text.length, 1);
   return made;

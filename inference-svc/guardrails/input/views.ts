@@ -1,6 +1,8 @@
 /** A text in the forms in which it is looked at: as it is, and with its disguises taken off. */
 import type { Pauses } from "../../turn/breath.ts";
+import { maxMarkup } from "../disguises/markup.ts";
 import { encodedIn } from "./encoded.ts";
+import { joined, markupOf } from "./joined.ts";
 import { type Mapped, asItIs } from "./mapped.ts";
 import { plain, revealed, squeezed } from "./normal.ts";
 import { rotated } from "./rotated.ts";
@@ -16,6 +18,7 @@ const one = (made: Mapped | undefined): readonly Mapped[] | undefined => made &&
 const forms: readonly { readonly of: Form; readonly keepsRest: boolean }[] = [
   { of: (stretch, at) => one(plain(stretch, at)), keepsRest: true },
   { of: (stretch, at) => one(squeezed(plain(stretch, at) ?? asItIs(stretch, at))), keepsRest: true },
+  { of: (stretch, at) => one(joined(stretch, at)), keepsRest: true },
   { of: (stretch, at) => one(revealed(stretch, at)), keepsRest: true },
   { of: (stretch, at) => some([...encodedIn(stretch, at)]), keepsRest: false },
   { of: (stretch, at) => one(rotated(stretch, at, [at > 0, stretch.length >= pieceLength])), keepsRest: true },
@@ -85,8 +88,16 @@ function cutAfter(text: string, start: number): number {
   );
 }
 
+/** The first place for a cut that tears no markup in two. */
 function endOf(cut: RegExp, stretch: string, from: number, at: number): number | undefined {
+  const offset = Math.max(0, from - maxMarkup);
+  const markup = markupOf(stretch.slice(offset))[Symbol.iterator]();
+  let next = markup.next();
   cut.lastIndex = from - 1;
-  const found = cut.exec(stretch);
-  return found ? at + found.index + found[0].length : undefined;
+  for (let found = cut.exec(stretch); found; found = cut.exec(stretch)) {
+    const end = found.index + found[0].length;
+    while (next.done !== true && offset + next.value.end <= end) next = markup.next();
+    if (next.done === true || offset + next.value.start >= end) return at + end;
+  }
+  return undefined;
 }

@@ -16,7 +16,8 @@ export class Reading {
   readonly #asking: readonly RuleScan[];
   readonly #words: EncodedWords;
   readonly #undisguiser = new Undisguiser();
-  readonly #views = [new View("plain"), new View("squeezed"), new View("revealed")] as const;
+  readonly #squeezed = new View("squeezed");
+  readonly #views = [new View("plain"), new View("joined", this.#squeezed), this.#squeezed, new View("revealed")];
   /** What was given to the scans. */
   #read: number;
   /** What several forms have shown is told once. */
@@ -32,8 +33,8 @@ export class Reading {
 
   /** Up to here no rule finds anything any more. */
   get decided(): number {
-    const [plain, squeezed, revealed] = this.#views;
-    let decided = Math.min(this.#words.decided, this.#scans.decided, plain.decided, squeezed.decided, revealed.decided);
+    let decided = Math.min(this.#words.decided, this.#scans.decided);
+    for (const view of this.#views) decided = Math.min(decided, view.decided);
     if (this.#undisguiser.held > 0) decided = Math.min(decided, this.#read);
     for (const scan of this.#asking) if (scan.decided < decided) ({ decided } = scan);
     return decided;
@@ -111,7 +112,8 @@ export class Reading {
   }
 
   get #isApart(): boolean {
-    return this.#views[0].isApart || this.#views[1].isApart || this.#views[2].isApart;
+    for (const view of this.#views) if (view.isApart) return true;
+    return false;
   }
 
   #tell(hit: Hit, hits: Hit[]): void {

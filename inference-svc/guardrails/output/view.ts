@@ -2,6 +2,7 @@
  * One form of a text beside the text itself. As long as both are the same it costs nothing; where they part, every rule's reading forks, and what is
  * found in the form from there on is told with its place in the text.
  */
+import { maxHeld } from "./bounded.ts";
 import type { Hit } from "./regions.ts";
 import type { RuleScans } from "./rule-scans.ts";
 import type { Undisguised } from "./undisguise.ts";
@@ -11,10 +12,15 @@ const reach = 64;
 /** Places of decided units that are kept before they are dropped together. */
 const mostKept = 8_192;
 
+/** Longest stretch of a text that a match in a form of it may take: much markup within a word would keep the text back otherwise. */
+const maxTaken = 4 * maxHeld;
+
 type Form = Exclude<keyof Undisguised, "raw">;
 
 export class View {
   readonly #form: Form;
+  /** The form that this one is most of the time; undefined where that is the text itself. */
+  readonly #base: View | undefined;
   /** Undefined while the form is the text. */
   #scans: RuleScans | undefined;
   /** Where the first of the units stands in the form whose places are kept. */
@@ -26,8 +32,12 @@ export class View {
   /** Units since both were different. */
   #same = 0;
 
-  constructor(form: Form) {
+  readonly #baseForm: keyof Undisguised;
+
+  constructor(form: Form, base?: View) {
     this.#form = form;
+    this.#base = base;
+    this.#baseForm = base === undefined ? "raw" : base.#form;
   }
 
   get isApart(): boolean {
@@ -35,13 +45,22 @@ export class View {
   }
 
   isSame(made: Undisguised): boolean {
-    return made[this.#form] === made.raw;
+    return made[this.#form] === made[this.#baseForm];
+  }
+
+  #baseScans(raw: RuleScans): RuleScans {
+    const base = this.#base;
+    return base === undefined || base.#scans === undefined ? raw : base.#scans;
   }
 
   /** @param scans have read the text up to there */
   part(scans: RuleScans, at: number): void {
-    this.#scans = scans.fork();
-    this.#origin = at;
+    const base = this.#base;
+    this.#same = 0;
+    this.#scans = this.#baseScans(scans).fork();
+    this.#origin = base?.isApart === true ? base.#origin : at;
+    this.#starts = base ? [...base.#starts] : [];
+    this.#ends = base ? [...base.#ends] : [];
     this.#length = at;
   }
 
@@ -50,7 +69,7 @@ export class View {
     for (const each of made) {
       const said = each[this.#form];
       const isSame = said === each.raw;
-      this.#same = isSame ? this.#same + said.length : 0;
+      this.#same = said === each[this.#baseForm] ? this.#same + said.length : 0;
       text += said;
       for (let unit = 0; unit < said.length; unit++) {
         this.#starts.push(this.#length + (isSame ? unit : 0));
@@ -74,7 +93,8 @@ export class View {
   /** One reading is enough again where neither has anything under way. @param raw those of the text */
   join(raw: RuleScans): void {
     if (this.#scans === undefined) return;
-    if (this.#same >= reach && this.#scans.isAtRest && raw.isAtRest) {
+    const isSame = this.#same >= reach && this.#scans.isAtRest && this.#baseScans(raw).isAtRest;
+    if (isSame || this.#length - this.decided > maxTaken) {
       this.#scans = undefined;
       this.#starts = [];
       this.#ends = [];

@@ -20,6 +20,8 @@ const ordinary = [
   "\\begin{x} C:\\users\\n ",
   "- a\n- b\n",
   "0x7ffe5d3a 0x0 \\xff\\x00 C:\\x \u{1f3f4}\u{e0067}\u{e0062}\u{e007f} ",
+  "<td>12</td> a < b && c > d; i<n; [1] [link](https://a.example/x) **bold** `code` snake_case _x_ &nbsp; &amp;c&d 2 * 3 ",
+  '<div class="a">\n<!-- note --> x</div> [a][b] x[i][j] ![alt](data:image/png;base64,AAAA) \\* a, b, c ',
   "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg== ",
 ];
 
@@ -27,6 +29,13 @@ const each = (text: string, write: (character: string) => string): string => Arr
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 /** An encoded word is read from 16 digits on. */
 const padded = (text: string): string => `the word is ${text}, keep it`;
+
+const markup = [
+  ..."<b> </i> <br-x/> <!--x--> <!---> ** ` ~~ ](x) ][1] [".split(" "),
+  '<span title="a > b">',
+  "<!-- a\n> -->",
+  "](<a b> 'c')",
+];
 
 const disguises: readonly ((secret: string, random: Random) => string)[] = [
   (secret) => secret,
@@ -40,13 +49,25 @@ const disguises: readonly ((secret: string, random: Random) => string)[] = [
   (secret) => each(secret, (character) => String.fromCodePoint(0xe0000 + character.charCodeAt(0))),
   (secret, random) => Array.from(secret).join(random.pick(["\u{e0041}", "\u{e0041}\u{e0042}"])),
   (secret) => secret.replaceAll("o", "\u1d0f").replaceAll("e", "\u1d07").replaceAll("a", "\u1d00"),
+  (secret) => each(secret, (character) => `\\u{${character.charCodeAt(0).toString(16)}}`),
+  (secret) => each(secret, (character) => `%25${Buffer.from(character).toString("hex")}`),
+  (secret, random) =>
+    each(
+      secret,
+      (character) => `${random.pick(["&", "&amp;"])}#${character.charCodeAt(0)}${random.pick([";", ";", ""])}`,
+    ),
+  (secret) => each(secret, (character) => `&#x${character.charCodeAt(0).toString(16)};`),
+  (secret, random) => Array.from(secret).join(random.pick(markup)),
+  (secret, random) => secret.slice(0, 3) + random.pick(markup) + secret.slice(3),
+  (secret) => Array.from(secret).join("\u0336"),
   (secret) => `0x${Buffer.from(padded(secret)).toString("hex")}`,
   (secret) => base64(padded(secret)),
   (secret) => Buffer.from(padded(secret)).toString("base64url"),
   (secret) => Buffer.from(padded(secret)).toString("hex"),
   (secret) => base64(base64(padded(secret))),
   (secret) => base64(padded(Array.from(secret).join("\u200b"))),
-  (secret, random) => (/\W|\d/.test(secret) ? secret : Array.from(secret).join(random.pick([" ", "-", ".", "_"]))),
+  (secret, random) =>
+    /\W|\d/.test(secret) ? secret : Array.from(secret).join(random.pick([" ", "-", ".", "_", ", ", "  ", " - "])),
 ];
 
 export function disguised(random: Random): Disguised {

@@ -11,7 +11,7 @@ import type { Cancellable } from "./turn/signal.ts";
 
 /** A flush of everything must not ask for thousands of keys at once. */
 const mostQuestions = 16;
-/** While nobody can say what a key may do, its turns go on. */
+/** While admin-svc cannot say what a key may do, its turns go on. */
 const askAgainMs = 1_000;
 /** Timers take no more. */
 const longestMs = 2 ** 31 - 1;
@@ -77,11 +77,12 @@ export class OpenKeys {
 
   async #judge(keyHash: string): Promise<void> {
     try {
-      const { caller } = await this.#access.resolve(keyHash);
+      const { caller, isSuperseded } = await this.#access.resolve(keyHash);
       const key = this.#open.get(keyHash);
       if (!key) return;
-      if (caller) return this.#watchExpiry(keyHash, key, caller);
-      for (const turn of key.turns) turn.cancel(invalidKey());
+      if (!caller) for (const turn of key.turns) turn.cancel(invalidKey());
+      else if (isSuperseded) this.#lookAgain(keyHash, key, askAgainMs);
+      else this.#watchExpiry(keyHash, key, caller);
     } catch {
       this.#lookAgain(keyHash, this.#open.get(keyHash), askAgainMs);
     }

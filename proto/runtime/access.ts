@@ -1,54 +1,48 @@
 /**
- * What a process knows about keys: resolved once, kept while the policy that it stands on is in force.
+ * Resolves keys to their policies: each is read from admin-svc once and kept while it is in force.
  *
- * An entry is dropped when the watch says so, and a fill that began before an invalidation is not stored after it: without that
- * comparison a revoked setting comes back to life. When admin-svc cannot be reached, a known key keeps working for 300 s and an
- * unknown one is 503, never 401: nobody knows.
+ * A policy that is known to be superseded is read again before it is used. While admin-svc or its database cannot be asked, a known key
+ * keeps working for 300 s on its last policy, and an unknown one is 503, never 401.
  */
-import { type DescMessage, type MessageShape, create } from "@bufbuild/protobuf";
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
-import {
-  AccessService,
-  type Caller,
-  CallerSchema,
-  type WatchPolicyResponse,
-} from "../gen/sluice/admin/v1/access_service_pb.ts";
-import { Fault, FaultOrigin, FaultReason } from "./fault.ts";
-import type { Logger } from "./log.ts";
-import { type Registry, gauge } from "./metrics.ts";
+import type { Caller, WatchPolicyResponse } from "../gen/sluice/admin/v1/access_service_pb.ts";
+import { Counter, type Registry, gauge } from "./metrics.ts";
+import { type KnownPolicy, PolicyCache } from "./policy-cache.ts";
+import { PolicyReader, isOutage } from "./policy-reader.ts";
 import { PolicyWatch, type PolicyWatchOptions } from "./policy-watch.ts";
-import { call, serviceMetadata } from "./rpc/dial.ts";
-import { strangeIn, unknownTo } from "./rpc/knowledge.ts";
-import type { ServiceToken } from "./rpc/service-token.ts";
-import { SharedGuardrails } from "./shared-guardrails.ts";
+import { unknownTo } from "./rpc/knowledge.ts";
 import type { TraceHeaders } from "./tracing/context.ts";
 import { invalid } from "./validation/problems.ts";
 
 const freshMs = 30_000;
-/** While the watch is silent nothing vouches for an entry, so it is asked for again soon. */
+/** While the watch is silent nothing vouches for a policy, so it is read again soon. */
 const freshUnwatchedMs = 2_000;
-const staleLimitMs = 300_000;
+/** Longest time that a policy is served which this process cannot verify. */
+const maxUnverifiedMs = 300_000;
 const unknownMs = 5_000;
-const resolveTimeoutMs = 2_000;
 /** Heartbeats come every second. */
 const silenceMs = 3_000;
-const maxEntries = 100_000;
+/** Two heartbeats are missing: admin-svc or its database probably hangs. */
+const suspectedSilenceMs = 2_000;
+/** Longest wait for an admin-svc that hangs, where a last policy is known. */
+const maxHangWaitMs = 250;
 
-interface Entry {
-  readonly caller: Caller | undefined;
-  readonly generation: bigint;
-  /** performance.now(), so that a clock step cannot revive an entry. */
-  readonly filledAt: number;
-  /** When admin-svc was last asked for it, with or without an answer: an outage must not make every request wait for it. */
-  askedAt: number;
-}
-
-/** What a turn stands on. */
+/** The policy that a turn is served on. */
 export interface Resolved {
   /** Absent when the key is unknown, disabled or expired. */
   readonly caller: Caller | undefined;
-  /** The policy generation that this is in force of. */
+  /** The policy generation at which this is in force. */
   readonly generation: bigint;
+  /** A newer policy exists and could not be read: this is the last one that was. */
+  readonly isSuperseded: boolean;
+}
+
+interface Renewal {
+  /** Nothing is known that supersedes the last policy. */
+  readonly isCurrent: boolean;
+  readonly minGeneration: bigint;
+  readonly trace: TraceHeaders | undefined;
 }
 
 export interface AccessOptions extends PolicyWatchOptions {
@@ -57,25 +51,17 @@ export interface AccessOptions extends PolicyWatchOptions {
 
 export class Access {
   readonly #client: Client;
-  readonly #token: ServiceToken;
-  readonly #log: Logger;
   readonly #watch: PolicyWatch;
-  readonly #entries = new Map<string, Entry>();
-  readonly #filling = new Map<string, Promise<Entry>>();
-  readonly #guardrails = new SharedGuardrails();
-  /** Generation of the last invalidation of a key, for fills under way. */
-  readonly #invalidated = new Map<string, bigint>();
-  #flushed = 0n;
+  readonly #policies = new PolicyCache();
+  readonly #reader: PolicyReader;
+  readonly #supersededServed: Counter;
   #seen = 0n;
   #applied = 0n;
-  /** Whether the last question to admin-svc was answered. */
-  #reachable = true;
   #changed: (keyHashes: readonly string[] | null) => void = () => {};
 
   constructor({ registry, ...options }: AccessOptions) {
     this.#client = options.client;
-    this.#token = options.token;
-    this.#log = options.log;
+    this.#reader = new PolicyReader(options, this.#policies);
     this.#watch = new PolicyWatch(options, (message) => this.#apply(message));
     gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
       Number(this.#applied),
@@ -86,6 +72,11 @@ export class Access {
       "Seconds since the policy watch was last heard, -1 before; above 3 the process serves on its last known policy.",
       () => (this.ready ? this.#watch.silentMs / 1000 : -1),
     );
+    this.#supersededServed = new Counter({
+      name: "sluice_policy_superseded_served_total",
+      help: "Requests that were served on a key's last known policy although a newer one exists, because admin-svc could not be asked.",
+      registers: [registry],
+    });
   }
 
   /** True once admin-svc was heard: before that nothing can be resolved, and the process is not ready. */
@@ -118,97 +109,70 @@ export class Access {
   }
 
   /**
-   * Who a key belongs to, as of `minGeneration` or later.
+   * The caller that a key belongs to, as of `minGeneration` or later.
    * @param trace of the request that asks first, when admin-svc has to be asked
    * @throws Fault UNAVAILABLE when that cannot be found out
    */
   resolve(keyHash: string, minGeneration: bigint = this.#seen, trace?: TraceHeaders): Resolved | Promise<Resolved> {
-    const entry = this.#entries.get(keyHash);
-    if (entry) {
-      const now = performance.now();
-      const current = entry.generation >= minGeneration || this.#applied >= minGeneration;
-      const usable = current && now - entry.filledAt < (entry.caller ? staleLimitMs : unknownMs);
-      if (usable && now - entry.askedAt < this.#lifetime(entry)) return this.#live(entry);
-      if (usable && entry.caller) return this.#refresh(keyHash, entry, trace);
-    }
-    return this.#fill(keyHash, minGeneration, trace).then((filled) => this.#live(filled));
+    const known = this.#policies.get(keyHash);
+    if (!known) return this.#reader.read(keyHash, minGeneration, trace).then((policy) => this.#live(policy));
+    const isCurrent = known.supersededAt === undefined && this.#covers(known, minGeneration);
+    const isFresh = performance.now() - known.askedAt < this.#lifetime(known);
+    if (isCurrent && isFresh && !this.#isTooOld(known)) return this.#live(known);
+    return this.#renew(keyHash, known, { isCurrent, minGeneration, trace });
   }
 
-  #lifetime(entry: Entry): number {
-    if (!entry.caller) return unknownMs;
+  #covers({ generation }: KnownPolicy, minGeneration: bigint): boolean {
+    return generation >= minGeneration || this.#applied >= minGeneration;
+  }
+
+  #lifetime({ caller }: KnownPolicy): number {
+    if (!caller) return unknownMs;
     return this.#watch.silentMs < silenceMs ? freshMs : freshUnwatchedMs;
   }
 
-  /** Answers from a stale entry only when admin-svc cannot. Once that is known, nobody waits for it: the question goes on behind the answer. */
-  async #refresh(keyHash: string, entry: Entry, trace: TraceHeaders | undefined): Promise<Resolved> {
-    entry.askedAt = performance.now();
-    const filling = this.#fill(keyHash, 0n, trace).catch(() => entry);
-    return this.#live(this.#reachable ? await filling : entry);
+  /** A heartbeat vouches for every policy that it does not supersede, also for one that was read long before. */
+  #isTooOld({ caller, filledAt, supersededAt }: KnownPolicy): boolean {
+    const age = performance.now() - filledAt;
+    if (!caller) return age >= unknownMs;
+    if (supersededAt !== undefined) return performance.now() - supersededAt >= maxUnverifiedMs;
+    return Math.min(age, this.#watch.silentMs) >= maxUnverifiedMs;
   }
 
-  #fill(keyHash: string, minGeneration: bigint, trace: TraceHeaders | undefined): Promise<Entry> {
-    const running = this.#filling.get(keyHash);
-    // A fill that is under way may have read before the generation that is asked for now.
-    const fetch = () => this.#fetch(keyHash, trace);
-    if (running) return running.then((entry) => (entry.generation >= minGeneration ? entry : fetch()));
-    const filling = fetch()
-      // Read before a change that was heard of meanwhile, and perhaps acknowledged.
-      .then((entry) => (this.#outdated(keyHash, entry) ? fetch() : entry))
-      .finally(() => this.#filling.delete(keyHash));
-    this.#filling.set(keyHash, filling);
-    return filling;
-  }
-
-  async #fetch(keyHash: string, trace: TraceHeaders | undefined): Promise<Entry> {
-    const request = create(AccessService.method.resolveKey.input, { keyHash, refusesUnknown: true });
-    const metadata = serviceMetadata(this.#token, { trace });
-    const response = await call(
-      this.#client,
-      AccessService.method.resolveKey,
-      request,
-      metadata,
-      resolveTimeoutMs,
-    ).catch((cause: unknown) => {
-      this.#reachable = false;
-      throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN, cause });
+  /** Reads a policy again. The last one stands in when the reading fails or hangs, as long as it may. */
+  async #renew(keyHash: string, last: KnownPolicy, { isCurrent, minGeneration, trace }: Renewal): Promise<Resolved> {
+    const reading = this.#reader.read(keyHash, isCurrent ? 0n : minGeneration, trace);
+    if (!last.caller || this.#isTooOld(last)) return this.#live(await reading);
+    last.askedAt = performance.now();
+    const policy = await within(this.#patienceMs(isCurrent), reading).catch((error: unknown) => {
+      if (isCurrent || isOutage(error)) return undefined;
+      throw error;
     });
-    this.#reachable = true;
-    this.#requireUnderstood(response.caller);
-    if (response.caller) this.#guardrails.share(response.caller);
-    const now = performance.now();
-    const entry: Entry = { caller: response.caller, generation: response.generation, filledAt: now, askedAt: now };
-    this.note(response.generation);
-    if (!this.#outdated(keyHash, entry)) this.#store(keyHash, entry);
-    return entry;
+    if (policy) return this.#live(policy);
+    // A change may have been heard of meanwhile.
+    return isCurrent && last.supersededAt === undefined ? this.#live(last) : this.#superseded(last);
   }
 
-  /** What this process has never heard of it cannot enforce: the key waits until it is of a newer build. */
-  #requireUnderstood(caller: Caller | undefined): void {
-    const path = caller && strangeIn(CallerSchema, caller);
-    if (path === undefined) return;
-    this.#log.error({ reason: path }, "the policy of a key needs a newer build of this process");
-    throw new Fault(FaultReason.UNAVAILABLE, "", { retryAfterMs: 1_000, origin: FaultOrigin.ADMIN });
+  /**
+   * How long a request waits for a reading. A superseded policy must not be used while the new one can be had, so the reading may take all
+   * its time unless admin-svc is known or suspected to hang.
+   */
+  #patienceMs(isCurrent: boolean): number {
+    if (isCurrent) return this.#reader.isAnswered ? maxHangWaitMs : 0;
+    const isSuspected = !this.#reader.isAnswered || this.#watch.silentMs >= suspectedSilenceMs;
+    return isSuspected ? maxHangWaitMs : Number.POSITIVE_INFINITY;
   }
 
-  #outdated(keyHash: string, { generation }: Entry): boolean {
-    return generation < this.#flushed || generation < (this.#invalidated.get(keyHash) ?? 0n);
+  #superseded(last: KnownPolicy): Resolved {
+    this.#supersededServed.inc();
+    return { caller: unexpired(last.caller), generation: last.generation, isSuperseded: true };
   }
 
-  #store(keyHash: string, entry: Entry): void {
-    this.#entries.delete(keyHash);
-    this.#entries.set(keyHash, entry);
-    if (this.#entries.size > maxEntries) {
-      const oldest = this.#entries.keys().next();
-      if (oldest.done !== true) this.#entries.delete(oldest.value);
-    }
-  }
-
-  /** An entry as it counts now: an expiry needs no message to take effect, and what was not invalidated holds up to what was applied. */
-  #live(entry: Entry): Resolved {
-    const expires = entry.caller?.expiresAtMs;
-    const expired = expires !== undefined && Number(expires) <= Date.now();
-    const generation = entry.generation > this.#applied ? entry.generation : this.#applied;
-    return { caller: expired ? undefined : entry.caller, generation };
+  /** A policy as it counts now: what was not superseded holds up to the generation that was applied. */
+  #live({ caller, generation }: KnownPolicy): Resolved {
+    this.note(generation);
+    const inForce = generation > this.#applied ? generation : this.#applied;
+    return { caller: unexpired(caller), generation: inForce, isSuperseded: false };
   }
 
   /** Until `stop()`. Settles when the first answer is in, or never. */
@@ -216,30 +180,40 @@ export class Access {
     return this.#watch.start();
   }
 
-  #apply(message: WatchPolicyResponse): bigint {
-    // A reconnect at the generation that is in force has missed nothing: an outage must not empty the cache that outlives it.
-    const all = message.all && message.generation !== this.#applied;
-    if (all) {
-      this.#flushed = message.generation;
-      this.#entries.clear();
-      this.#invalidated.clear();
-    }
-    for (const keyHash of message.keyHashes) {
-      this.#entries.delete(keyHash);
-      this.#invalidated.set(keyHash, message.generation);
-    }
-    if (this.#invalidated.size > maxEntries) {
-      this.#flushed = message.generation;
-      this.#invalidated.clear();
-    }
-    this.#applied = message.generation;
-    this.note(message.generation);
-    if (all || message.keyHashes.length > 0) this.#changed(all ? null : message.keyHashes);
+  #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint {
+    // A reconnect at the generation that is in force has missed nothing.
+    const all = message.all && generation !== this.#applied;
+    if (all) this.#policies.supersedeAll(generation);
+    this.#policies.supersede(keyHashes, generation);
+    this.#reader.heard(all ? null : keyHashes);
+    this.#applied = generation;
+    this.note(generation);
+    if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
     return this.#applied;
   }
 
   stop(): void {
     this.#watch.stop();
     this.#client.close();
+  }
+}
+
+/** An expiry needs no message to take effect. */
+function unexpired(caller: Caller | undefined): Caller | undefined {
+  const expires = caller?.expiresAtMs;
+  return expires !== undefined && Number(expires) <= Date.now() ? undefined : caller;
+}
+
+/** The outcome of `work`, or undefined when that takes longer. */
+async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | undefined> {
+  if (ms === Number.POSITIVE_INFINITY) return work;
+  let timer: NodeJS.Timeout | undefined;
+  const elapsed = new Promise<undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, undefined);
+  });
+  try {
+    return await Promise.race([work, elapsed]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -9,8 +9,11 @@ import { openLog } from "@sluice/proto/runtime/log.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { sql } from "kysely";
+import { shortest, took } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
+import { DatabaseLink } from "./database-link.ts";
 import { type AdminHouse, addGuardrail, addKey, assign, bearer, openHouse, serviceToken } from "./house.ts";
 
 let house: AdminHouse;
@@ -50,6 +53,116 @@ test("without admin-svc a known key keeps its guardrail for 300 s, an unknown on
   later(301);
   await expect(ask(known)).rejects.toMatchObject(unavailable);
   access.stop();
+});
+
+const openAccess = async (port: number, registry = new Registry()): Promise<Access> => {
+  const client = dial(`127.0.0.1:${port}`);
+  const access = new Access({ client, token: serviceToken, process: "hanging", log: house.log, registry });
+  await access.watch();
+  return access;
+};
+
+const guardrailOf = async (access: Access, keyHash: string) => (await access.resolve(keyHash)).caller?.guardrail?.id;
+
+test("a key whose change was heard of keeps its last policy for 300 s when the new one cannot be asked for", async () => {
+  const [known, unknown] = [hashKey(await addKey(house.database)), hashKey(await addKey(house.database))];
+  const [before, after] = [await addGuardrail(house.database), await addGuardrail(house.database)];
+  await assign(house.client, before, [known], bearer(house.managementKey));
+  const proxy = await startRpcProxy(house.port);
+  const registry = new Registry();
+  const access = await openAccess(proxy.port, registry);
+  expect(await guardrailOf(access, known)).toBe(before);
+  const { generation } = await assign(house.client, after, [known], bearer(house.managementKey));
+  await eventually(() => access.generation >= generation);
+  await proxy.stop();
+  for (const seconds of [0, 10, 290]) {
+    later(seconds);
+    const { caller, isSuperseded, generation: served } = await access.resolve(known);
+    expect([caller?.guardrail?.id, isSuperseded]).toEqual([before, true]);
+    expect(served).toBeLessThan(generation);
+    await expect(async () => access.resolve(unknown)).rejects.toMatchObject(unavailable);
+  }
+  later(301);
+  await expect(async () => access.resolve(known)).rejects.toMatchObject(unavailable);
+  const metric = await registry.getSingleMetric("sluice_policy_superseded_served_total")?.get();
+  expect(metric?.values[0]?.value).toBe(3);
+  access.stop();
+});
+
+test("a change of everything leaves the last policies of keys usable, too", async () => {
+  const known = hashKey(await addKey(house.database));
+  const guardrail = await addGuardrail(house.database);
+  await assign(house.client, guardrail, [known], bearer(house.managementKey));
+  const proxy = await startRpcProxy(house.port);
+  const access = await openAccess(proxy.port);
+  await access.resolve(known);
+  const { generation } = access;
+  await sql`update policy_generation set generation = generation + 5`.execute(house.database);
+  await eventually(() => access.generation > generation);
+  await proxy.stop();
+  expect(await guardrailOf(access, known)).toBe(guardrail);
+  access.stop();
+});
+
+test("a superseded policy is never served while the new one is only slow", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  const guardrail = await addGuardrail(house.database);
+  const proxy = await startRpcProxy(house.port);
+  const access = await openAccess(proxy.port);
+  await access.resolve(keyHash);
+  const release = proxy.hold("ResolveKey");
+  const held = proxy.held();
+  await assign(house.client, guardrail, [keyHash], bearer(house.managementKey));
+  const resolved = guardrailOf(access, keyHash);
+  await held;
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  release();
+  expect(await resolved).toBe(guardrail);
+  access.stop();
+  await proxy.stop();
+});
+
+test("an admin-svc that hangs costs a known key a quarter of a second, and is asked on", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  const guardrail = await addGuardrail(house.database);
+  const proxy = await startRpcProxy(house.port);
+  const access = await openAccess(proxy.port);
+  let seconds = 0;
+  const waitedMs = async () => {
+    await access.resolve(keyHash);
+    // An answer about any key shows that admin-svc is there: the next question waits for it.
+    await access.resolve(crypto.randomUUID());
+    later((seconds += 31));
+    const release = proxy.hold("ResolveKey");
+    const ms = await took(() => access.resolve(keyHash));
+    release();
+    return ms;
+  };
+  expect(await shortest(1_000, waitedMs)).toBeLessThan(1_000);
+  await assign(house.client, guardrail, [keyHash], bearer(house.managementKey));
+  expect(await guardrailOf(access, keyHash)).toBe(guardrail);
+  access.stop();
+  await proxy.stop();
+});
+
+test("while the database hangs every request of a changed key after the first is answered at once, and the next one after it by the new policy", async () => {
+  const link = new DatabaseLink(house.databaseUrl);
+  const other = await openHouse((url) => link.open(url));
+  const keyHash = hashKey(await addKey(other.database));
+  const guardrail = await addGuardrail(other.database);
+  const access = await openAccess(other.port);
+  await access.resolve(keyHash);
+  await assign(other.client, guardrail, [keyHash], bearer(other.managementKey));
+  link.freeze();
+  expect(await access.resolve(keyHash)).toMatchObject({ isSuperseded: true });
+  const waitedMs = () => took(async () => expect(await access.resolve(keyHash)).toMatchObject({ isSuperseded: true }));
+  expect(await shortest(1_000, waitedMs)).toBeLessThan(1_000);
+  link.thaw();
+  await eventually(async () => !(await access.resolve(keyHash)).isSuperseded);
+  expect(await guardrailOf(access, keyHash)).toBe(guardrail);
+  access.stop();
+  await other.close();
+  await link.cut();
 });
 
 test("who is not heard for ten seconds is told once, with why, and when that is over", async () => {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import Router from "@koa/router";
 import type { Client } from "@grpc/grpc-js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { ByteBudget, Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
@@ -44,6 +45,7 @@ export interface AppParts {
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
   readonly keepAlive: KeepAlive;
   readonly limiter: Limiter;
+  readonly budget: ByteBudget;
   readonly inFlight: InFlight<AskedOnce>;
   readonly limits: Limits;
   readonly compat: Compat;
@@ -64,6 +66,8 @@ interface Edge {
   requestId: string;
   keyHash: string;
   caller: Caller;
+  /** Memory of this request; given back at the latest when its answer is out. */
+  room: Reservation;
   /** Of this request. */
   trace: TraceHeaders;
   path: string;
@@ -161,14 +165,24 @@ function observe({ observer }: AppParts, context: EdgeContext): void {
 }
 
 /** Before path, body and everything else, so that nobody without a key can find out what exists. */
-async function authenticate({ access }: AppParts, context: EdgeContext): Promise<void> {
+async function authenticate({ access, budget }: AppParts, context: EdgeContext): Promise<void> {
   const { keyHash } = readKey(context.req);
   const resolved = access.resolve(keyHash, undefined, context.trace);
   const { caller } = resolved instanceof Promise ? await resolved : resolved;
   if (!caller) throw invalidKey();
   context.keyHash = keyHash;
   context.caller = caller;
+  context.room = openRoom(budget, keyHash, context.res);
   context.path = rawPath(context.req);
+}
+
+/** Memory of one request, which ends with its answer. */
+function openRoom(budget: ByteBudget, keyHash: string, response: ServerResponse): Reservation {
+  const room = budget.open(keyHash);
+  // A client that left while its key was asked for has closed already.
+  if (response.closed) room.release();
+  else response.on("close", () => room.release());
+  return room;
 }
 
 async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {

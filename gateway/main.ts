@@ -1,6 +1,7 @@
 /** Composition root of the gateway. */
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
+import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
@@ -84,6 +85,7 @@ const limiter = new Limiter({
       ? undefined
       : { url: settings.REDIS_URL, process: instance, kind: "gateway", log, registry },
 });
+const budget = new ByteBudget({ origin: FaultOrigin.GATEWAY, registry });
 const inFlight = new InFlight<AskedOnce>();
 gauge(
   registry,
@@ -99,6 +101,7 @@ const app = createApp({
   pressure,
   keepAlive,
   limiter,
+  budget,
   inFlight,
   get limits() {
     return house.current.limits;

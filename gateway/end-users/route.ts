@@ -39,7 +39,7 @@ export const listEndUsers = administration(async ({ admin, token }, caller, requ
 });
 
 export const createEndUser = administration(async ({ admin, token }, caller, request) => {
-  const { user } = (await readObject(request, newBodyLimitBytes, newEndUser)) as { user: string };
+  const { user } = (await readObject(caller, request, newBodyLimitBytes, newEndUser)) as { user: string };
   const input = create(method.createEndUser.input, { user });
   const { endUser } = await call(admin, method.createEndUser, input, serviceMetadata(token, caller), timeoutMs);
   return { data: endUserJson(endUser) };
@@ -53,7 +53,7 @@ export const getEndUser = administration(async ({ admin, token }, caller, reques
 
 export const updateEndUser = administration(async ({ admin, token }, caller, request) => {
   const user = userOf(request);
-  const body = (await readObject(request, changeBodyLimitBytes, endUserChange)) as { is_active: boolean };
+  const body = (await readObject(caller, request, changeBodyLimitBytes, endUserChange)) as { is_active: boolean };
   const input = create(method.updateEndUser.input, { user, isActive: body.is_active });
   const { endUser } = await call(admin, method.updateEndUser, input, serviceMetadata(token, caller), timeoutMs);
   return { data: endUserJson(endUser) };

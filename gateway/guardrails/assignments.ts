@@ -43,7 +43,7 @@ async function list(
 
 export const assignKeys = administration(async ({ admin, token, access }, caller, request) => {
   const method = GuardrailService.method.assignKeys;
-  const input = create(method.input, await listed(request));
+  const input = create(method.input, await listed(caller, request));
   const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { assigned_count: answer.assignedCount };
@@ -51,14 +51,17 @@ export const assignKeys = administration(async ({ admin, token, access }, caller
 
 export const unassignKeys = administration(async ({ admin, token, access }, caller, request) => {
   const method = GuardrailService.method.unassignKeys;
-  const input = create(method.input, await listed(request));
+  const input = create(method.input, await listed(caller, request));
   const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
   return { unassigned_count: answer.unassignedCount };
 });
 
-async function listed(request: IncomingMessage): Promise<{ guardrailId: string; keyHashes: string[] }> {
+async function listed(
+  caller: AdministrationCaller,
+  request: IncomingMessage,
+): Promise<{ guardrailId: string; keyHashes: string[] }> {
   const guardrailId = guardrailOf(request);
-  const { key_hashes } = (await readObject(request, bodyLimitBytes, keyHashes)) as { key_hashes: string[] };
+  const { key_hashes } = (await readObject(caller, request, bodyLimitBytes, keyHashes)) as { key_hashes: string[] };
   return { guardrailId, keyHashes: key_hashes };
 }

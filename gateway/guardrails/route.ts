@@ -37,7 +37,7 @@ export const listGuardrails = administration(async ({ admin, token }, caller, re
 });
 
 export const createGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
-  const body = (await readObject(request, bodyLimitBytes, newGuardrail)) as JsonObject;
+  const body = (await readObject(caller, request, bodyLimitBytes, newGuardrail)) as JsonObject;
   checkDetectors(body, detectors);
   const { workspace_id: workspaceId = "" } = body as { workspace_id?: string };
   const { $typeName: _, ...said } = create(GuardrailRecordSchema, saidOf(body));
@@ -56,7 +56,7 @@ export const getGuardrail = administration(async ({ admin, token }, caller, requ
 
 export const updateGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
   const id = guardrailOf(request);
-  const body = (await readObject(request, bodyLimitBytes, guardrailChange)) as JsonObject;
+  const body = (await readObject(caller, request, bodyLimitBytes, guardrailChange)) as JsonObject;
   checkDetectors(body, detectors);
   const guardrail = create(GuardrailRecordSchema, { ...saidOf(body), id });
   const updateMask = create(FieldMaskSchema, { paths: namedFields(body) });

@@ -2,6 +2,7 @@
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { IncomingMessage } from "node:http";
 import type { Client } from "@grpc/grpc-js";
+import type { Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -26,6 +27,8 @@ export interface AdministrationCaller {
   readonly keyHash: string;
   readonly requestId: string;
   readonly trace: TraceHeaders;
+  /** Memory of this request; given back when its answer is out. */
+  readonly room: Reservation;
 }
 
 /** @returns the object to answer with, if any. @throws Fault */
@@ -75,8 +78,13 @@ export function administrationFault(fault: Fault): Fault {
 }
 
 /** Reads a body and checks it by the shape that is published. @throws Fault INVALID_REQUEST with every problem and its path */
-export async function readObject(request: IncomingMessage, limitBytes: number, shape: Shape): Promise<unknown> {
-  const body = await readBody(request, limitBytes);
+export async function readObject(
+  { room }: Pick<AdministrationCaller, "room">,
+  request: IncomingMessage,
+  limitBytes: number,
+  shape: Shape,
+): Promise<unknown> {
+  const body = await readBody(request, limitBytes, room);
   scanObject(body, "body");
   const value: unknown = JSON.parse(body.toString("utf8"));
   checked((problems) => shape.check(value, "", problems));

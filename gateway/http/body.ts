@@ -1,6 +1,7 @@
 /** Reads a JSON body: bounded in size and time, and not at all when its headers already refuse it. */
 import type { Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 
@@ -10,6 +11,9 @@ const bodyTimeoutMs = 30_000;
 /** JSON has no parameters (RFC 8259), so clients add what they like; but another charset would be taken at its word. */
 const jsonType =
   /^application\/json[ \t]*(?:;[ \t]*(?:(?:charset="?utf-?8"?|(?!charset=)[\w.-]+=(?:[\w.-]+|"[^"]*"))[ \t]*)?)*$/i;
+
+/** A body is held three times until it has left for inference-svc: as it was read, in the message, and in the frame of the message. */
+const copiesHeld = 3;
 
 const awaited = new WeakMap<IncomingMessage, () => void>();
 
@@ -26,21 +30,51 @@ export function hasUnreadBody(request: IncomingMessage): boolean {
 }
 
 /**
- * The whole body.
+ * The whole body, for which memory is reserved before it is read: at once where its length is announced, and else as it grows.
  * @param limitBytes above which the body is refused, before it is read when its length is announced
- * @throws Fault INVALID_REQUEST for another type or encoding, PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED
+ * @param room still the caller's to release when this throws
+ * @throws Fault INVALID_REQUEST for another type or encoding, PAYLOAD_TOO_LARGE, DEADLINE_EXCEEDED, UNAVAILABLE where no memory is free
  */
 export async function readBody(
   request: IncomingMessage,
   limitBytes: number,
+  room: Reservation,
   timeoutMs: number = bodyTimeoutMs,
 ): Promise<Buffer> {
-  begin(request, limitBytes);
+  checkHeaders(request, limitBytes);
+  const announced = announcedBytes(request);
+  const waiting = room.grow(copiesHeld * (announced ?? 0));
+  if (waiting) await waiting;
+  begin(request);
   // A small body comes with its headers: then there is nothing to wait for.
   if (request.complete) return bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes);
+  return announced === undefined
+    ? readGrowing(request, limitBytes, timeoutMs, room)
+    : readAnnounced(request, announced, timeoutMs);
+}
+
+async function readAnnounced(request: IncomingMessage, length: number, timeoutMs: number): Promise<Buffer> {
+  // Not from the pool, and not filled with zeros: the whole of it is written to, and it takes no memory before.
+  const body = Buffer.allocUnsafeSlow(length);
+  let filled = 0;
+  await receive(request, length, timeoutMs, (chunk) => {
+    filled += chunk.copy(body, filled);
+  });
+  return body;
+}
+
+async function readGrowing(
+  request: IncomingMessage,
+  limitBytes: number,
+  timeoutMs: number,
+  room: Reservation,
+): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  await receive(request, limitBytes, timeoutMs, (chunk) => chunks.push(chunk));
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  await receive(request, limitBytes, timeoutMs, (chunk) => {
+    chunks.push(chunk);
+    return room.grow(copiesHeld * chunk.length);
+  });
+  return Buffer.concat(chunks);
 }
 
 /**
@@ -48,37 +82,41 @@ export async function readBody(
  * @throws as readBody
  */
 export async function digestBody(request: IncomingMessage, limitBytes: number, hash: Hash): Promise<void> {
-  begin(request, limitBytes);
+  checkHeaders(request, limitBytes);
+  begin(request);
   if (request.complete) hash.update(bounded((request.read() as Buffer | null) ?? Buffer.alloc(0), limitBytes));
-  else await receive(request, limitBytes, bodyTimeoutMs, (chunk) => hash.update(chunk));
+  else await receive(request, limitBytes, bodyTimeoutMs, (chunk) => void hash.update(chunk));
 }
 
-function begin(request: IncomingMessage, limitBytes: number): void {
-  checkHeaders(request, limitBytes);
+function begin(request: IncomingMessage): void {
   // Its "close" is over, and nothing would ever settle.
   if (request.destroyed) throw cutShort();
   awaited.get(request)?.();
   awaited.delete(request);
 }
 
+/** @param keep takes a chunk; nothing more is read until a promise that it returns has settled */
 function receive(
   request: IncomingMessage,
   limitBytes: number,
   timeoutMs: number,
-  keep: (chunk: Buffer) => void,
+  keep: (chunk: Buffer) => Promise<void> | void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let length = 0;
-    const settle = (fault?: Fault) => {
+    const settle = (fault?: unknown) => {
       clearTimeout(timer);
       request.off("data", take).off("end", settleWhole).off("close", settleEarly);
-      if (fault) reject(fault);
-      else resolve();
+      if (fault === undefined) resolve();
+      else reject(fault as Error);
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;
-      if (length > limitBytes) settle(tooLarge(limitBytes));
-      else keep(chunk);
+      if (length > limitBytes) return settle(tooLarge(limitBytes));
+      const waiting = keep(chunk);
+      if (!waiting) return;
+      request.pause();
+      waiting.then(() => request.resume(), settle);
     };
     const settleWhole = () => settle();
     const settleEarly = () => settle(cutShort());
@@ -92,6 +130,12 @@ function receive(
 function bounded(body: Buffer, limitBytes: number): Buffer {
   if (body.length > limitBytes) throw tooLarge(limitBytes);
   return body;
+}
+
+/** Undefined for a body in chunks. */
+function announcedBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers["transfer-encoding"] !== undefined) return undefined;
+  return Number(headers["content-length"] ?? 0);
 }
 
 function checkHeaders({ headers }: IncomingMessage, limitBytes: number): void {

@@ -52,7 +52,7 @@ export const listKeys = administration(async ({ admin, token }, caller, request)
 });
 
 export const createKey = administration(async ({ admin, token, access }, caller, request) => {
-  const body = (await readObject(request, bodyLimitBytes, newKey)) as KeyBody;
+  const body = (await readObject(caller, request, bodyLimitBytes, newKey)) as KeyBody;
   const input = create(method.createKey.input, {
     name: body.name ?? "",
     workspaceId: body.workspace_id ?? "",
@@ -72,7 +72,7 @@ export const getKey = administration(async ({ admin, token }, caller, request) =
 
 export const updateKey = administration(async ({ admin, token, access }, caller, request) => {
   const hash = hashOf(request);
-  const body = (await readObject(request, bodyLimitBytes, keyChange)) as KeyBody;
+  const body = (await readObject(caller, request, bodyLimitBytes, keyChange)) as KeyBody;
   const { name, disabled, expires_at, external, limit, limit_reset } = body;
   const named = {
     name,

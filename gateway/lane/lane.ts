@@ -17,6 +17,8 @@ import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import type { Link, Transport } from "./link.ts";
 
 export interface TurnListener {
+  /** inference-svc has the whole request, and has begun to work on it. Comes once, before all others. */
+  accepted?(): void;
   /** @param cost about the size in bytes */
   events(events: readonly TurnEvent[], cost: number): void;
   /** Nothing follows. */
@@ -39,6 +41,8 @@ class LaneTurn implements TurnControl {
   readonly #id: number;
   readonly listener: TurnListener;
   accepted = false;
+  /** About the size of its request. */
+  requestBytes = 0;
   #owed = 0;
   #paused = false;
 
@@ -74,6 +78,11 @@ class LaneTurn implements TurnControl {
   }
 }
 
+/**
+ * Requests handed to a process before it has reserved memory for them. A larger one goes alone; the others wait here, where memory is reserved
+ * for them.
+ */
+const maxHandedBytes = 32 * 1024 * 1024;
 const maxBackoffMs = 500;
 const own = knowledgeOf(RunTurnRequestSchema);
 const interrupted = () =>
@@ -95,6 +104,8 @@ export class Lane {
   #backoffMs = 50;
   /** Turns that were sent and that nobody over there has begun to work on. */
   #unbegun = 0;
+  /** Size of their requests. */
+  #unbegunBytes = 0;
   /** By turn id: those that are sent when others have been begun. */
   readonly #held = new Map<number, Open>();
 
@@ -132,6 +143,7 @@ export class Lane {
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new LaneTurn(this, id, listener);
+    turn.requestBytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
     this.#turns.add(id, turn);
     open.credit = turnCredit;
     this.#held.set(id, open);
@@ -149,7 +161,7 @@ export class Lane {
     this.#turns.delete(id);
     const sent = !this.#held.delete(id);
     if (sent && cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
-    if (sent && !turn.accepted) this.#begun();
+    if (sent && !turn.accepted) this.#begun(turn);
     this.#settle();
   }
 
@@ -170,16 +182,19 @@ export class Lane {
 
   #handOver(): void {
     for (const [id, open] of this.#held) {
+      const bytes = this.#turns.get(id)?.requestBytes ?? 0;
       if (this.#unbegun >= mostHanded) return;
+      if (this.#unbegun > 0 && this.#unbegunBytes + bytes > maxHandedBytes) return;
       this.#held.delete(id);
       this.#unbegun++;
-      const bytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
+      this.#unbegunBytes += bytes;
       this.#push(id, { case: "open", value: open }, bytes);
     }
   }
 
-  #begun(): void {
+  #begun({ requestBytes }: LaneTurn): void {
     this.#unbegun--;
+    this.#unbegunBytes -= requestBytes;
     this.#handOver();
   }
 
@@ -209,6 +224,7 @@ export class Lane {
     this.#failure = error;
     this.#link = undefined;
     this.#unbegun = 0;
+    this.#unbegunBytes = 0;
     this.#held.clear();
     for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
     if (this.#stopped) return this.#transport.close();
@@ -247,7 +263,8 @@ export class Lane {
     try {
       if (!turn.accepted) {
         turn.accepted = true;
-        this.#begun();
+        this.#begun(turn);
+        turn.listener.accepted?.();
       }
       if (last) this.forget(id, false);
       if (frame.case === "fault") return turn.listener.failed(Fault.fromMessage(frame.value), true);

@@ -2,13 +2,10 @@
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import {
-  type SessionRequest,
-  SessionRequestSchema,
-  type SessionResponse,
-} from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { codec, dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { type SessionRequest, type SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import { dial, pathOf, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { decoded } from "@sluice/proto/runtime/session/decode.js";
+import { encodeRequest } from "@sluice/proto/runtime/session/encode-request.js";
 import type { TlsPeer } from "@sluice/proto/runtime/tls/client.js";
 
 export interface LinkListener {
@@ -32,7 +29,6 @@ export interface Transport {
   close(): void;
 }
 
-const request = codec(SessionRequestSchema);
 const path = pathOf(InferenceService.method.session);
 
 /**
@@ -43,7 +39,7 @@ export function grpcTransport(address: string, token: ServiceToken, peer?: TlsPe
   const client: Client = dial(address, peer);
   return {
     connect(listener) {
-      const call = client.makeBidiStreamRequest(path, request.encode, decoded, serviceMetadata(token));
+      const call = client.makeBidiStreamRequest(path, encodeRequest, decoded, serviceMetadata(token));
       let failure: Error | undefined;
       call.on("data", (message: SessionResponse) => listener.message(message));
       call.on("drain", () => listener.drained());

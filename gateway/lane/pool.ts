@@ -80,14 +80,20 @@ export class LanePool {
    */
   open(open: Open, listener: TurnListener): TurnControl {
     const large = (open.request?.inputJson.length ?? 0) > largeInputBytes;
+    // Forgotten once it cannot be needed again: it may be 32 MiB.
+    let again: Open | undefined = open;
     let control = this.#pick(open, large).open(open, {
+      accepted: () => {
+        again = undefined;
+        listener.accepted?.();
+      },
       events: (events, cost) => listener.events(events, cost),
       ended: () => listener.ended(),
       failed: (fault, accepted) => {
-        if (accepted) return listener.failed(fault, true);
+        if (accepted || !again) return listener.failed(fault, true);
         try {
           // Once: a turn that two processes dropped unaccepted would only find the next outage.
-          control = this.#pick(open, large).open(open, listener);
+          control = this.#pick(again, large).open(again, listener);
         } catch (error) {
           listener.failed(Fault.from(error), false);
         }

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
 import { newId } from "@sluice/proto/runtime/id.js";
@@ -23,6 +24,8 @@ export interface Asker {
   readonly keyHash: string;
   readonly requestId: string;
   readonly trace: TraceHeaders;
+  /** Memory of this request; given back at the latest when its answer is out. */
+  readonly room: Reservation;
 }
 
 export interface Asked {
@@ -94,7 +97,7 @@ function fixed(read: () => number): () => number {
 
 export const openOf = (
   { access, limits }: Pick<AskedParts, "access" | "limits">,
-  { keyHash, requestId, trace }: Asker,
+  { keyHash, requestId, trace }: Omit<Asker, "room">,
   { turn, generationId, patienceMs = Number.POSITIVE_INFINITY }: Asked,
 ): Open => ({
   $typeName: "sluice.inference.v1.Open",
@@ -112,7 +115,7 @@ export const openOf = (
 /** @param settled called exactly once, when the exchange is over */
 export function exchangeOf(
   { keepAlive, limits }: Pick<AskedParts, "keepAlive" | "limits">,
-  { requestId }: Asker,
+  { requestId }: Pick<Asker, "requestId">,
   { turn, generationId, identity }: Asked,
   response: ServerResponse,
   settled: Settled,

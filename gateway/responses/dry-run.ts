@@ -6,10 +6,10 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { Access } from "@sluice/proto/runtime/access.js";
 import type { Limits } from "@sluice/proto/runtime/house-file.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import type { AdministrationCaller } from "../http/administration.ts";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
-import { parseRequest, scanBody } from "./request.ts";
+import { parseRequest, reserveForParsing, scanBody } from "./request.ts";
 
 export interface DryRunParts {
   readonly access: Access;
@@ -26,12 +26,14 @@ export interface DryRunParts {
  */
 export async function dryRun(
   { access, limits, pool, inference, token }: DryRunParts,
-  caller: { readonly keyHash: string; readonly requestId: string; readonly trace: TraceHeaders },
+  caller: AdministrationCaller,
   request: IncomingMessage,
 ): Promise<Uint8Array> {
   const sessionId = request.headers["x-session-id"];
-  const body = await readBody(request, limits.body_bytes);
-  const { request: turn } = parseRequest(body, await scanBody(body, request), {
+  const body = await readBody(request, limits.body_bytes, caller.room);
+  const members = await scanBody(body, request);
+  await reserveForParsing(caller.room, body, members);
+  const { request: turn } = parseRequest(body, members, {
     serviceMetadata: true,
     ...(typeof sessionId === "string" && { sessionId }),
   });

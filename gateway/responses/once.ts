@@ -5,6 +5,7 @@ import { equals } from "@bufbuild/protobuf";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
+import type { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { digestBody, readBody } from "../http/body.ts";
@@ -14,7 +15,7 @@ import { admit } from "../limits/admission.ts";
 import { metered } from "../limits/metered.ts";
 import { type Asked, type Asker, askedOf, exchangeOf, openOf, wantsServiceMetadata } from "./asked.ts";
 import type { Settled } from "./exchange.ts";
-import { scanBody } from "./request.ts";
+import { reserveForParsing, scanBody } from "./request.ts";
 import type { ResponsesParts } from "./route.ts";
 
 /** A turn that can be joined. */
@@ -26,6 +27,7 @@ export interface AskedOnce extends Asked {
 export interface OnceParts extends ResponsesParts {
   readonly inFlight: InFlight<AskedOnce>;
   readonly limiter: Limiter;
+  readonly budget: ByteBudget;
 }
 
 /** One request and where its answer goes. */
@@ -72,13 +74,19 @@ async function join(parts: OnceParts, generation: Generation<AskedOnce>, call: C
 
 async function lead(parts: OnceParts, generation: Generation<AskedOnce>, call: Call): Promise<AskedOnce> {
   const { caller, request, response, asker } = call;
-  let leave: (tokens?: number) => void = () => {};
+  // Not that of the request: the turn goes on for others when this client has left.
+  const room = parts.budget.open(caller.keyHash);
+  let leave = (_tokens?: number) => room.release();
   try {
     const admission = await admit(parts.limiter, caller, response);
-    leave = admission.leave;
-    const body = await readBody(request, parts.limits.body_bytes);
+    leave = (tokens) => {
+      room.release();
+      admission.leave(tokens);
+    };
+    const body = await readBody(request, parts.limits.body_bytes, room);
     generation.read(hashOf(request, parts.compat).update(body).digest("base64"));
     const members = await scanBody(body);
+    await reserveForParsing(room, body, members);
     const asked = { ...askedOf(parts, request.headers, body, members), caller };
     const meter = admission.countsTokens ? new TokenMeter(asked.turn) : undefined;
     generation.opened(

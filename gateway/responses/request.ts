@@ -17,6 +17,7 @@ import { pieceBytes, scanObject, scanObjectInPieces } from "@sluice/proto/runtim
 import { type Member, type Span, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+import type { Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import { cutShort } from "../http/body.ts";
 import { type Echo, echoOf } from "./echo.ts";
 import { refusePrompt } from "./stored-prompt.ts";
@@ -48,6 +49,23 @@ export function scanBody(body: Buffer, request?: IncomingMessage): readonly Memb
     await nextTurn();
     if (request?.socket.destroyed) throw cutShort();
   });
+}
+
+/** As text, parsed, and repeated in the answer, in two bytes a character at worst. */
+const parsedCopies = 6;
+
+/**
+ * Memory for what is parsed here: all of a body but its input, which is passed on unread.
+ * @returns undefined where it is there at once. @throws Fault UNAVAILABLE where no memory is free
+ */
+export function reserveForParsing(
+  room: Reservation,
+  body: Buffer,
+  members: readonly Member[],
+): Promise<void> | undefined {
+  const input = members.find(({ key }) => key === "input");
+  const parsedBytes = body.length - (input ? input.end - input.start : 0);
+  return room.grow(parsedCopies * parsedBytes);
 }
 
 /**

@@ -20,7 +20,8 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { Access } from "@sluice/proto/runtime/access.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { openLog } from "@sluice/proto/runtime/log.js";
 import { openMetrics } from "@sluice/proto/runtime/metrics.js";
@@ -32,6 +33,7 @@ const token = "t".repeat(32);
 const keyHash = "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93";
 const guardrail = "550e8400-e29b-41d4-a716-446655440000";
 const log = openLog("test", "silent");
+const budget = new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test") });
 
 /** What admin-svc was asked last, and how it fails if it shall. */
 let asked: { method: string; request: unknown; headers: Headers } | undefined;
@@ -90,7 +92,7 @@ beforeAll(async () => {
     const operation = operations[name] as AdministrationOperation;
     operation(
       { admin: client, token, access, detectors: [] },
-      { keyHash, requestId: "req_1", trace: untraced },
+      { keyHash, requestId: "req_1", trace: untraced, room: budget.open(keyHash) },
       request,
     ).then(
       (answer) => writeJson(response, answer, { requestId: "req_1" }),
@@ -299,7 +301,7 @@ describe("without admin-svc", () => {
     deadEdge = createEdgeServer((request, response) => {
       assignKeys(
         { admin: dead, token, access, detectors: [] },
-        { keyHash, requestId: "req_1", trace: untraced },
+        { keyHash, requestId: "req_1", trace: untraced, room: budget.open(keyHash) },
         request,
       ).then(
         (answer) => writeJson(response, answer),

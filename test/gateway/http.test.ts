@@ -10,8 +10,10 @@ import { createEdgeServer } from "@sluice/gateway/http/edge-server.js";
 import { faultOfClientError, writeFault, writeJson } from "@sluice/gateway/http/errors.js";
 import { rawPath } from "@sluice/gateway/http/path.js";
 import { requestIds } from "@sluice/gateway/http/request-id.js";
-import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { openMetrics } from "@sluice/proto/runtime/metrics.js";
 import { exchange, parseAnswer } from "./raw-http.ts";
 
 const key = mintKey(KeyKind.INFERENCE);
@@ -25,13 +27,14 @@ async function edge(request: IncomingMessage, response: ServerResponse): Promise
   try {
     const { keyHash } = readKey(request);
     const path = rawPath(request);
-    const body = await readBody(request, limitBytes, bodyTimeoutMs);
+    const body = await readBody(request, limitBytes, budget.open(keyHash), bodyTimeoutMs);
     writeJson(response, { keyHash, path, length: body.length, clientRequestId }, { requestId });
   } catch (error) {
     writeFault(response, Fault.from(error), { requestId });
   }
 }
 
+const budget = new ByteBudget({ origin: FaultOrigin.GATEWAY, registry: openMetrics("test") });
 let server: Server;
 let port: number;
 
@@ -301,7 +304,7 @@ describe("bodies", () => {
   test("a client that leaves in the middle is no error of ours", async () => {
     const read = new Promise<Fault>((resolve) => {
       server.once("request", (request: IncomingMessage) => {
-        readBody(request, limitBytes).catch((error: unknown) => resolve(error as Fault));
+        readBody(request, limitBytes, budget.open("key")).catch((error: unknown) => resolve(error as Fault));
       });
     });
     const socket = connect(port, "127.0.0.1");
@@ -316,7 +319,7 @@ describe("bodies", () => {
       server.once("request", (request: IncomingMessage) => {
         request.on("error", () => {});
         request.on("close", () => {
-          readBody(request, limitBytes).catch((error: unknown) => resolve(error as Fault));
+          readBody(request, limitBytes, budget.open("key")).catch((error: unknown) => resolve(error as Fault));
         });
       });
     });

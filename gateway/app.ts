@@ -29,7 +29,7 @@ import { shed } from "./http/shed.ts";
 import { responsesPath } from "./http/turn-head.ts";
 import { type InFlight, idempotencyKeyOf } from "./idempotency/in-flight.ts";
 import type { LanePool } from "./lane/pool.ts";
-import { admit } from "./limits/admission.ts";
+import { admit, countReading } from "./limits/admission.ts";
 import { listEndpoints } from "./models/endpoints.ts";
 import { countModels, getModel, listModels } from "./models/list.ts";
 import { listProviders } from "./models/providers.ts";
@@ -224,6 +224,7 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
   const catalogue = (route: string, list: (context: EdgeContext) => Promise<unknown>): void => {
     router.get(route, async (context) => {
       context.route = `/api/v1${route}`;
+      await countReading(parts.limiter, context.caller, context.res);
       writeJson(context.res, await list(context), context);
     });
   };
@@ -246,6 +247,7 @@ async function administrate(parts: AppParts, route: Route, context: EdgeContext)
       origin: FaultOrigin.CLIENT,
     });
   }
+  await countReading(parts.limiter, context.caller, context.res);
   const answer = await route.operation(parts, context, context.req);
   if (answer === undefined) writeNothing(context.res, context);
   else writeJson(context.res, answer, context, route.status);

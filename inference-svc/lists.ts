@@ -10,13 +10,17 @@ import {
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { invalidKey, isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { readOnly } from "@sluice/proto/runtime/limits/decision.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { admitDirectly } from "./limits.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
 import { listEndpoints, listModels, listProviders } from "./routing/listing.ts";
 import type { Serving } from "./serving.ts";
 
 export interface ListParts {
   readonly access: Access;
+  readonly limiter: Limiter;
   readonly serving: Serving;
   readonly records: EndpointRecords;
   readonly token: ServiceToken;
@@ -24,20 +28,20 @@ export interface ListParts {
 
 type Lists = Pick<ServiceImpl<typeof InferenceService>, "listModels" | "listEndpoints" | "listProviders">;
 
-export const lists = ({ access, serving, records, token }: ListParts): Lists => ({
+export const lists = (parts: ListParts): Lists => ({
   async listModels(_, context) {
-    await requireCaller(access, token, context);
-    return create(ListModelsResponseSchema, { models: listModels(serving.catalog) });
+    await requireCaller(parts, context);
+    return create(ListModelsResponseSchema, { models: listModels(parts.serving.catalog) });
   },
   async listEndpoints({ model }, context) {
-    await requireCaller(access, token, context);
-    const found = listEndpoints(serving.catalog, records, model);
+    await requireCaller(parts, context);
+    const found = listEndpoints(parts.serving.catalog, parts.records, model);
     if (!found) throw modelNotFound(model);
     return create(ListEndpointsResponseSchema, found);
   },
   async listProviders(_, context) {
-    await requireCaller(access, token, context);
-    return create(ListProvidersResponseSchema, { providers: listProviders(serving.catalog, records) });
+    await requireCaller(parts, context);
+    return create(ListProvidersResponseSchema, { providers: listProviders(parts.serving.catalog, parts.records) });
   },
 });
 
@@ -49,10 +53,12 @@ const modelNotFound = (slug: string): Fault =>
     origin: FaultOrigin.CLIENT,
   });
 
-/** @throws Fault INVALID_API_KEY and its like */
-async function requireCaller(access: Access, token: ServiceToken, { requestHeader }: HandlerContext): Promise<void> {
-  if (isServiceToken(requestHeader.get(serviceTokenHeader), token)) return;
+/**
+ * Lets our own gateways pass, which have counted the request; that of another caller counts as in the HTTP interface.
+ * @throws Fault UNAUTHENTICATED, RATE_LIMITED
+ */
+async function requireCaller(parts: ListParts, { requestHeader, responseHeader }: HandlerContext): Promise<void> {
+  if (isServiceToken(requestHeader.get(serviceTokenHeader), parts.token)) return;
   const { keyHash } = parseBearer(requestHeader.get("authorization"));
-  const { caller } = await access.resolve(keyHash);
-  if (!caller) throw invalidKey();
+  await admitDirectly(parts, keyHash, responseHeader, readOnly);
 }

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
-import type { Ask } from "@sluice/proto/runtime/limits/decision.js";
+import { type Ask, readOnly } from "@sluice/proto/runtime/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 
 /**
@@ -23,6 +23,14 @@ export function admit(
   }
   const admission = limiter.enter(caller, ask);
   return admission instanceof Promise ? admission.then((known) => told(known, response)) : told(admission, response);
+}
+
+/**
+ * Counts a request that opens no turn, such as GET /models, among the requests per minute of an inference key. Management keys have no limits.
+ * @throws Fault RATE_LIMITED
+ */
+export async function countReading(limiter: Limiter, caller: Caller, response: ServerResponse): Promise<void> {
+  if (caller.kind === KeyKind.INFERENCE) told(await limiter.enter(caller, readOnly), response);
 }
 
 function told(admission: Admission, response: ServerResponse): Admission {

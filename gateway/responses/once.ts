@@ -6,6 +6,7 @@ import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/acc
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Compat } from "@sluice/proto/runtime/house-file.js";
 import type { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
+import { joinTurn } from "@sluice/proto/runtime/limits/decision.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { digestBody, readBody } from "../http/body.ts";
@@ -64,7 +65,7 @@ export async function createResponseOnce(parts: OnceParts, idempotencyKey: strin
  */
 async function join(parts: OnceParts, generation: Generation<AskedOnce>, call: Call): Promise<AskedOnce> {
   const { caller, request, response } = call;
-  await admit(parts.limiter, caller, response, { request: true, turn: false });
+  await admit(parts.limiter, caller, response, joinTurn);
   const hash = hashOf(request, parts.compat);
   await digestBody(request, parts.limits.body_bytes, hash);
   const asked = await generation.asked(hash.digest("base64"));

@@ -12,7 +12,7 @@ import { model, modelCount, modelList } from "./models.ts";
 import { type Operation, type PublishedParameter, example, json } from "./operation.ts";
 import { providerList } from "./providers.ts";
 
-const statuses = [400, 401, 408, 500, 503];
+const statuses = [400, 401, 408, 429, 500, 503];
 
 const segment = (name: string, description: string): PublishedParameter => ({
   name,
@@ -62,7 +62,7 @@ const getModel: Operation = {
   description: "One model, as it is in the list. The slug may also be one segment, its slashes percent-encoded.",
   parameters: slug,
   answer: { says: "The model.", content: [json(model, example(modelExample))] },
-  statuses: [400, 401, 404, 408, 500, 503],
+  statuses: [400, 401, 404, 408, 429, 500, 503],
 };
 
 const listEndpoints: Operation = {
@@ -75,7 +75,7 @@ const listEndpoints: Operation = {
     "A model and its endpoints, in the order of the configuration. What is said of their speed and outages is what one process has seen.",
   parameters: slug,
   answer: { says: "The model and its endpoints.", content: [json(endpointList, example(endpointsExample))] },
-  statuses: [400, 401, 404, 408, 500, 503],
+  statuses: [400, 401, 404, 408, 429, 500, 503],
 };
 
 const listProviders: Operation = {

@@ -12,7 +12,7 @@ const getCurrentKey: Operation = {
   summary: "Show the calling key",
   description: "What is known of the key that asks. Keys of both kinds may.",
   answer: { says: "The calling key.", content: [json(currentKeyAnswer, example({ data: currentKeyExample }))] },
-  statuses: [400, 401, 500],
+  statuses: [400, 401, 429, 500],
 };
 
 const listKeys: Operation = {

@@ -14,7 +14,7 @@ const getGeneration: Operation = {
     "The calls to providers that a response took, and what they used and cost. On record within a second of the answer. A key sees its own responses, a management key those of its workspace.",
   query: generationQuery,
   answer: { says: "What it took.", content: [json(generationAnswer, example({ data: generationExample }))] },
-  statuses: [400, 401, 404, 500],
+  statuses: [400, 401, 404, 429, 500],
 };
 
 const listActivity: Operation = {

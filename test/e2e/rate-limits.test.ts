@@ -1,8 +1,10 @@
 /** How much a key may ask, in a whole house: 429 at n + 1, what is left on every answer, the same for gRPC, and for two houses that share a Redis. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { status } from "@grpc/grpc-js";
+import { create } from "@bufbuild/protobuf";
+import { Metadata, status } from "@grpc/grpc-js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
-import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { DatabaseLink } from "../admin-svc/database-link.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
@@ -89,13 +91,49 @@ describe("a key with limits", () => {
     }
   });
 
+  test.each(["/models", "/models/count", "/models/sluice/echo", "/models/sluice/echo/endpoints", "/providers", "/key"])(
+    "GET %s counts as a request",
+    async (path) => {
+      const key = await newKey(house, { requests_per_minute: 2 });
+      const read = () => fetch(`${house.baseUrl}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      const answers = [await read(), await read(), await read(), await ask(house, key)];
+      expect(answers.map((answer) => answer.status)).toEqual([200, 200, 429, 429]);
+      const left = answers.map(({ headers }) => headers.get("x-ratelimit-remaining-requests"));
+      expect(left).toEqual(["1", "0", "0", "0"]);
+    },
+  );
+
+  test("may read without tokens, and a management key has no limit", async () => {
+    const key = await newKey(house, { requests_per_minute: 100, tokens_per_minute: 1 });
+    await (await ask(house, key)).text();
+    const list = (as: string) => fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${as}` } });
+    expect([(await ask(house, key)).status, (await list(key)).status]).toEqual([429, 200]);
+    const answer = await list(house.managementKey);
+    expect([answer.status, limitHeaders(answer)]).toEqual([200, []]);
+  });
+
+  test("counts lists over gRPC, too", async () => {
+    const key = await newKey(house, { requests_per_minute: 2 });
+    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${key}`);
+    const { listModels } = InferenceService.method;
+    const list = () => call(client, listModels, create(listModels.input), metadata, 10_000);
+    try {
+      for (let count = 0; count < 2; count++) expect((await list()).models).toHaveLength(1);
+      await expect(list()).rejects.toMatchObject({ status: 429, message: "Rate limit exceeded: 2 requests a minute" });
+    } finally {
+      client.close();
+    }
+  });
+
   test("gets more or less of them on the very next request", async () => {
     const key = await newKey(house, { requests_per_minute: 1 });
-    expect([(await ask(house, key)).status, (await ask(house, key)).status]).toEqual([200, 429]);
     const current = await fetch(`${house.baseUrl}/key`, { headers: { authorization: `Bearer ${key}` } });
     expect((await current.json()) as object).toMatchObject({
       data: { requests_per_minute: 1, tokens_per_minute: null },
     });
+    expect((await ask(house, key)).status).toBe(429);
     const listed = await fetch(`${house.baseUrl}/keys?limit=100`, {
       headers: { authorization: `Bearer ${house.managementKey}` },
     });

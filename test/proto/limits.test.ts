@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { Bucket, periodMs, remainingOf, waitMs } from "@sluice/proto/runtime/limits/bucket.js";
-import { headersOf } from "@sluice/proto/runtime/limits/decision.js";
+import { headersOf, joinTurn } from "@sluice/proto/runtime/limits/decision.js";
 import { type Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 
@@ -146,7 +146,7 @@ describe("turns at a time", () => {
     const caller = { keyHash: "a", rateLimits: { concurrentRequests: 1 } };
     enter(limiter, caller);
     expect(enter(limiter, caller).refusal).toBeDefined();
-    expect(enter(limiter, caller, { request: true, turn: false }).refusal).toBeUndefined();
+    expect(enter(limiter, caller, joinTurn).refusal).toBeUndefined();
   });
 });
 

@@ -16,7 +16,9 @@ export const limits = z.strictObject({
     .max(mostRequestsPerMinute)
     .nullable()
     .default(null)
-    .describe("Requests a minute of a key that has no limit of its own; above it 429. Null: any number."),
+    .describe(
+      "Requests a minute of an inference key that has no limit of its own, those for models, providers and its own records included; above it 429. Null: any number.",
+    ),
   tokens_per_minute: z
     .int()
     .min(1)

@@ -7,7 +7,16 @@ export interface Ask {
   readonly request: boolean;
   /** Opens a turn. */
   readonly turn: boolean;
+  /** Refused while the key has no tokens left. */
+  readonly tokens: boolean;
 }
+
+/** A request that opens a turn. */
+export const openTurn: Ask = { request: true, turn: true, tokens: true };
+/** A request that shares a running turn. */
+export const joinTurn: Ask = { request: true, turn: false, tokens: true };
+/** A request that only reads, such as a list of models: it uses no tokens, so a key without tokens may still send it. */
+export const readOnly: Ask = { request: true, turn: false, tokens: false };
 
 export type LimitName = "requests" | "tokens" | "concurrency";
 

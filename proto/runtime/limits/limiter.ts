@@ -2,7 +2,7 @@
 import type { Caller } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
 import { Counter, type Registry } from "../metrics.ts";
-import { type Ask, type Decision, type RateLimitHeaders, hasRate, headersOf, refusalOf } from "./decision.ts";
+import { type Ask, type Decision, type RateLimitHeaders, hasRate, headersOf, openTurn, refusalOf } from "./decision.ts";
 import { type KeyUse, KeyUses, charge, decide } from "./local.ts";
 import { SharedLimits, type SharedOptions } from "./shared.ts";
 import { type HouseLimits, type KeyLimits, limitsOf } from "./settings.ts";
@@ -30,9 +30,6 @@ export interface Admission {
   readonly leave: (tokens?: number) => void;
 }
 
-/** A request that opens a turn. */
-const oneTurn: Ask = { request: true, turn: true };
-
 export class Limiter {
   readonly #options: LimiterOptions;
   readonly #uses = new KeyUses();
@@ -52,7 +49,7 @@ export class Limiter {
     });
   }
 
-  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: Ask = oneTurn): Admission | Promise<Admission> {
+  enter(caller: Pick<Caller, "keyHash" | "rateLimits">, ask: Ask = openTurn): Admission | Promise<Admission> {
     const limits = limitsOf(caller, this.#options.house());
     const use = this.#uses.of(caller.keyHash, performance.now());
     const asks = ask.turn || hasRate(limits);

@@ -41,7 +41,7 @@ export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, 
     limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
   const decided = (refusedBy?: Decision["refusedBy"]): Decision => ({ refusedBy, ahead: use.ahead(now) });
   if (ask.request && isOut(requestsPerMinute, use.requests)) return decided("requests");
-  if (isOut(tokensPerMinute, use.tokens)) return decided("tokens");
+  if (ask.tokens && isOut(tokensPerMinute, use.tokens)) return decided("tokens");
   if (ask.turn && use.open >= partOf(concurrentRequests, share)) return decided("concurrency");
   if (ask.request && requestsPerMinute !== undefined) {
     use.requests.take(1, partOf(requestsPerMinute, share), now);

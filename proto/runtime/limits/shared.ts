@@ -65,7 +65,7 @@ export class SharedLimits {
     try {
       return await this.#step(scripts.enter, keyHash, use, [
         requestsPerMinute,
-        tokensPerMinute,
+        ask.tokens ? tokensPerMinute : 0,
         concurrentRequests,
         ...asked,
       ]);

@@ -13,11 +13,12 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import type { FairShares } from "@sluice/proto/runtime/fair-shares.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import Koa from "koa";
-import { isDocument, writeDocument } from "./docs/route.ts";
+import { isDocument, routeOf, writeDocument } from "./docs/route.ts";
 import { administrationFault } from "./http/administration.ts";
 import { readKey } from "./http/auth.ts";
 import { refuseEarly } from "./http/early-refusal.ts";
@@ -26,13 +27,12 @@ import type { Observer } from "./http/observe.ts";
 import { rawPath } from "./http/path.ts";
 import { requestIds } from "./http/request-id.ts";
 import { shed } from "./http/shed.ts";
+import type { Strangers } from "./http/strangers.ts";
 import { responsesPath } from "./http/turn-head.ts";
 import { type InFlight, idempotencyKeyOf } from "./idempotency/in-flight.ts";
 import type { LanePool } from "./lane/pool.ts";
 import { admit, countReading } from "./limits/admission.ts";
-import { listEndpoints } from "./models/endpoints.ts";
-import { countModels, getModel, listModels } from "./models/list.ts";
-import { listProviders } from "./models/providers.ts";
+import { catalogueRoutes } from "./models/routes.ts";
 import { dryRun } from "./responses/dry-run.ts";
 import { type AskedOnce, createResponseOnce } from "./responses/once.ts";
 import { createResponse } from "./responses/route.ts";
@@ -43,6 +43,9 @@ export interface AppParts {
   readonly access: Access;
   readonly pool: LanePool;
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
+  /** The time of this process, by key hash. */
+  readonly shares: FairShares;
+  readonly strangers: Strangers;
   readonly keepAlive: KeepAlive;
   readonly limiter: Limiter;
   readonly budget: ByteBudget;
@@ -120,13 +123,16 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
     // Before the key is asked for: a browser sends none with a preflight.
     if (parts.cors?.(request, response)) return;
-    if (isDocument(request)) return void (context.route = writeDocument(request, response));
+    if (isDocument(request)) return await publish(parts, context);
     try {
       await authenticate(parts, context);
+      const turn = parts.shares.turnOf(context.keyHash);
+      if (turn) await turn;
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);
       else await routes(context as never, () => notFound(router, context));
     } catch (error) {
       const fault = Fault.from(error);
+      if (fault.reason === FaultReason.UNAUTHENTICATED) await parts.strangers.turnOf(request);
       context.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
       if (!response.headersSent) writeFault(response, context.fault, { requestId: context.requestId });
       else response.destroy();
@@ -185,6 +191,15 @@ function openRoom(budget: ByteBudget, keyHash: string, response: ServerResponse)
   return room;
 }
 
+async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
+  const { req: request, res: response } = context;
+  const refusal = await parts.strangers.turnOf(request);
+  context.fault = refusal;
+  context.route = routeOf(request);
+  if (refusal) writeFault(response, refusal, { requestId: context.requestId });
+  else writeDocument(request, response);
+}
+
 async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {
   context.route = `${responsesPath}/dry-run`;
   const admission = await admit(parts.limiter, context.caller, context.res);
@@ -221,22 +236,13 @@ function adminRoutes(parts: AppParts): Router<Koa.DefaultState, Edge> {
     router[route.method](route.path, (context) => administrate(parts, route, context));
   }
   router.post("/responses/dry-run", (context) => rehearse(parts, context));
-  const catalogue = (route: string, list: (context: EdgeContext) => Promise<unknown>): void => {
-    router.get(route, async (context) => {
-      context.route = `/api/v1${route}`;
+  for (const { path, read } of catalogueRoutes) {
+    router.get(path, async (context) => {
+      context.route = `/api/v1${path}`;
       await countReading(parts.limiter, context.caller, context.res);
-      writeJson(context.res, await list(context), context);
+      writeJson(context.res, await read(parts, context), context);
     });
-  };
-  catalogue("/models", (context) => listModels(parts, context.req.url ?? "", context));
-  catalogue("/models/count", (context) => countModels(parts, context.req.url ?? "", context));
-  const model = [":author/:slug", ":slug"];
-  // Before the models themselves, of which a slug may be anything.
-  for (const slug of model) {
-    catalogue(`/models/${slug}/endpoints`, (context) => listEndpoints(parts, context.path, context));
   }
-  for (const slug of model) catalogue(`/models/${slug}`, (context) => getModel(parts, context.path, context));
-  catalogue("/providers", (context) => listProviders(parts, context));
   return router;
 }
 

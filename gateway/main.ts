@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
+import { FairShares } from "@sluice/proto/runtime/fair-shares.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
@@ -24,6 +25,7 @@ import { environment } from "./config.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
+import { Strangers } from "./http/strangers.ts";
 import { TracedObserver } from "./http/trace.ts";
 import { InFlight } from "./idempotency/in-flight.ts";
 import { resolverOf } from "./lane/addresses.ts";
@@ -75,6 +77,7 @@ gauge(
   () => pool.waiting,
 );
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
+const shares = new FairShares();
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
 const limiter = new Limiter({
   house: () => house.current.limits,
@@ -99,6 +102,8 @@ const app = createApp({
   access,
   pool,
   pressure,
+  shares,
+  strangers: new Strangers(shares),
   keepAlive,
   limiter,
   budget,

@@ -5,8 +5,6 @@ export interface ItemJson {
   readonly type: string;
   readonly id: string;
   readonly name?: string;
-  readonly content?: readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[] | null;
-  readonly summary?: readonly { readonly type: string; readonly text?: string }[] | null;
   readonly [field: string]: unknown;
 }
 
@@ -68,9 +66,9 @@ export const callTexts: ReadonlyMap<string, CallText> = new Map([
 ]);
 
 /** Kinds of items whose statuses do not include `incomplete`, and what one is that will never be whole. */
-export const unfinishedStatus: Readonly<Record<string, string>> = {
-  web_search_call: "failed",
-  file_search_call: "failed",
-  image_generation_call: "failed",
-  apply_patch_call: "in_progress",
-};
+export const unfinishedStatus: ReadonlyMap<string, string> = new Map([
+  ["web_search_call", "failed"],
+  ["file_search_call", "failed"],
+  ["image_generation_call", "failed"],
+  ["apply_patch_call", "in_progress"],
+]);

@@ -5,7 +5,18 @@
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
-import { type Part, type PartKind, isPartKind, openPart, partStem, partValue, textDone, textStem } from "./part.ts";
+import {
+  type Part,
+  type PartKind,
+  isPartKind,
+  openPart,
+  partStem,
+  partValue,
+  partsIn,
+  textDone,
+  textIn,
+  textStem,
+} from "./part.ts";
 
 /** Writes one event: its type, and the payload members without braces. */
 export type Emit = (type: string, payload: string) => void;
@@ -90,9 +101,9 @@ export class OpenItem {
   done(itemJson: Uint8Array): void {
     const json = Buffer.from(itemJson).toString();
     const item = JSON.parse(json) as ItemJson;
-    for (const [index, part] of (item.summary ?? []).entries()) this.#complete("summary_text", index, part.text ?? "");
-    for (const [index, part] of (item.content ?? []).entries()) {
-      if (isPartKind(part.type)) this.#complete(part.type, index, part.refusal ?? part.text ?? "");
+    for (const [index, part] of partsIn(item, "summary").entries()) this.#complete("summary_text", index, textIn(part));
+    for (const [index, part] of partsIn(item, "content").entries()) {
+      if (isPartKind(part["type"])) this.#complete(part["type"], index, textIn(part));
       else this.#whole(index, JSON.stringify(part));
     }
     this.#close();
@@ -107,7 +118,7 @@ export class OpenItem {
     const { type } = this.#item;
     return JSON.stringify({
       ...this.#item,
-      status: unfinishedStatus[type] ?? "incomplete",
+      status: unfinishedStatus.get(type) ?? "incomplete",
       ...(type === "reasoning" && { summary: parts(true) }),
       ...((type === "message" || type === "reasoning") && { content: parts(false) }),
       ...(this.#callText !== "" && this.#call?.write(this.#item, this.#callText)),

@@ -1,4 +1,6 @@
 /** One part of a message or of a reasoning item while it streams, and the words of its events. */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { ItemJson } from "./call-text.ts";
 
 export type PartKind = "output_text" | "refusal" | "reasoning_text" | "summary_text";
 
@@ -30,7 +32,20 @@ export const textStem: Readonly<Record<PartKind, string>> = {
   summary_text: "response.reasoning_summary_text",
 };
 
-export const isPartKind = (type: string): type is PartKind => Object.hasOwn(textStem, type);
+export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textStem, String(type));
+
+/** Only these items have parts that stream; in any other item the field is one like the others, of any shape, such as the text of a web page. */
+const withParts = { content: ["message", "reasoning"], summary: ["reasoning"] };
+
+/** The parts of a finished item. A member that is no object is not shown: no event can carry it. */
+export function partsIn(item: ItemJson, field: "content" | "summary"): readonly Readonly<Record<string, unknown>>[] {
+  const list = withParts[field].includes(item.type) ? item[field] : undefined;
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+/** The text of a finished part. */
+export const textIn = ({ refusal, text }: Readonly<Record<string, unknown>>): string =>
+  [refusal, text].find((value) => typeof value === "string") ?? "";
 
 /** Of `<stem>.added` and `<stem>.done`. */
 export const partStem = (kind: PartKind): string =>

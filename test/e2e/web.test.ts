@@ -4,10 +4,11 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type House, startHouse } from "../support/house.ts";
+import { checkLadder } from "../support/ladder-rules.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { runTurn, turnRequest } from "../support/run-turn.ts";
 import { parseSse } from "../support/sse.ts";
-import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/upstream.ts";
+import { type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
 
 let model: Upstream;
 let searching: Upstream;
@@ -121,6 +122,28 @@ test("a model that searches and reads by tools: one response, with an item for e
   expect(given()).toContain("It was B.");
 });
 
+test("a stream in which the model reads a page by a tool: the page is in its item, and the answer follows", async () => {
+  const call = {
+    id: "c1",
+    type: "function",
+    function: { name: "service_web_fetch", arguments: JSON.stringify({ url: `${site.url}/tea` }) },
+  };
+  model.script([
+    { chunks: [{ sse: [chatChunk({ tool_calls: [{ index: 0, ...call }] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
+    chatStream("Tea is ", "hot."),
+  ]);
+  const response = await post({ tools: [{ type: "service:web_fetch" }], stream: true });
+  const text = await response.text();
+  expect([response.status, text]).toEqual([200, expect.stringContaining("Tea is hot.")]);
+  expect(checkLadder(parseSse(text), true)).toMatchObject({
+    status: "completed",
+    output: [
+      { type: "service:web_fetch", status: "completed", content: "Tea is hot.", httpStatus: 200 },
+      { type: "message", content: [{ text: "Tea is hot." }] },
+    ],
+  });
+});
+
 test("over gRPC the same", async () => {
   const client = dial(`127.0.0.1:${house.ports.inference}`);
   try {
@@ -144,5 +167,5 @@ test("what was asked of the web is counted", async () => {
   const counts = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_web_calls_total");
   const count = (kind: string, outcome: string) =>
     counts.find(({ labels }) => labels["kind"] === kind && labels["outcome"] === outcome)?.value;
-  expect([count("search", "answered"), count("fetch", "answered"), count("fetch", "failed")]).toEqual([3, 3, 1]);
+  expect([count("search", "answered"), count("fetch", "answered"), count("fetch", "failed")]).toEqual([3, 4, 1]);
 });

@@ -9,12 +9,12 @@ export interface ShownPart {
 }
 
 /** Kinds of items whose statuses do not include `incomplete`. */
-const unfinished: Readonly<Record<string, string>> = {
-  web_search_call: "failed",
-  file_search_call: "failed",
-  image_generation_call: "failed",
-  apply_patch_call: "in_progress",
-};
+const unfinished: ReadonlyMap<string, string> = new Map([
+  ["web_search_call", "failed"],
+  ["file_search_call", "failed"],
+  ["image_generation_call", "failed"],
+  ["apply_patch_call", "in_progress"],
+]);
 
 /**
  * @param start as it began
@@ -26,7 +26,7 @@ export function cutItem(
   parts: readonly ShownPart[],
   annotations: ReadonlyMap<number, readonly unknown[]>,
 ): OutputItem {
-  const item = { ...start, status: unfinished[start.type] ?? "incomplete" };
+  const item = { ...start, status: unfinished.get(start.type) ?? "incomplete" };
   const shown = parts.filter((part) => part.shown !== "");
   if (carriesText(start.type)) return edited(item, () => ({ text: shown[0]?.shown ?? "" }));
   if (start.type !== "message" && start.type !== "reasoning") return item;

@@ -1,0 +1,69 @@
+/** Items whose fields have shapes that no contract names: providers and tools send them, and every answer with one still reaches its client whole. */
+import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { ResponsesTranslator } from "@sluice/inference-svc/upstream/responses/stream.js";
+import { toWire } from "@sluice/inference-svc/wire.js";
+import { expect, test } from "@jest/globals";
+import { asking } from "../inference-svc/asking.ts";
+import { block, gated } from "../inference-svc/gating.ts";
+import { type Json, kinds } from "../inference-svc/item-stories.ts";
+import { added, completed, itemDone } from "../inference-svc/reading.ts";
+import { parseSse } from "../support/sse.ts";
+
+const shapes: readonly unknown[] = [
+  "a text",
+  7,
+  null,
+  { type: "output_text", text: "x" },
+  [null],
+  ["a text", [null], {}],
+  [{ type: "output_text", text: 7 }],
+  [{ type: "refusal", refusal: null }],
+  [{ type: {}, text: "x" }],
+  [{ type: "constructor", text: "x" }],
+];
+/** Fields that some part of the way reads of some item. */
+const fields = "content summary arguments input code operation action name status phase output result tools".split(" ");
+/** The last is a name that every object of JavaScript has. */
+const types = [...kinds.map(({ type }) => type), "later_kind", "constructor"];
+
+const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
+const newObject = () => new ResponseObject({ id: "resp_1", createdAt: 1, model: "acme/large-2", echo });
+
+function read(item: object): readonly TurnEvent[] {
+  const given: TurnEvent[] = [];
+  const target = { upstreamModel: "large-2", tier: "default", original: false };
+  const translator = new ResponsesTranslator(asking(), target, (event) => given.push(event));
+  const events = [added(0, { ...item, status: "in_progress" }), itemDone(0, item), completed([item])];
+  for (const event of events) translator.event(undefined, JSON.stringify(event));
+  return given;
+}
+
+/** The response that a client gets, as the last event of a stream says it. @throws what breaks on the way */
+async function delivered(item: object, isGuarded: boolean): Promise<unknown> {
+  const given = read(item);
+  const { events, fault } = await gated([given], isGuarded ? [block("plutonium")] : []);
+  if (fault) throw fault.cause ?? fault;
+  const ladder = new Ladder(newObject());
+  const written = ladder.events(toWire(events, () => new Uint8Array()).events);
+  return parseSse(written).events.at(-1)?.["response"];
+}
+
+async function complaintOf(type: string, field: string, shape: unknown): Promise<string | undefined> {
+  const story: Json | undefined = kinds.find((kind) => kind.type === type)?.story.item;
+  const item = { ...story, type, id: "item_0", [field]: shape };
+  try {
+    for (const isGuarded of [false, true]) {
+      expect(await delivered(item, isGuarded)).toMatchObject({ status: "completed", output: [{ type, id: "item_0" }] });
+    }
+  } catch (error) {
+    return `${type}.${field} = ${JSON.stringify(shape)}: ${String(error)}`;
+  }
+}
+
+test.each(types)("%s with a field of any shape is delivered, with and without a guardrail", async (type) => {
+  const complaints: unknown[] = [];
+  for (const field of fields) for (const shape of shapes) complaints.push(await complaintOf(type, field, shape));
+  expect(complaints.filter((complaint) => complaint !== undefined)).toEqual([]);
+});

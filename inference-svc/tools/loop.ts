@@ -4,7 +4,7 @@
  */
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
-import { settled } from "../guardrails/output/layer.ts";
+import { joinedGuardrails, settled } from "../guardrails/output/layer.ts";
 import { told } from "../turn/relay.ts";
 import type { CallableTool, InputItem, Source, ToolChoice, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
@@ -38,8 +38,12 @@ export const serverTools =
       scope.trace.stages.push(notRun(toolbox.offers));
       return next(toolbox.request, scope);
     }
-    const batches = new Loop(parts, next, toolbox, request, scope).run();
-    return request.stream ? settled(batches) : whole(batches);
+    const turns: Turn = () => {
+      const batches = new Loop(parts, next, toolbox, request, scope).run();
+      return request.stream ? settled(batches) : whole(batches);
+    };
+    // Each answer of the model has passed the guardrails by itself, and clients join the texts of all of them.
+    return joinedGuardrails(turns)(request, scope);
   };
 
 /** Without a stream an answer that fails is no answer, however much of it there was. */

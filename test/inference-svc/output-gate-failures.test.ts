@@ -56,7 +56,7 @@ async function guarded(rule: OutputRule, batches: readonly Batch[]) {
     yield* batches;
   })();
   try {
-    for await (const batch of new OutputGate([rule], scope, new Report()).guard(source)) given.push(...batch);
+    for await (const batch of new OutputGate([rule], scope, new Report(), "answer").guard(source)) given.push(...batch);
   } catch (error) {
     fault = error;
   }
@@ -129,7 +129,7 @@ test("the failure of a provider is its own", async () => {
     yield [start(0, message()), text("All is well")];
     throw lost;
   })();
-  const gate = new OutputGate([ruleOf(failing("push", 1_000), closed)], scope, new Report()).guard(source);
+  const gate = new OutputGate([ruleOf(failing("push", 1_000), closed)], scope, new Report(), "answer").guard(source);
   expect(said((await gate.next()).value as Batch)).toBe("All is well");
   await expect(gate.next()).rejects.toBe(lost);
   expect(scope.trace.stages).toEqual([]);

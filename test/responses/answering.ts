@@ -35,6 +35,20 @@ function read(dialect: Dialect, type: string, reads: readonly Uint8Array[], take
   take(() => answer.end());
 }
 
+/** What a dialect makes of a stream, a batch for each read. */
+export function readStream(dialect: Dialect, reads: readonly Uint8Array[]): TurnEvent[][] {
+  const batches: TurnEvent[][] = [];
+  read(dialect, dialect.framing.type, reads, (batch) => batches.push(batch));
+  return batches.filter(({ length }) => length > 0);
+}
+
+/** The same of a whole answer. */
+export function readWhole(dialect: Dialect, body: unknown): TurnEvent[][] {
+  const batches: TurnEvent[][] = [];
+  read(dialect, "application/json", [Buffer.from(JSON.stringify(body))], (batch) => batches.push(batch));
+  return batches.filter(({ length }) => length > 0);
+}
+
 function cut(stream: string | Uint8Array, cuts: readonly number[]): Uint8Array[] {
   const bytes = Buffer.from(stream as string);
   const borders = [...new Set([0, ...cuts.map((at) => at % bytes.length), bytes.length])].sort((a, b) => a - b);

@@ -7,7 +7,8 @@ import { type DetectorMap, detectedRules } from "./rules.ts";
 import { StretchScan } from "./stretch-scan.ts";
 
 export const detectedOutput = (detectors: DetectorMap): Layer =>
-  outputGate((scope, report) => {
+  // A service reads each item by itself, since it is asked about all of a text before its end.
+  outputGate("items", (scope, report) => {
     const { rules, missing } = detectedRules(scope.caller, "output", detectors);
     for (const rule of missing) report.failed(rule);
     const closed = missing.find((rule) => !failsOpen(rule));

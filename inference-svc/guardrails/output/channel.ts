@@ -1,67 +1,62 @@
 /**
- * The text of one item under the rules that change what is delivered: held back from where a match might be under way, and not further.
+ * The texts of an answer under the rules that change what is delivered: held back from where a match might be under way, and not further.
  *
- * Parts of an item are read as one text, since readers join them, and the later ones by themselves too: what begins with a part may be no match in
- * the middle of a text.
+ * Each text is read as a reader may have it before him: with all texts that clients join it to, whatever item they stand in and whatever comes
+ * between them; with the other texts of its item in their order; and by itself, since a match at the beginning or the end of a text may be none
+ * within a longer one. As long as two of these are the same text, one reading is enough.
+ *
+ * A text that may still become part of a match is held although its item has ended, and everything behind it waits: the ladder ends an item before it
+ * begins the next, nothing that went out can be called back, and to replace whatever may become a match would spoil most answers. That is over
+ * with the next character that clients join to it, or with the answer.
  */
 import type { Pauses } from "../../turn/breath.ts";
 import type { Region } from "../../turn/replaced.ts";
 import { maxHeld } from "./bounded.ts";
+import type { Part } from "./part.ts";
 import { type Hit, regionsOf } from "./regions.ts";
-import { Reading } from "./reading.ts";
 import type { Report } from "./report.ts";
 import type { OutputRule } from "./rules.ts";
-
-/** A part as it came and as it is delivered. */
-export class Part<Key> {
-  readonly key: Key;
-  /** Of its first character within the text. */
-  readonly start: number;
-  raw = "";
-  shown = "";
-  /** What was replaced, by places in `raw`. */
-  readonly replaced: Region[] = [];
-
-  constructor(key: Key, start: number) {
-    this.key = key;
-    this.start = start;
-  }
-}
-
-/** Gives out what may be delivered: text of a part, never half a character. */
-export type Deliver<Key> = (part: Part<Key>, text: string) => void;
+import { Strand } from "./strand.ts";
 
 interface Note {
   readonly at: number;
   readonly pass: () => void;
 }
 
-export class Channel<Key> {
+export class Channel {
   readonly #rules: readonly OutputRule[];
+  /** Rules that ask a service are left out: that reads a text as a whole, and none begins anew with a part. */
+  readonly #ownRules: readonly OutputRule[];
   readonly #report: Report;
-  readonly #deliver: Deliver<Key>;
-  /** Over all parts. */
-  readonly #joined: Reading;
-  /** Of the last part alone; undefined in the first. */
-  #own: Reading | undefined;
-  readonly parts: Part<Key>[] = [];
-  /** Index of the part in which what was not delivered begins. */
-  #current = 0;
-  /** What was not delivered, and where it begins. */
+  readonly #strands = new Map<string, Strand>();
+  /** The parts of the last item, in their order. */
+  #siblings: Part[] = [];
+  /** Reads the last part together with those that clients join it to. */
+  #strand: Strand | undefined;
+  /** Reads the siblings; undefined while their strand reads the same. */
+  #item: Strand | undefined;
+  /** Reads the last part; undefined while its strand reads the same. */
+  #own: Strand | undefined;
+  /** Those of the three that there are. */
+  #readings: readonly Strand[] = [];
+  /** Up to here the other strands have decided. */
+  #othersDecided = Number.POSITIVE_INFINITY;
+  /** Those that were not delivered completely, and the one before them. */
+  #parts: Part[] = [];
+  /** Text that was not delivered, and where it begins. */
   #held = "";
   #from = 0;
   #hits: Hit[] = [];
-  /** Hits in later parts, which are found twice. */
+  /** Hits that several readings have found. */
   readonly #known = new Set<string>();
   readonly #notes: Note[] = [];
   /** Nothing more is delivered. */
   blocked = false;
 
-  constructor(rules: readonly OutputRule[], report: Report, deliver: Deliver<Key>) {
+  constructor(rules: readonly OutputRule[], report: Report) {
     this.#rules = rules;
+    this.#ownRules = rules.filter(({ outage }) => outage === undefined);
     this.#report = report;
-    this.#deliver = deliver;
-    this.#joined = new Reading(rules, 0, report);
   }
 
   /** UTF-16 units that are held back. */
@@ -74,31 +69,39 @@ export class Channel<Key> {
   }
 
   /** @throws Fault UNAVAILABLE when a rule fails */
-  *push(key: Key, text: string): Pauses {
-    const part = this.parts.at(-1);
-    const same = part?.key === key ? part : yield* this.#begin(key);
-    same.raw += text;
+  *push(part: Part, text: string): Pauses {
+    if (part !== this.#siblings.at(-1)) yield* this.#begin(part);
+    part.raw += text;
     this.#held += text;
-    this.#add(yield* this.#joined.push(text));
-    if (this.#own) this.#add(yield* this.#own.push(text));
+    for (const strand of this.#readings) {
+      const hits = yield* strand.push(text);
+      if (hits.length > 0) this.#add(strand.located(hits));
+    }
     this.#advance();
   }
 
-  /** The item is whole: to be called before others are asked about all of it. @throws Fault as push */
+  /** The last item is whole; texts of others may still be joined to it. @throws as push */
+  *endItem(): Pauses {
+    yield* this.#endAlone();
+    this.#siblings = [];
+    this.#advance();
+  }
+
+  /** All texts are whole: to be called before others are asked about all of them. @throws as push */
   *rest(): Pauses {
-    this.#add(yield* this.#joined.rest());
+    for (const strand of this.#strands.values()) this.#add(yield* strand.rest());
   }
 
-  /** Lets those look that rules ask. @param over the item is whole: to be called before its end @throws Fault as push, or when the turn is over */
+  /** Lets those look that rules ask. @param over all texts are whole: to be called before the end @throws as push, or when the turn is over */
   async ask(over: boolean): Promise<void> {
-    this.#add(await this.#joined.ask(over));
+    for (const strand of this.#strands.values()) this.#add(await strand.ask(over));
     this.#advance();
   }
 
-  /** The item is whole. */
+  /** All texts are whole. @throws as push */
   *end(): Pauses {
-    this.#add(yield* this.#joined.end());
-    if (this.#own) this.#add(yield* this.#own.end());
+    yield* this.#endAlone();
+    for (const strand of this.#strands.values()) this.#add(yield* strand.end());
     this.#advance(true);
   }
 
@@ -108,18 +111,48 @@ export class Channel<Key> {
     else this.#notes.push({ at: this.#length, pass });
   }
 
-  *#begin(key: Key): Pauses<Part<Key>> {
-    // What was delivered of it was looked at as if nothing more came.
-    if (this.parts.some((part) => part.key === key)) throw new Error(`${String(key)} goes on behind another part`);
-    const part = new Part(key, this.#length);
-    if (this.parts.length > 0) {
-      if (this.#own) this.#add(yield* this.#own.end());
-      // A service reads texts, and none begins anew with a part.
-      const rules = this.#rules.filter(({ outage }) => outage === undefined);
-      this.#own = new Reading(rules, part.start, this.#report);
-    }
-    this.parts.push(part);
-    return part;
+  *#begin(part: Part): Pauses {
+    // The text that was delivered of it was looked at as if nothing more came.
+    if (part.start !== undefined) throw new Error(`${String(part.key)} goes on behind another part`);
+    if (this.#siblings.at(-1)?.of.item !== part.of.item) yield* this.endItem();
+    else if (this.#own) this.#add(yield* this.#own.end());
+    part.start = this.#length;
+    this.#parts.push(part);
+    const strand = this.#strands.get(part.of.strand) ?? new Strand(this.#rules, this.#report);
+    this.#strands.set(part.of.strand, strand);
+    yield* this.#endBefore(part, strand);
+    yield* this.#join(part, strand);
+    this.#own = strand.isEmpty ? undefined : new Strand(this.#ownRules, this.#report);
+    this.#strand = strand;
+    this.#siblings.push(part);
+    this.#readings = [strand, this.#item, this.#own].filter((each) => each !== undefined);
+    for (const each of this.#readings) each.begin(part);
+    const others = [...this.#strands.values()].filter((each) => each !== strand);
+    this.#othersDecided = Math.min(...others.map(({ decided }) => decided));
+  }
+
+  /** Ends the readings of the last part and of its item alone. */
+  *#endAlone(): Pauses {
+    if (this.#own) this.#add(yield* this.#own.end());
+    if (this.#item) this.#add(yield* this.#item.end());
+    this.#own = this.#item = undefined;
+    if (this.#strand) this.#readings = [this.#strand];
+  }
+
+  /** Texts that only their strand has read, which goes on now, have an end of their own as well. */
+  *#endBefore(part: Part, strand: Strand): Pauses {
+    const { alone = [] } = strand;
+    const isOver = alone.length === 1 || alone[0]?.of.item !== part.of.item;
+    if (alone.length === 0 || !isOver || strand.decided === Number.POSITIVE_INFINITY) return;
+    const again = yield* Strand.again(alone, this.#ownRules, this.#report);
+    this.#add(yield* again.end());
+  }
+
+  /** The item's texts are read in their order as soon as that is another text than their strand. */
+  *#join(part: Part, strand: Strand): Pauses {
+    if (this.#item || this.#siblings.length === 0) return;
+    const isStrand = strand.alone !== undefined && this.#siblings.at(-1)?.of.strand === part.of.strand;
+    if (!isStrand) this.#item = yield* Strand.again(this.#siblings, this.#ownRules, this.#report);
   }
 
   #advance(over = false): void {
@@ -135,19 +168,22 @@ export class Channel<Key> {
   /** Up to here no rule finds anything any more. */
   #decided(over: boolean): number {
     if (over) return this.#length;
-    return Math.min(this.#length, this.#joined.decided, this.#own?.decided ?? this.#length);
+    const decided = Math.min(this.#length, this.#othersDecided, this.#strand?.decided ?? this.#length);
+    return Math.min(decided, this.#item?.decided ?? decided, this.#own?.decided ?? decided);
   }
 
   #add(hits: readonly Hit[]): void {
     for (const hit of hits) {
-      if (this.#own && this.#isKnown(hit)) continue;
+      if (this.#isKnown(hit)) continue;
       this.#hits.push(hit);
       if (!hit.continues) this.#report.found(hit.rule);
     }
   }
 
-  #isKnown({ rule, start, end }: Hit): boolean {
-    const name = `${rule.rank} ${start} ${end}`;
+  /** Several readings find the same. */
+  #isKnown({ rule, start, end, continues }: Hit): boolean {
+    if (this.#strands.size === 1 && this.#readings.length === 1) return false;
+    const name = `${rule.rank} ${start} ${end} ${continues === true}`;
     if (this.#known.has(name)) return true;
     this.#known.add(name);
     return false;
@@ -196,7 +232,7 @@ export class Channel<Key> {
   #pass(start: number, end: number): void {
     for (let at = start; at < end; ) {
       const part = this.#partAt(at);
-      const next = this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY;
+      const next = this.#parts[1]?.start ?? Number.POSITIVE_INFINITY;
       const note = this.#notes[0]?.at ?? Number.POSITIVE_INFINITY;
       const until = Math.min(end, next, note > at ? note : Number.POSITIVE_INFINITY);
       this.#say(part, this.#held.slice(at - this.#from, until - this.#from));
@@ -208,25 +244,26 @@ export class Channel<Key> {
   #replace({ start, end, placeholder }: Region): void {
     for (let at = start; at < end; ) {
       const part = this.#partAt(at);
-      const next = this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY;
+      const next = this.#parts[1]?.start ?? Number.POSITIVE_INFINITY;
       const until = Math.min(end, next);
       const text = at === start ? placeholder : "";
-      part.replaced.push({ start: at - part.start, end: until - part.start, placeholder: text });
+      const from = part.start ?? 0;
+      part.replaced.push({ start: at - from, end: until - from, placeholder: text });
       this.#say(part, text);
       at = until;
     }
     this.#passNotes(end);
   }
 
-  #say(part: Part<Key>, text: string): void {
+  #say(part: Part, text: string): void {
     if (text === "") return;
     part.shown += text;
-    this.#deliver(part, text);
+    part.deliver(text);
   }
 
-  #partAt(position: number): Part<Key> {
-    while ((this.parts[this.#current + 1]?.start ?? Number.POSITIVE_INFINITY) <= position) this.#current++;
-    return this.parts[this.#current] as Part<Key>;
+  #partAt(position: number): Part {
+    while ((this.#parts[1]?.start ?? Number.POSITIVE_INFINITY) <= position) this.#parts.shift();
+    return this.#parts[0] as Part;
   }
 
   #passNotes(position: number): void {

@@ -6,13 +6,24 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import type { Scope } from "../../turn/scope.ts";
 import { type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
 import { notApplicable } from "../not-applicable.ts";
+import { Channel } from "./channel.ts";
 import { cleanedFault } from "./fault.ts";
 import { GuardedItem } from "./item.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, Looker } from "./look.ts";
 import { NativeTexts } from "./natives.ts";
 import { Report } from "./report.ts";
+import { PassedItem } from "./passed.ts";
 import { type OutputRule, divided } from "./rules.ts";
+import { hasParts } from "./texts.ts";
+
+/**
+ * The whole answer, in which texts that clients join are read as one; its items, each by itself; or only the texts that clients join, of an answer
+ * of which everything else was looked at before.
+ */
+export type Extent = "answer" | "items" | "texts";
+
+type Item = GuardedItem | PassedItem;
 
 export class OutputGate {
   readonly #scope: Scope;
@@ -20,7 +31,10 @@ export class OutputGate {
   readonly #looker: Looker;
   readonly #enforces: boolean;
   /** By index; those that have not ended. */
-  readonly #items = new Map<number, GuardedItem>();
+  readonly #items = new Map<number, Item>();
+  /** Reads the texts of all items that clients join. */
+  readonly #channel: Channel;
+  readonly #extent: Extent;
   /** Events of no item, held until the answer is whole. */
   readonly #natives: NativeTexts;
   /** How many items have begun to go out. */
@@ -28,11 +42,14 @@ export class OutputGate {
   #ready: TurnEvent[] = [];
   #committed = false;
 
-  constructor(rules: readonly OutputRule[], scope: Scope, report: Report) {
+  constructor(rules: readonly OutputRule[], scope: Scope, report: Report, extent: Extent) {
     this.#scope = scope;
     this.#report = report;
-    this.#enforces = divided(rules).enforced.length > 0;
+    const { enforced } = divided(rules);
+    this.#enforces = enforced.length > 0;
     this.#looker = new Looker(divided(rules), report, scope.signal);
+    this.#channel = new Channel(enforced, report);
+    this.#extent = extent;
     this.#natives = new NativeTexts(this.#looker);
   }
 
@@ -96,8 +113,9 @@ export class OutputGate {
     if (event.type === "end") return this.#end(event);
     if (this.#enforces && "index" in event && event.index !== undefined) return this.#guarded(event.index, event);
     if (event.type === "item.end") return this.#watch(event);
-    if (event.type === "native" && this.#enforces) return this.#alone(event);
-    if (event.type === "debug" && this.#enforces) return this.#echo(event);
+    const isNew = this.#enforces && this.#extent !== "texts";
+    if (event.type === "native" && isNew) return this.#alone(event);
+    if (event.type === "debug" && isNew) return this.#echo(event);
     this.#ready.push(event);
   }
 
@@ -108,6 +126,9 @@ export class OutputGate {
   }
 
   async #end(event: TurnEvent): Promise<void> {
+    await this.#looker.through(this.#channel.end());
+    if (this.#channel.blocked) throw new Blocked();
+    this.#pass();
     this.#ready.push(...(await this.#natives.cleaned()));
     this.#tell();
     this.#ready.push(event);
@@ -131,16 +152,22 @@ export class OutputGate {
   }
 
   #guarded(index: number, event: TurnEvent): Promise<void> | void {
-    let item = this.#items.get(index);
-    if (!item) this.#items.set(index, (item = new GuardedItem(index, this.#looker)));
+    const item = this.#items.get(index) ?? this.#open(index, event);
+    this.#items.set(index, item);
     const step = item.step(event);
     if (step) return step.then(() => this.#pass());
     this.#pass();
   }
 
-  /** Items begin in the order of their indices; one that shows nothing yet keeps those behind it waiting. */
+  #open(index: number, event: TurnEvent): Item {
+    const isPassed = this.#extent === "texts" && "item" in event && !hasParts(event.item.type);
+    if (isPassed) return new PassedItem();
+    return new GuardedItem(index, this.#looker, this.#extent === "items" ? undefined : this.#channel);
+  }
+
+  /** Items begin in the order of their indices; one that shows nothing yet, or waits for its end, keeps those behind it waiting. */
   #pass(): void {
-    while (this.#items.get(this.#begun)?.shown) this.#begun++;
+    while (this.#items.get(this.#begun)?.shown && !this.#items.get(this.#begun - 1)?.waits) this.#begun++;
     for (const [index, item] of this.#items) {
       if (index >= this.#begun) break;
       this.#ready.push(...item.take());

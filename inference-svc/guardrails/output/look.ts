@@ -20,6 +20,8 @@ export class Looker {
   readonly #pieceLength: number;
   /** Whether a service is asked. */
   readonly asks: boolean;
+  /** Whether something that is found does not go out. */
+  readonly enforces: boolean;
   readonly #signal: TurnSignal;
   #breath: Breath;
 
@@ -30,6 +32,7 @@ export class Looker {
     this.#breath = new Breath(signal);
     this.#enforced = new Set(rules.enforced);
     this.#all = [...rules.enforced, ...rules.reporting];
+    this.enforces = rules.enforced.length > 0;
     this.asks = this.#all.some(({ outage }) => outage !== undefined);
     this.#pieceLength = jointPieceLength(this.#all);
   }

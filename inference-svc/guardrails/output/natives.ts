@@ -1,6 +1,6 @@
 /** Progress events with texts in them, held until their item is whole: a text may be cut over several. */
 import type { TurnEvent } from "../../turn/turn.ts";
-import { cleanedLeaves } from "./leaves.ts";
+import { cleanedLeaves, hasText } from "./leaves.ts";
 import type { Looker } from "./look.ts";
 
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
@@ -25,6 +25,12 @@ export class NativeTexts {
 
   hold(event: NativeEvent, payload: unknown): void {
     this.#held.push({ event, payload: payload as Payload });
+  }
+
+  async take(event: NativeEvent): Promise<boolean> {
+    const payload: unknown = JSON.parse(event.payloadJson);
+    if (hasText(payload)) this.hold(event, payload);
+    return hasText(payload);
   }
 
   /** Of a text that was cut, what is redacted is missing with the events that carried it. @throws as Looker.cleaned */

@@ -39,6 +39,9 @@ export const carriesJson = (type: string): boolean => callTexts.get(type) === "a
 /** Its text streams, and it is shown with the first of it. */
 export const carriesText = (type: string): boolean => callTexts.has(type) || type === "apply_patch_call";
 
+/** Its texts are parts, which clients join with those of other items. */
+export const hasParts = (type: string): boolean => type === "message" || type === "reasoning";
+
 /** What is done to one text; its part, when it has one. */
 export type Edit = (key: TextKey, text: string, part: PartJson) => { readonly text: string; readonly part?: object };
 

@@ -1,5 +1,6 @@
 /** One disguised text: what is delivered piece by piece is what is delivered of the whole, with every secret replaced and all else as it was. */
 import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
+import { Part } from "@sluice/inference-svc/guardrails/output/part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { type Disguised, secrets } from "./disguises.ts";
@@ -26,9 +27,10 @@ export function disguiseTrial({ hidden, pieces }: Disguised, tally: Tally): stri
 
 function delivered(pieces: readonly string[], expected: string, tally: Tally): string | undefined {
   let shown = "";
-  const channel = new Channel<string>(rules, new Report(), (_, text) => (shown += text));
+  const channel = new Channel(rules, new Report());
+  const part = new Part("text", { strand: "text", item: 0 }, (text) => (shown += text));
   for (const piece of pieces) {
-    done(channel.push("text", piece));
+    done(channel.push(part, piece));
     if (pieces.length > 1) tally.held += channel.held;
     if (!expected.startsWith(shown)) break;
   }

@@ -1,5 +1,6 @@
 /** Twenty seconds of random patterns over texts in pieces, and ten of disguised texts. A million runs: npm run fuzz -- patterns, or disguises. */
 import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
+import { Part } from "@sluice/inference-svc/guardrails/output/part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
@@ -43,9 +44,10 @@ test.each([
   );
   let shown = "";
   let held = 0;
-  const channel = new Channel<string>(rules, new Report(), (_, said) => (shown += said));
+  const channel = new Channel(rules, new Report());
+  const part = new Part("text", { strand: "text", item: 0 }, (said) => (shown += said));
   for (const unit of text.split("")) {
-    done(channel.push("text", unit));
+    done(channel.push(part, unit));
     held += channel.held;
   }
   done(channel.end());

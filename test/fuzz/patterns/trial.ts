@@ -1,6 +1,7 @@
 /** One case: what is found and delivered piece by piece, against what the native engine finds in the whole text. */
 import { create } from "@bufbuild/protobuf";
 import { Channel } from "@sluice/inference-svc/guardrails/output/channel.js";
+import { Part } from "@sluice/inference-svc/guardrails/output/part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/report.js";
 import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules.js";
 import { GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -79,8 +80,9 @@ function isPlain(text: string): boolean {
 
 function atOnce(rules: readonly OutputRule[], text: string): string {
   let shown = "";
-  const channel = new Channel<string>(rules, new Report(), (_, said) => (shown += said));
-  done(channel.push("text", text));
+  const channel = new Channel(rules, new Report());
+  const part = new Part("text", { strand: "text", item: 0 }, (said) => (shown += said));
+  done(channel.push(part, text));
   done(channel.end());
   return shown;
 }
@@ -111,9 +113,10 @@ function delivered(
   tally: Tally,
 ): string | undefined {
   let shown = "";
-  const channel = new Channel<string>(rules, new Report(), (_, text) => (shown += text));
+  const channel = new Channel(rules, new Report());
+  const part = new Part("text", { strand: "text", item: 0 }, (text) => (shown += text));
   for (const piece of pieces) {
-    done(channel.push("text", piece));
+    done(channel.push(part, piece));
     tally.held += channel.held;
     if (!whole.startsWith(shown)) return `delivered ${JSON.stringify(shown)} of ${JSON.stringify(whole)}`;
   }

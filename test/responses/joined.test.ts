@@ -1,0 +1,194 @@
+/** Texts that clients join, cut anywhere over parts and items: nothing of what a rule finds in the joined text goes out, in any dialect. */
+import { Ladder } from "@sluice/gateway/responses/ladder.js";
+import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import { outputGuardrails } from "@sluice/inference-svc/guardrails/output/layer.js";
+import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";
+import { toWire } from "@sluice/inference-svc/wire.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { describe, expect, test } from "@jest/globals";
+import { asking, newScope } from "../inference-svc/asking.ts";
+import { type Outcome, block, gated, guardrailOf, redact } from "../inference-svc/gating.ts";
+import { type Answer, checkLadder } from "../support/ladder-rules.ts";
+import { parseSse } from "../support/sse.ts";
+import { readWhole, readStream } from "./answering.ts";
+import { type Kind, type Segment, type Written, dialects } from "./segments.ts";
+
+/** Its letters stand nowhere else in an answer, so that one of them alone shows. */
+const secret = "жщъюфц";
+const shows = new RegExp(`[${secret}]`);
+const placeholder = "<s>";
+
+/** Where the pieces of the secret stand, one after the other: `@`; a plus joins a part to the item before it. */
+const layouts: readonly (readonly [layout: string, piecesOf: Kind])[] = [
+  ["text@ +text@", "text"],
+  ["text@ text@", "text"],
+  ["text@ +refusal +text@", "text"],
+  ["text@ refusal text@", "text"],
+  ["text@ thought text@", "text"],
+  ["text@ call text@", "text"],
+  ["text@ thought call text@ +text", "text"],
+  ["text@ text@ text@", "text"],
+  ["text@ +text@ thought text@", "text"],
+  ["text@ thought text@ call text@", "text"],
+  ["text +text@ thought text@", "text"],
+  ["refusal@ text refusal@", "refusal"],
+  ["refusal@ +text +refusal@", "refusal"],
+  ["thought@ +thought@", "thought"],
+  ["thought@ text thought@", "thought"],
+  ["thought@ call thought@", "thought"],
+  ["thought@ summary +thought@", "thought"],
+  ["summary@ +summary@ text", "summary"],
+  ["summary@ text summary@", "summary"],
+  ["text@ +refusal@", "text"],
+];
+
+const fillers: Readonly<Record<Kind, string>> = {
+  text: "Well. ",
+  thought: "Hm. ",
+  summary: "So. ",
+  refusal: "No. ",
+  call: "",
+};
+
+function segmentsOf(layout: string, pieces: readonly string[]): readonly Segment[] {
+  let piece = 0;
+  return layout.split(" ").map((word): Segment => {
+    const kind = word.replaceAll(/[+@]/g, "") as Kind;
+    const said = word.endsWith("@") ? around(pieces, piece++) : fillers[kind];
+    return { kind, isPart: word.startsWith("+"), said };
+  });
+}
+
+const around = (pieces: readonly string[], at: number): string =>
+  (at === 0 ? "It is " : "") + pieces[at] + (at === pieces.length - 1 ? " now. " : "");
+
+/** All ways to cut it into so many pieces. */
+function cutsOf(text: string, count: number): readonly (readonly string[])[] {
+  if (count === 1) return [[text]];
+  const firsts = Array.from({ length: text.length - count + 1 }, (_, at) => at + 1);
+  return firsts.flatMap((at) => cutsOf(text.slice(at), count - 1).map((rest) => [text.slice(0, at), ...rest]));
+}
+
+const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };
+
+/** The stream that a client gets. */
+function ladderOf({ events, fault }: Outcome): string {
+  const ladder = new Ladder(new ResponseObject({ id: "resp_1", createdAt: 1, model: "acme/large-2", echo }));
+  const written = ladder.events(toWire(events, () => new Uint8Array()).events);
+  return fault ? written + ladder.failed(fault) : written;
+}
+
+interface Said {
+  readonly type: string;
+  readonly text?: string;
+  readonly refusal?: string;
+}
+
+interface Item {
+  readonly type: string;
+  readonly content?: readonly Said[];
+  readonly summary?: readonly Said[];
+}
+
+/** As the libraries of clients join it. */
+function joined({ output }: Answer, kind: Kind, { thoughts }: Written): string {
+  const types = { text: "output_text", thought: thoughts, summary: "summary_text", refusal: "refusal", call: "" };
+  return (output as unknown as readonly Item[])
+    .flatMap(({ content = [], summary = [] }) => [...content, ...summary])
+    .map((part) => (part.type === types[kind] ? (part.text ?? part.refusal ?? "") : ""))
+    .join("");
+}
+
+const batchesOf = ({ dialect, stream, whole }: Written, segments: readonly Segment[], isStream: boolean): Batch[] =>
+  isStream ? readStream(dialect, stream(segments)) : readWhole(dialect, whole(segments));
+
+/** @returns the answer, of a stream held against the order rules */
+async function redacted(batches: Batch[], isStream: boolean): Promise<Answer> {
+  const outcome = await gated(batches, [redact(secret, placeholder)]);
+  expect(outcome.fault).toBeUndefined();
+  const sse = ladderOf(outcome);
+  expect(sse).not.toMatch(shows);
+  return isStream ? checkLadder(parseSse(sse), true) : (parseSse(sse).events.at(-1)?.["response"] as Answer);
+}
+
+async function blocked(batches: Batch[]): Promise<void> {
+  const outcome = await gated(batches, [block(secret, "metal")]);
+  const sse = ladderOf(outcome);
+  expect(sse).not.toMatch(shows);
+  if (outcome.fault) expect(outcome.fault.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
+  else expect(checkLadder(parseSse(sse), true)).toMatchObject({ incomplete_details: { reason: "content_filter" } });
+}
+
+describe.each(dialects)("$name", (written) => {
+  const possible = layouts.filter(([layout]) =>
+    layout.split(" ").every((word) => written.kinds.includes(word.replaceAll(/[+@]/g, "") as Kind)),
+  );
+
+  test.each(possible)("%s: every cut", async (layout, kind) => {
+    const count = layout.split("@").length - 1;
+    for (const pieces of cutsOf(secret, count)) {
+      const segments = segmentsOf(layout, pieces);
+      const said = segments.map((each) => (each.kind === kind ? each.said : "")).join("");
+      for (const isStream of [true, false]) {
+        const batches = batchesOf(written, segments, isStream);
+        await blocked(batches);
+        const answer = await redacted(batches, isStream);
+        // Over a text and the refusal behind it, a reader joins what no library does.
+        if (said.includes(secret)) expect(joined(answer, kind, written)).toBe(said.replace(secret, placeholder));
+      }
+    }
+  });
+});
+
+describe("streams", () => {
+  const written = dialects[0] as Written;
+
+  /** What has come out of the gate after each read. */
+  async function outAfterEach(segments: readonly Segment[]): Promise<readonly string[]> {
+    const rules = guardrailOf([redact(secret, placeholder)]);
+    const { scope } = newScope({ guardrail: rules });
+    const out: string[] = [];
+    let given = "";
+    const turn: Turn = () =>
+      Promise.resolve(
+        (async function* () {
+          for (const batch of readStream(written.dialect, written.stream(segments))) {
+            yield batch;
+            out.push(given);
+          }
+        })(),
+      );
+    for await (const batch of await outputGuardrails(turn)(asking(), scope)) {
+      for (const event of batch) given += "delta" in event ? event.delta : `<${event.type}>`;
+    }
+    return [...out, given];
+  }
+
+  test("without a tail that may become a match nothing waits for more than its own next character", async () => {
+    const segments = segmentsOf("text thought call text +text refusal thought text", []);
+    const out = await outAfterEach(segments);
+    const read = readStream(written.dialect, written.stream(segments)).map((batch) =>
+      batch.map((event) => ("delta" in event ? event.delta : `<${event.type}>`)).join(""),
+    );
+    const held = read.map((_, at) => read.slice(0, at + 1).join("").length - (out[at]?.length ?? 0));
+    // The arguments of a call are held until they are whole.
+    expect(Math.max(...held)).toBeLessThanOrEqual("<item.start>{}".length);
+    expect(out.at(-1)).toBe(read.join(""));
+  });
+
+  test("a tail is held with all that follows it, until the next character that clients join to it", async () => {
+    const said = ["It is ж", "Hm. ", "And so it goes."];
+    const segments = (["text", "thought", "text"] as const).map((kind, at) => ({
+      kind,
+      isPart: false,
+      said: said[at] ?? "",
+    }));
+    const out = await outAfterEach(segments);
+    const states = [...new Set(out)];
+    const first = states.findIndex((state) => state.includes("ж"));
+    expect(states.slice(first - 1, first + 1)).toEqual([
+      "<item.start>It is ",
+      "<item.start>It is ж<item.end><item.start>Hm. <item.end><item.start>A",
+    ]);
+  });
+});

@@ -1,4 +1,20 @@
-/** Plugins of a request, by id, with the limits of their settings. */
+/** Every plugin of a request, described once: its settings with their limits, and the message that carries them. */
+import type { DescMessage } from "@bufbuild/protobuf";
+import {
+  AlignmentPluginSchema,
+  AutoBetaRouterPluginSchema,
+  AutoRouterPluginSchema,
+  ContextCompressionPluginSchema,
+  FileParserPluginSchema,
+  FusionPluginSchema,
+  JevRouterPluginSchema,
+  ModerationPluginSchema,
+  ParetoRouterPluginSchema,
+  ResponseHealingPluginSchema,
+  SwitchyardRouterPluginSchema,
+  WebFetchPluginSchema,
+  WebPluginSchema,
+} from "../gen/sluice/inference/v1/turn_pb.ts";
 import { isObject } from "../runtime/validation/fields.ts";
 import {
   type ObjectRules,
@@ -17,13 +33,33 @@ import {
   word,
 } from "../runtime/validation/shape.ts";
 import { codePointLength } from "../runtime/validation/text.ts";
+import { type Codec, type JsonPaths, codec } from "./codec.ts";
 import { innerTool } from "./service-tools.ts";
 import { analysisModels, atLeastOne, domains, searchEngine, userLocation, xSearch } from "./tool-settings.ts";
 
 const enabled = described(boolean, "false turns the plugin off for the request.");
 
-const plugin = (id: string, fields: Readonly<Record<string, Shape>>, rules: ObjectRules = {}): Shape =>
-  object({ id: word(id), ...fields }, { ...rules, required: ["id", ...(rules.required ?? [])] });
+export interface PluginContract {
+  readonly shape: Shape;
+  readonly descriptor: DescMessage;
+  readonly codec: Codec<DescMessage>;
+}
+
+interface PluginRules extends ObjectRules {
+  /** Settings that stand deeper in the JSON than in the message. */
+  readonly paths?: JsonPaths;
+}
+
+const plugin = (
+  id: string,
+  descriptor: DescMessage,
+  fields: Readonly<Record<string, Shape>>,
+  { paths, ...rules }: PluginRules = {},
+): PluginContract => ({
+  shape: object({ id: word(id), ...fields }, { ...rules, required: ["id", ...(rules.required ?? [])] }),
+  descriptor,
+  codec: codec(descriptor, paths),
+});
 
 const maxPatternCharacters = 65_536;
 
@@ -57,9 +93,11 @@ const rule = string({
   pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
 });
 
-const kinds: Readonly<Record<string, Shape>> = {
+/** By id. */
+export const pluginContracts: Readonly<Record<string, PluginContract>> = {
   alignment: plugin(
     "alignment",
+    AlignmentPluginSchema,
     {
       rules: array(rule, { min: 1, max: 128, entry: "rule" }),
       mode: described(word("enforce", "audit"), "enforce when absent."),
@@ -71,17 +109,19 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   "auto-router": plugin(
     "auto-router",
+    AutoRouterPluginSchema,
     {
       ...autoRouter,
       pin_model: described(boolean, "Whether the model that the last message of the assistant names serves if it can."),
     },
     { description: "How the model service/auto is chosen; ignored for others." },
   ),
-  "auto-beta-router": plugin("auto-beta-router", autoRouter, {
+  "auto-beta-router": plugin("auto-beta-router", AutoBetaRouterPluginSchema, autoRouter, {
     description: "How the model service/auto-beta is chosen; ignored for others.",
   }),
   "context-compression": plugin(
     "context-compression",
+    ContextCompressionPluginSchema,
     {
       enabled: described(
         boolean,
@@ -93,6 +133,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   "file-parser": plugin(
     "file-parser",
+    FileParserPluginSchema,
     {
       enabled,
       pdf: object({
@@ -102,10 +143,11 @@ const kinds: Readonly<Record<string, Shape>> = {
         ),
       }),
     },
-    { description: "Tells models that take no files what files say." },
+    { paths: { pdf_engine: ["pdf", "engine"] }, description: "Tells models that take no files what files say." },
   ),
   fusion: plugin(
     "fusion",
+    FusionPluginSchema,
     {
       enabled,
       analysis_models: analysisModels,
@@ -130,6 +172,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   "jev-router": plugin(
     "jev-router",
+    JevRouterPluginSchema,
     {
       cost_tier: described(
         word("low", "medium", "high"),
@@ -143,13 +186,14 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   moderation: plugin(
     "moderation",
+    ModerationPluginSchema,
     { enabled },
     {
       description:
         "Refuses what a moderation model of the house flags in what the user says, before any other reads it.",
     },
   ),
-  "pareto-router": plugin("pareto-router", {
+  "pareto-router": plugin("pareto-router", ParetoRouterPluginSchema, {
     enabled,
     max_price: number({ min: 0 }),
     min_coding_score: number({ min: 0, max: 1 }),
@@ -157,6 +201,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   }),
   "response-healing": plugin(
     "response-healing",
+    ResponseHealingPluginSchema,
     { enabled },
     {
       description:
@@ -165,6 +210,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   "switchyard-router": plugin(
     "switchyard-router",
+    SwitchyardRouterPluginSchema,
     {
       enabled,
       algorithm: described(
@@ -176,6 +222,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   web: plugin(
     "web",
+    WebPluginSchema,
     {
       enabled,
       engine: searchEngine,
@@ -192,6 +239,7 @@ const kinds: Readonly<Record<string, Shape>> = {
   ),
   "web-fetch": plugin(
     "web-fetch",
+    WebFetchPluginSchema,
     {
       enabled,
       allowed_domains: domains,
@@ -206,23 +254,25 @@ const kinds: Readonly<Record<string, Shape>> = {
 export const plugins = array(
   named(
     "Plugin",
-    tagged("id", Object.fromEntries(Object.entries(kinds).map(([id, shape]) => [id, named(pluginName(id), shape)])), {
-      called: "plugin",
-    }),
+    tagged(
+      "id",
+      Object.fromEntries(
+        Object.entries(pluginContracts).map(([id, { shape, descriptor }]) => [id, named(descriptor.name, shape)]),
+      ),
+      {
+        called: "plugin",
+      },
+    ),
   ),
   {
-    // Of two that say different things one would be left out, and nobody told.
+    // Two plugins of one id could contradict each other, and one of them would silently lose.
     also: (entries, path, problems) => {
       const before = new Set<unknown>();
       for (const [index, entry] of entries.entries()) {
         const id = isObject(entry) ? entry["id"] : undefined;
         if (before.has(id)) problems.add(child(path, index), `plugin ${String(id)} is given twice`);
-        if (typeof id === "string" && Object.hasOwn(kinds, id)) before.add(id);
+        if (typeof id === "string" && Object.hasOwn(pluginContracts, id)) before.add(id);
       }
     },
   },
 );
-
-function pluginName(id: string): string {
-  return `${id.replaceAll(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Plugin`;
-}

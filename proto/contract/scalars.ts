@@ -2,7 +2,7 @@
 import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
-import { pluginJson } from "./plugin-readings.ts";
+import { pluginJson } from "./plugin-messages.ts";
 import { preferencesJson } from "./preferences.ts";
 import { requestShape } from "./request.ts";
 import { verbosity } from "./settings.ts";

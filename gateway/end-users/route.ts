@@ -19,15 +19,8 @@ const newBodyLimitBytes = 8_192;
 const changeBodyLimitBytes = 4_096;
 const timeoutMs = 5_000;
 
-interface EndUserQuery {
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly user?: string;
-  readonly include_inactive?: boolean;
-}
-
 export const listEndUsers = administration(async ({ admin, token }, caller, request) => {
-  const { offset = 0, limit = 0, user, include_inactive } = readQuery(request, endUserQuery) as EndUserQuery;
+  const { offset = 0, limit = 0, user, include_inactive } = readQuery(request, endUserQuery);
   const input = create(method.listEndUsers.input, {
     offset,
     limit,
@@ -39,7 +32,7 @@ export const listEndUsers = administration(async ({ admin, token }, caller, requ
 });
 
 export const createEndUser = administration(async ({ admin, token }, caller, request) => {
-  const { user } = (await readObject(caller, request, newBodyLimitBytes, newEndUser)) as { user: string };
+  const { user } = await readObject(caller, request, newBodyLimitBytes, newEndUser);
   const input = create(method.createEndUser.input, { user });
   const { endUser } = await call(admin, method.createEndUser, input, serviceMetadata(token, caller), timeoutMs);
   return { data: endUserJson(endUser) };
@@ -53,7 +46,7 @@ export const getEndUser = administration(async ({ admin, token }, caller, reques
 
 export const updateEndUser = administration(async ({ admin, token }, caller, request) => {
   const user = userOf(request);
-  const body = (await readObject(caller, request, changeBodyLimitBytes, endUserChange)) as { is_active: boolean };
+  const body = await readObject(caller, request, changeBodyLimitBytes, endUserChange);
   const input = create(method.updateEndUser.input, { user, isActive: body.is_active });
   const { endUser } = await call(admin, method.updateEndUser, input, serviceMetadata(token, caller), timeoutMs);
   return { data: endUserJson(endUser) };

@@ -34,7 +34,7 @@ async function list(
   request: IncomingMessage,
   guardrailId: string | undefined,
 ): Promise<JsonObject> {
-  const { offset = 0, limit = 0 } = readQuery(request, assignmentQuery) as { offset?: number; limit?: number };
+  const { offset = 0, limit = 0 } = readQuery(request, assignmentQuery);
   const method = GuardrailService.method.listKeyAssignments;
   const input = create(method.input, { offset, limit, ...(guardrailId !== undefined && { guardrailId }) });
   const answer = await call(admin, method, input, serviceMetadata(token, caller), timeoutMs);
@@ -62,6 +62,6 @@ async function listed(
   request: IncomingMessage,
 ): Promise<{ guardrailId: string; keyHashes: string[] }> {
   const guardrailId = guardrailOf(request);
-  const { key_hashes } = (await readObject(caller, request, bodyLimitBytes, keyHashes)) as { key_hashes: string[] };
+  const { key_hashes } = await readObject(caller, request, bodyLimitBytes, keyHashes);
   return { guardrailId, keyHashes: key_hashes };
 }

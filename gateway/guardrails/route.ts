@@ -19,14 +19,8 @@ const bodyLimitBytes = 1_048_576;
 /** A change answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
 const timeoutMs = 10_000;
 
-interface GuardrailQuery {
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly workspace_id?: string;
-}
-
 export const listGuardrails = administration(async ({ admin, token }, caller, request) => {
-  const query = readQuery(request, guardrailQuery) as GuardrailQuery;
+  const query = readQuery(request, guardrailQuery);
   const input = create(method.listGuardrails.input, {
     offset: query.offset ?? 0,
     limit: query.limit ?? 0,

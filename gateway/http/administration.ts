@@ -78,15 +78,15 @@ export function administrationFault(fault: Fault): Fault {
 }
 
 /** Reads a body and checks it by the shape that is published. @throws Fault INVALID_REQUEST with every problem and its path */
-export async function readObject(
+export async function readObject<Value>(
   { room }: Pick<AdministrationCaller, "room">,
   request: IncomingMessage,
   limitBytes: number,
-  shape: Shape,
-): Promise<unknown> {
+  shape: Shape<Value>,
+): Promise<Value> {
   const body = await readBody(request, limitBytes, room);
   scanObject(body, "body");
   const value: unknown = JSON.parse(body.toString("utf8"));
   checked((problems) => shape.check(value, "", problems));
-  return value;
+  return value as Value;
 }

@@ -5,7 +5,10 @@ import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { ObjectShape, Shape } from "@sluice/proto/runtime/validation/shape.js";
 
 /** @throws Fault INVALID_REQUEST with every problem and its parameter */
-export function readQuery({ url = "" }: IncomingMessage, shape: ObjectShape): JsonObject {
+export function readQuery<Fields extends Readonly<Record<string, Shape>>, Value>(
+  { url = "" }: IncomingMessage,
+  shape: ObjectShape<Fields, Value>,
+): Value {
   const values: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
   for (const [name, text] of pairsOf(url)) {
     if (name in values) throw invalid(name.slice(0, 64), "is sent more than once");
@@ -13,7 +16,7 @@ export function readQuery({ url = "" }: IncomingMessage, shape: ObjectShape): Js
     values[name] = field ? valueOf(text, field) : text;
   }
   checked((problems) => shape.check(values, "", problems));
-  return values;
+  return values as Value;
 }
 
 function pairsOf(url: string): [string, string][] {

@@ -7,6 +7,7 @@ import { RateLimitsSchema } from "@sluice/proto/gen/sluice/admin/v1/access_servi
 import { KeySchema, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { decimalOf } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Accepted } from "@sluice/proto/runtime/validation/shape.js";
 import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
 import { readQuery } from "../http/query.ts";
@@ -19,28 +20,8 @@ const bodyLimitBytes = 16_384;
 /** A change answers when every process has acknowledged it, which is bounded by 1 s; the rest is the database. */
 const timeoutMs = 10_000;
 
-interface KeyQuery {
-  readonly offset?: number;
-  readonly limit?: number;
-  readonly include_disabled?: boolean;
-  readonly workspace_id?: string;
-}
-
-interface KeyBody {
-  readonly name?: string;
-  readonly disabled?: boolean;
-  readonly expires_at?: string | null;
-  readonly external?: { readonly user: string } | null;
-  readonly limit?: number | null;
-  readonly limit_reset?: string | null;
-  readonly requests_per_minute?: number | null;
-  readonly tokens_per_minute?: number | null;
-  readonly concurrent_requests?: number | null;
-  readonly workspace_id?: string;
-}
-
 export const listKeys = administration(async ({ admin, token }, caller, request) => {
-  const query = readQuery(request, keyQuery) as KeyQuery;
+  const query = readQuery(request, keyQuery);
   const input = create(method.listKeys.input, {
     offset: query.offset ?? 0,
     limit: query.limit ?? 0,
@@ -52,7 +33,7 @@ export const listKeys = administration(async ({ admin, token }, caller, request)
 });
 
 export const createKey = administration(async ({ admin, token, access }, caller, request) => {
-  const body = (await readObject(caller, request, bodyLimitBytes, newKey)) as KeyBody;
+  const body = await readObject(caller, request, bodyLimitBytes, newKey);
   const input = create(method.createKey.input, {
     name: body.name ?? "",
     workspaceId: body.workspace_id ?? "",
@@ -72,7 +53,7 @@ export const getKey = administration(async ({ admin, token }, caller, request) =
 
 export const updateKey = administration(async ({ admin, token, access }, caller, request) => {
   const hash = hashOf(request);
-  const body = (await readObject(caller, request, bodyLimitBytes, keyChange)) as KeyBody;
+  const body = await readObject(caller, request, bodyLimitBytes, keyChange);
   const { name, disabled, expires_at, external, limit, limit_reset } = body;
   const named = {
     name,
@@ -107,7 +88,7 @@ export const getCurrentKey = administration(async ({ admin, token }, caller) => 
   return { data: currentKeyJson(answer.key) };
 });
 
-const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset, ...body }: KeyBody) => ({
+const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset, ...body }: Accepted<typeof newKey | typeof keyChange>) => ({
   ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
   limitReset: limitReset ?? "",
   ...(typeof expiresAt === "string" && { expiresAt: timestampFromDate(new Date(expiresAt)) }),

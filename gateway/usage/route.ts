@@ -11,7 +11,7 @@ const { method } = UsageService;
 const timeoutMs = 5_000;
 
 export const getGeneration = administration(async ({ admin, token }, caller, request) => {
-  const { id } = readQuery(request, generationQuery) as { readonly id: string };
+  const { id } = readQuery(request, generationQuery);
   const input = create(method.getGeneration.input, { generationId: id });
   const answer = await call(admin, method.getGeneration, input, serviceMetadata(token, caller), timeoutMs);
   return { data: generationJson(answer.records) };
@@ -25,14 +25,8 @@ export const getCredits = administration(async ({ admin, token }, caller) => {
   return { data: { total_credits: total, total_usage: Number(usedUsd), unlimited } };
 });
 
-interface ActivityQuery {
-  readonly date?: string;
-  readonly api_key_hash?: string;
-  readonly workspace_id?: string;
-}
-
 export const listActivity = administration(async ({ admin, token }, caller, request) => {
-  const query = readQuery(request, activityQuery) as ActivityQuery;
+  const query = readQuery(request, activityQuery);
   const input = create(method.listActivity.input, {
     date: query.date ?? "",
     keyHash: query.api_key_hash ?? "",

@@ -1,5 +1,5 @@
 /** End users: bodies, queries and answers of their operations. */
-import { type ObjectShape, type Shape, boolean, described, named, object } from "../runtime/validation/shape.ts";
+import { type Shape, boolean, described, named, object } from "../runtime/validation/shape.ts";
 import { checkEndUser } from "../runtime/validation/text.ts";
 import { listOf, pageQuery, time } from "./records.ts";
 
@@ -17,7 +17,7 @@ export const endUserChange = named(
 );
 
 /** A registered end user by its string: what can be stored once and found again. */
-export const endUserName: Shape = {
+export const endUserName: Shape<string> = {
   check(value, path, problems) {
     if (typeof value === "string") checkEndUser(path, value, problems);
     else problems.add(path, "must be a string");
@@ -48,13 +48,13 @@ export const endUserAnswer = named("EndUserAnswer", object({ data: record }, { r
 
 export const endUserList = named("EndUserList", listOf(record));
 
-export const newEndUser: ObjectShape = named(
+export const newEndUser = named(
   "NewEndUser",
   object({ user: endUserName }, { required: ["user"], strict: true }),
 );
 
 /** A name to look for is checked as one to register: any other is nobody's. */
-export const endUserQuery: ObjectShape = object(
+export const endUserQuery = object(
   {
     ...pageQuery(50),
     user: described(

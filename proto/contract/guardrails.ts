@@ -1,6 +1,5 @@
 /** Guardrails: bodies, queries and answers of their operations. */
 import {
-  type ObjectShape,
   boolean,
   constant,
   described,
@@ -67,11 +66,11 @@ const settings = {
 };
 
 /** The fields that a change can set, whatever form they came in. */
-export const guardrailSettings: ObjectShape = object(settings);
+export const guardrailSettings = object(settings);
 
 const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are") };
 
-export const newGuardrail: ObjectShape = named(
+export const newGuardrail = named(
   "NewGuardrail",
   object(
     { ...settings, enforce_zdr: everyZdr, ...unavailable, workspace_id: ownWorkspace },
@@ -79,12 +78,12 @@ export const newGuardrail: ObjectShape = named(
   ),
 );
 
-export const guardrailChange: ObjectShape = named(
+export const guardrailChange = named(
   "GuardrailChange",
   changeOf({ ...settings, enforce_zdr: everyZdr, ...unavailable }),
 );
 
-export const guardrailQuery: ObjectShape = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
+export const guardrailQuery = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
 
 const fields = {
   id: described(string({ min: 1 }), "By this it is addressed."),
@@ -120,7 +119,7 @@ export const guardrailList = named("GuardrailList", listOf(guardrail));
 
 export const guardrailAnswer = named("GuardrailAnswer", object({ data: guardrail }, { required: ["data"] }));
 
-export const assignmentQuery: ObjectShape = object(pageQuery(50), { strict: true });
+export const assignmentQuery = object(pageQuery(50), { strict: true });
 
 const assignment = {
   id: described(string({ min: 1 }), "Another one whenever the key is given another guardrail."),

@@ -1,7 +1,6 @@
 /** Keys: bodies, queries and answers of their operations. */
 import { mostConcurrentRequests, mostRequestsPerMinute, mostTokensPerMinute } from "../runtime/limits/settings.ts";
 import {
-  type ObjectShape,
   array,
   boolean,
   constant,
@@ -80,7 +79,7 @@ const rateLimits = {
 
 const unavailable = { include_byok_in_limit: onlyFalse("keys of your own are") };
 
-export const newKey: ObjectShape = named(
+export const newKey = named(
   "NewKey",
   object(
     {
@@ -105,11 +104,11 @@ const changes = {
 };
 
 /** The fields that a change can set, whatever form they came in. */
-export const keySettings: ObjectShape = object(changes);
+export const keySettings = object(changes);
 
-export const keyChange: ObjectShape = named("KeyChange", changeOf({ ...changes, ...unavailable }));
+export const keyChange = named("KeyChange", changeOf({ ...changes, ...unavailable }));
 
-export const keyQuery: ObjectShape = object(
+export const keyQuery = object(
   {
     ...pageQuery(100),
     include_disabled: described(boolean, "Whether disabled keys are listed, too; false when absent."),

@@ -1,7 +1,8 @@
 /** What the records of the administration have in common: names, times, pages, and fields that mean nothing yet. */
 import type { Problems } from "../runtime/validation/problems.ts";
 import {
-  type ObjectShape,
+  type Components,
+  type JsonSchema,
   type Shape,
   array,
   constant,
@@ -25,7 +26,7 @@ const form =
 const timeText = string({ pattern: { form, says } });
 
 /** A time of a request. */
-export const givenTime: Shape = {
+export const givenTime: Shape<string> = {
   check: (value, path, problems, or) => {
     timeText.check(value, path, problems, or);
     if (typeof value === "string" && form.test(value) && !isDay(value)) problems.add(path, says);
@@ -38,11 +39,11 @@ const isDay = (text: string): boolean =>
   new Date(`${text.slice(0, 10)}T00:00:00Z`).getUTCDate() === Number(text.slice(8, 10));
 
 /** Fields of the known shape that only their empty value can be kept of: any other would be stored and not acted on. */
-export const onlyNull = (subject: string): Shape =>
+export const onlyNull = (subject: string): Shape<null> =>
   described(constant(null, `${subject} not available yet`), `Only null: ${subject} not available yet.`);
 
 /** The same of a switch. */
-export const onlyFalse = (subject: string): Shape =>
+export const onlyFalse = (subject: string): Shape<false> =>
   described(constant(false, `${subject} not available yet`), `Only false: ${subject} not available yet.`);
 
 const oneAtLeast = (value: object, path: string, problems: Problems): void => {
@@ -50,16 +51,17 @@ const oneAtLeast = (value: object, path: string, problems: Problems): void => {
 };
 
 /** What a change may name: without a field there is nothing to do. */
-export function changeOf(fields: Readonly<Record<string, Shape>>): ObjectShape {
+export function changeOf<const F extends Readonly<Record<string, Shape>>>(fields: F) {
   const change = object(fields, { strict: true, also: oneAtLeast, description: "At least one field." });
-  return { ...change, schema: (components) => ({ ...change.schema(components), minProperties: 1 }) };
+  const schema = (components: Components): JsonSchema => ({ ...change.schema(components), minProperties: 1 });
+  return { ...change, schema };
 }
 
-/** @param usual rows of a page when nothing else is asked for */
 /** When a budget begins anew, in UTC: at midnight, on Mondays, on the first of the month. */
 export const resetIntervals = ["daily", "weekly", "monthly"] as const;
 export type ResetInterval = (typeof resetIntervals)[number];
 
+/** @param usual rows of a page when nothing else is asked for */
 export const pageQuery = (usual: number) => ({
   offset: described(integer({ min: 0 }), "How many to leave out at the beginning; 0 when absent."),
   limit: described(integer({ min: 1, max: 100 }), `How many to list at most; ${usual} when absent.`),
@@ -72,7 +74,7 @@ export const ownWorkspace = described(
 );
 
 /** A page of records. @param record as it is listed */
-export const listOf = (record: Shape): ObjectShape =>
+export const listOf = (record: Shape) =>
   object(
     {
       data: described(array(record, { max: 100 }), "The records of this page."),

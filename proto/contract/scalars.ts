@@ -29,9 +29,11 @@ const names = {
   promptCacheKey: "prompt_cache_key",
   serviceTier: "service_tier",
   truncation: "truncation",
-} as const satisfies Partial<Record<Scalar, string>>;
+} as const satisfies Partial<Record<Scalar, FieldName>>;
 
-const shapeOf = (name: string): Shape => requestShape.fields[name] as Shape;
+type FieldName = keyof typeof requestShape.fields;
+
+const shapeOf = (name: FieldName): Shape => requestShape.fields[name];
 
 const table = Object.entries(names).map(([field, name]) => ({
   field: field as Scalar,

@@ -1,6 +1,5 @@
 /** What is on record of turns: queries and answers of their operations. */
 import {
-  type ObjectShape,
   array,
   boolean,
   constant,
@@ -14,7 +13,7 @@ import {
 } from "../runtime/validation/shape.ts";
 import { ownWorkspace, time } from "./records.ts";
 
-export const generationQuery: ObjectShape = object(
+export const generationQuery = object(
   { id: described(string({ min: 1, max: 1_024, identifier: true }), "As in `X-Generation-Id`.") },
   { required: ["id"], strict: true },
 );
@@ -24,7 +23,7 @@ const activityDate = string({
   pattern: { form: /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$/, says: "must be a day, such as 2026-11-21" },
 });
 
-export const activityQuery: ObjectShape = object(
+export const activityQuery = object(
   {
     date: described(activityDate, "A day in UTC of the last 30; all of them, today included, when absent."),
     api_key_hash: described(string({ min: 1, max: 1_024, identifier: true }), "Only what this key has used."),

@@ -1,5 +1,5 @@
 /** The vocabulary in which contracts are written. */
-export { type Components, type JsonSchema, type Shape, anything, child } from "./shapes/base.ts";
+export { type Accepted, type Components, type JsonSchema, type Shape, anything, child } from "./shapes/base.ts";
 export { boolean, constant, integer, number, string, word } from "./shapes/scalars.ts";
 export { type ObjectRules, type ObjectShape, array, map, object } from "./shapes/containers.ts";
 export { nullable, oneOrMore, openTagged, stringOr, tagged } from "./shapes/alternatives.ts";

@@ -5,7 +5,7 @@ import { array } from "./containers.ts";
 import { oneOf } from "./scalars.ts";
 
 /** Null counts as unset. */
-export function nullable(shape: Shape): Shape {
+export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
   if (shape.takesNull) return shape;
   return {
     takesNull: true,

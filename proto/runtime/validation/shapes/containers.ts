@@ -1,7 +1,7 @@
 /** Shapes of arrays, of maps and of objects whose fields are known. */
 import { type JsonObject, isObject } from "../fields.ts";
 import type { Problems } from "../problems.ts";
-import { type JsonSchema, type Shape, child } from "./base.ts";
+import { type Accepted, type JsonSchema, type Shape, child } from "./base.ts";
 
 export interface ArrayLimits {
   readonly min?: number;
@@ -12,7 +12,10 @@ export interface ArrayLimits {
   readonly also?: (entries: readonly unknown[], path: string, problems: Problems) => void;
 }
 
-export function array(of: Shape, { min = 0, max, entry = "entry", also }: ArrayLimits = {}): Shape {
+export function array<Entry>(
+  of: Shape<Entry>,
+  { min = 0, max, entry = "entry", also }: ArrayLimits = {},
+): Shape<Entry[]> {
   const plural = entry.endsWith("y") ? `${entry.slice(0, -1)}ies` : `${entry}s`;
   return {
     check: (value, path, problems, or = "") => {
@@ -42,7 +45,7 @@ export interface MapRules {
 }
 
 /** String keys to values of one shape. */
-export const map = (of: Shape, { max, key }: MapRules = {}): Shape => ({
+export const map = <Value>(of: Shape<Value>, { max, key }: MapRules = {}): Shape<Readonly<Record<string, Value>>> => ({
   check: (value, path, problems, or = "") => {
     if (!isObject(value)) return problems.add(path, `must be an object${or}`);
     const names = Object.keys(value);
@@ -60,8 +63,8 @@ export const map = (of: Shape, { max, key }: MapRules = {}): Shape => ({
   }),
 });
 
-export interface ObjectRules {
-  readonly required?: readonly string[];
+export interface ObjectRules<Required extends string = string> {
+  readonly required?: readonly Required[];
   /** Fields that nobody knows are problems; otherwise they are ignored. */
   readonly strict?: boolean;
   /** What several fields together must fulfil; JSON Schema does not show it, so a description should. */
@@ -69,13 +72,24 @@ export interface ObjectRules {
   readonly description?: string;
 }
 
-export interface ObjectShape extends Shape {
-  readonly fields: Readonly<Record<string, Shape>>;
+type Fields = Readonly<Record<string, Shape>>;
+
+/** The type of an object: fields that are not required may be absent. */
+type AcceptedObject<F extends Fields, Required extends string> = {
+  readonly [Name in Exclude<keyof F, Required>]?: Accepted<F[Name]>;
+} & { readonly [Name in keyof F & Required]: Accepted<F[Name]> };
+
+export interface ObjectShape<F extends Fields = Fields, Value = unknown> extends Shape<Value> {
+  readonly fields: F;
   readonly rules: ObjectRules;
 }
 
-export function object(fields: Readonly<Record<string, Shape>>, rules: ObjectRules = {}): ObjectShape {
-  const { required = [], strict = false, also, description } = rules;
+export function object<const F extends Fields, const Required extends string = never>(
+  fields: F,
+  rules: ObjectRules<Required> = {},
+): ObjectShape<F, AcceptedObject<F, Required>> {
+  const { strict = false, also, description } = rules;
+  const required: readonly string[] = rules.required ?? [];
   const names = Object.keys(fields);
   const shapes = Object.values(fields);
   const needed = names.map((name) => required.includes(name));
@@ -104,7 +118,7 @@ export function object(fields: Readonly<Record<string, Shape>>, rules: ObjectRul
   };
 }
 
-function checkUnknown(value: JsonObject, fields: Readonly<Record<string, Shape>>, path: string, problems: Problems) {
+function checkUnknown(value: JsonObject, fields: Fields, path: string, problems: Problems) {
   for (const name of Object.keys(value)) {
     if (!Object.hasOwn(fields, name)) problems.add(child(path, name.slice(0, 64)), "unknown field");
   }

@@ -13,7 +13,7 @@ export interface StringLimits {
   readonly identifier?: boolean;
 }
 
-export function string({ min = 0, max, pattern, identifier = false }: StringLimits = {}): Shape {
+export function string({ min = 0, max, pattern, identifier = false }: StringLimits = {}): Shape<string> {
   return {
     check: (value, path, problems, or = "") => {
       if (typeof value !== "string") return problems.add(path, `must be a string${or}`);
@@ -45,8 +45,8 @@ export const oneOf = (words: readonly string[]): string =>
   words.length === 1 ? `${words[0]}` : `one of ${words.join(", ")}`;
 
 /** One of a few words. */
-export function word(...words: readonly string[]): Shape {
-  const allowed = new Set(words);
+export function word<const Words extends readonly string[]>(...words: Words): Shape<Words[number]> {
+  const allowed = new Set<string>(words);
   return {
     check: (value, path, problems, or = "") => {
       if (typeof value !== "string") problems.add(path, `must be a string${or}`);
@@ -56,7 +56,7 @@ export function word(...words: readonly string[]): Shape {
   };
 }
 
-export const boolean: Shape = {
+export const boolean: Shape<boolean> = {
   check: (value, path, problems, or = "") => {
     if (typeof value !== "boolean") problems.add(path, `must be true or false${or}`);
   },
@@ -85,7 +85,7 @@ function checkRange(value: number, { min, max, above }: Range, path: string, pro
   else problems.add(path, max === undefined ? `must be at least ${min}` : `must be between ${min} and ${max}`);
 }
 
-export const number = (range: Range = {}): Shape => ({
+export const number = (range: Range = {}): Shape<number> => ({
   check: (value, path, problems, or = "") => {
     if (typeof value !== "number") problems.add(path, `must be a number${or}`);
     else checkRange(value, range, path, problems);
@@ -94,7 +94,7 @@ export const number = (range: Range = {}): Shape => ({
 });
 
 /** Any spelling of a whole number: 1, 1.0 and 1e0 are the same. It fits into 32 bits where its range says nothing else. */
-export const integer = (range: Range = {}): Shape => ({
+export const integer = (range: Range = {}): Shape<number> => ({
   check: (value, path, problems, or = "") => {
     if (typeof value !== "number" || !Number.isInteger(value)) return problems.add(path, `must be an integer${or}`);
     if (range.max === undefined && value > maxInt32) return problems.add(path, `must be at most ${maxInt32}`);
@@ -105,7 +105,10 @@ export const integer = (range: Range = {}): Shape => ({
 });
 
 /** Exactly this value. @param says why no other makes sense */
-export const constant = (only: number | boolean | null, says = `must be ${only}`): Shape => ({
+export const constant = <const Only extends number | boolean | null>(
+  only: Only,
+  says = `must be ${only}`,
+): Shape<Only> => ({
   check: (value, path, problems) => {
     if (value !== only) problems.add(path, says);
   },

@@ -1,32 +1,31 @@
 /** What a command line says of a guardrail. */
 import { parseArgs } from "node:util";
-import type {
-  AppliesToWord,
-  ErrorPolicyWord,
-  FilterActionWord,
-  ModeWord,
-} from "@sluice/proto/contract/guardrail-words.js";
-import { filterActions } from "@sluice/proto/contract/guardrail-words.js";
-import { usualThreshold } from "@sluice/proto/contract/judge-rules.js";
+import type { BuiltinFilter, ContentFilter } from "@sluice/proto/contract/content-filters.js";
+import type { DetectorRule } from "@sluice/proto/contract/detector-rules.js";
+import type { GuardrailSettings } from "@sluice/proto/contract/guardrail-record.js";
+import { type FilterActionWord, filterActions } from "@sluice/proto/contract/guardrail-words.js";
+import { type GuardrailSettingName, guardrailSettings, unsetGuardrail } from "@sluice/proto/contract/guardrails.js";
+import { type JudgeRule, defaultThreshold } from "@sluice/proto/contract/judge-rules.js";
 import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import { type RoutingPolicyChange, routingPolicyFields } from "@sluice/proto/contract/routing-policy.js";
-import {
-  type Builtin,
-  type DetectorRule,
-  type Filter,
-  type GuardrailSettings,
-  type JudgeRule,
-  checkGuardrailSettings,
-} from "../rules/guardrail.ts";
+import { checkGuardrailSettings } from "../rules/guardrail.ts";
 import { UsageError, asUsage, exactly, required } from "./command.ts";
+
+const settingNames = Object.keys(unsetGuardrail) as GuardrailSettingName[];
+const dashed = (name: string): string => name.replaceAll("_", "-");
+
+/** Settings that are on or off: `--x` and `--no-x`. */
+const flagNames = settingNames.filter((name) => typeof unsetGuardrail[name] === "boolean");
+/** Settings that are one of a few words: `--x WORD`. */
+const wordNames = settingNames.filter((name) => name !== "name" && typeof unsetGuardrail[name] === "string");
 
 export const ruleDetails = [
   "RULES: [--block|--redact|--flag PATTERN [--label LABEL]]... [--no-filters]",
   "       [--judge ACTION=RULE]... [--no-judges]",
   "       [--detector ID:CATEGORY=ACTION]... [--no-detectors]",
   "       [--builtin SLUG=ACTION]... [--no-builtins] [--set FIELD=VALUE[,VALUE]...]...",
-  "       [--applies-to input|output|both] [--mode enforce|audit] [--on-error closed|open]",
-  "       [--workspace-default | --no-workspace-default] [--account-default | --no-account-default]: all keys of the workspace, or of all",
+  `       ${wordNames.map((name) => `[--${dashed(name)} ${allowedWords(name).join("|")}]`).join(" ")}`,
+  `       ${flagNames.map((name) => `[--${dashed(name)} | --no-${dashed(name)}]`).join(" ")}: all keys of the workspace, or of all`,
   "       [--limit USD --limit-reset daily|weekly|monthly | --no-limit]: what each key under it may spend",
   "PATTERN is a regular expression in JavaScript's syntax: no look-around, no back-references.",
   "LABEL belongs to the pattern before it, and is shown instead of it and in the place of what is redacted.",
@@ -53,13 +52,8 @@ const options = {
   judge: many,
   detector: many,
   set: many,
-  "applies-to": text,
-  mode: text,
-  "on-error": text,
-  "workspace-default": flag,
-  "no-workspace-default": flag,
-  "account-default": flag,
-  "no-account-default": flag,
+  ...Object.fromEntries(wordNames.map((name) => [dashed(name), text])),
+  ...Object.fromEntries(flagNames.flatMap((name) => [dashed(name), `no-${dashed(name)}`]).map((name) => [name, flag])),
   limit: text,
   "limit-reset": text,
   "no-limit": flag,
@@ -70,6 +64,11 @@ const options = {
   "no-detectors": flag,
 } as const;
 
+function allowedWords(name: GuardrailSettingName): readonly string[] {
+  const { anyOf = [] } = guardrailSettings.fields[name].schema(new Map()) as { anyOf?: { enum?: readonly string[] }[] };
+  return anyOf.flatMap((schema) => schema.enum ?? []);
+}
+
 const parsed = (args: string[]) => parseArgs({ args, allowPositionals: true, options, tokens: true });
 type Parsed = ReturnType<typeof parsed>;
 
@@ -79,8 +78,15 @@ export async function readNewGuardrail(args: string[]) {
   exactly(given.positionals);
   const rules = rulesOf(given);
   const settings = { ...rules, name: required("--name", given.values.name) };
-  const { contentFilters, builtins, judgeRules, detectors, routing, limitUsd } = rules;
-  if ((contentFilters ?? builtins ?? judgeRules ?? detectors ?? routing ?? limitUsd) === undefined) {
+  const does = [
+    rules.content_filters,
+    rules.content_filter_builtins,
+    rules.judge_rules,
+    rules.detectors,
+    rules.routing_policy,
+    rules.limit_usd,
+  ];
+  if (does.every((rule) => rule === undefined)) {
     throw new UsageError("missing option: --block, --redact, --flag, --builtin, --judge, --detector, --set or --limit");
   }
   await asUsage(() => checkGuardrailSettings(settings));
@@ -107,41 +113,46 @@ function rulesOf({ values, tokens }: Parsed): GuardrailSettings {
   excludes("--detector and --no-detectors", detector.length > 0, values["no-detectors"]);
   excludes("--description and --no-description", values.description !== undefined, values["no-description"]);
   excludes("--limit and --no-limit", (values.limit ?? values["limit-reset"]) !== undefined, values["no-limit"]);
-  const isDefault = eitherOf(values, "workspace-default");
-  const isOfAccount = eitherOf(values, "account-default");
   return {
     ...(values.name !== undefined && { name: values.name }),
     ...(values.description !== undefined && { description: values.description }),
     ...(values["no-description"] === true && { description: null }),
-    ...((filters.length > 0 || values["no-filters"] === true) && { contentFilters: filters }),
-    ...((builtin.length > 0 || values["no-builtins"] === true) && { builtins: builtin.map(builtinOf) }),
-    ...((judge.length > 0 || values["no-judges"] === true) && { judgeRules: judge.map(judgeRuleOf) }),
+    ...((filters.length > 0 || values["no-filters"] === true) && { content_filters: filters }),
+    ...((builtin.length > 0 || values["no-builtins"] === true) && {
+      content_filter_builtins: builtin.map(builtinOf),
+    }),
+    ...((judge.length > 0 || values["no-judges"] === true) && { judge_rules: judge.map(judgeRuleOf) }),
     ...((detector.length > 0 || values["no-detectors"] === true) && { detectors: detector.map(detectorRuleOf) }),
-    // Words that mean nothing are refused with the other problems.
-    ...(values["applies-to"] !== undefined && { appliesTo: values["applies-to"] as AppliesToWord }),
-    ...(values.mode !== undefined && { mode: values.mode as ModeWord }),
-    ...(values["on-error"] !== undefined && { onError: values["on-error"] as ErrorPolicyWord }),
-    ...(isDefault !== undefined && { workspaceDefault: isDefault }),
-    ...(isOfAccount !== undefined && { accountDefault: isOfAccount }),
-    ...(values.limit !== undefined && { limitUsd: values.limit }),
-    ...(values["limit-reset"] !== undefined && { resetInterval: values["limit-reset"] as ResetInterval }),
-    ...(values["no-limit"] === true && { limitUsd: null, resetInterval: null }),
-    ...(set.length > 0 && { routing: Object.fromEntries(set.map(fieldOf)) as RoutingPolicyChange }),
+    // Unknown words are refused with the other problems, by the check of all settings.
+    ...(Object.fromEntries(wordNames.flatMap((name) => givenAs(name, wordGiven(values, name)))) as GuardrailSettings),
+    ...(Object.fromEntries(flagNames.flatMap((name) => givenAs(name, flagGiven(values, name)))) as GuardrailSettings),
+    ...(values.limit !== undefined && { limit_usd: values.limit }),
+    ...(values["limit-reset"] !== undefined && { reset_interval: values["limit-reset"] as ResetInterval }),
+    ...(values["no-limit"] === true && { limit_usd: null, reset_interval: null }),
+    ...(set.length > 0 && { routing_policy: Object.fromEntries(set.map(fieldOf)) as RoutingPolicyChange }),
   };
 }
 
-/** Of a flag and its opposite. */
-function eitherOf(values: Parsed["values"], name: "workspace-default" | "account-default"): boolean | undefined {
-  excludes(`--${name} and its opposite`, values[name] === true, values[`no-${name}`]);
-  return values[name] ?? (values[`no-${name}`] === true ? false : undefined);
+/** Options that stand for a setting each, by their dashed names. */
+type SettingValues = Readonly<Record<string, unknown>>;
+
+const wordGiven = (values: SettingValues, name: string): unknown => values[dashed(name)];
+
+function flagGiven(values: SettingValues, name: string): boolean | undefined {
+  const option = dashed(name);
+  const [on, off] = [values[option] === true, values[`no-${option}`] === true];
+  excludes(`--${option} and its opposite`, on, off);
+  return on || off ? on : undefined;
 }
+
+const givenAs = (name: string, value: unknown): [string, unknown][] => (value === undefined ? [] : [[name, value]]);
 
 function excludes(names: string, one: boolean, other: boolean | undefined): void {
   if (one && other === true) throw new UsageError(`${names} exclude each other`);
 }
 
 /** Patterns with their labels, in the order in which they were written. */
-function filtersIn(tokens: Parsed["tokens"]): Filter[] {
+function filtersIn(tokens: Parsed["tokens"]): ContentFilter[] {
   const filters: { pattern: string; label: string | null; action: FilterActionWord }[] = [];
   for (const token of tokens) {
     if (token.kind !== "option" || token.value === undefined) continue;
@@ -158,14 +169,14 @@ function addLabel(filter: { label: string | null } | undefined, label: string): 
   filter.label = label;
 }
 
-function builtinOf(given: string): Builtin {
+function builtinOf(given: string): BuiltinFilter {
   const [, slug = given, action = "", scope = null] = /^([^=]*)=([^:]*)(?::(.*))?$/.exec(given) ?? [];
-  return { slug, action: action as FilterActionWord, scan_scope: scope as Builtin["scan_scope"] };
+  return { slug, action: action as FilterActionWord, scan_scope: scope as BuiltinFilter["scan_scope"] };
 }
 
 function judgeRuleOf(given: string): JudgeRule {
   const [, action = "", rule = given] = /^(block|flag)=(.*)$/s.exec(given) ?? [];
-  return { rule, action: action as JudgeRule["action"], threshold: usualThreshold, label: null };
+  return { rule, action: action as JudgeRule["action"], threshold: defaultThreshold, label: null };
 }
 
 function detectorRuleOf(given: string): DetectorRule {

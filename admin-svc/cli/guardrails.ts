@@ -1,10 +1,10 @@
 /** guardrails: create, list, show, update, delete, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
+import type { RoutingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
 import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { type Bulk, changeAssignments, pageOfAssignments } from "../store/assignments.ts";
 import {
-  type GuardrailRow,
   createGuardrail,
   deleteGuardrail,
   findGuardrail,
@@ -12,6 +12,7 @@ import {
   listGuardrails,
   updateGuardrail,
 } from "../store/guardrails.ts";
+import { type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.ts";
 import { CommandError, type Commands, type Terminal, UsageError, checkHash, asUsage, exactly } from "./command.ts";
 import { readChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
 import { printable, table, time } from "./table.ts";
@@ -148,25 +149,10 @@ async function runBulk(args: string[], terminal: Terminal, done: string, verb: B
   terminal.print(`${counts[0]} of ${keyHashes.length} keys ${done} (policy generation ${change.generation})`);
 }
 
-const described = (row: GuardrailRow) => ({
-  id: row.id,
-  name: row.name,
-  description: row.description,
-  content_filters: row.content_filters,
-  content_filter_builtins: row.content_filter_builtins,
-  judge_rules: row.judge_rules,
-  detectors: row.detectors,
-  applies_to: row.applies_to,
-  mode: row.mode,
-  on_error: row.on_error,
-  workspace_default: row.workspace_default,
-  account_default: row.account_default,
-  limit_usd: row.limit_usd,
-  reset_interval: row.limit_reset,
-  ...row.routing_policy,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-});
+function described(row: GuardrailRow) {
+  const { routing_policy: policy, ...settings } = storedGuardrail(row);
+  return { ...settings, ...(policy as RoutingPolicyJson) };
+}
 
 /** For whom it holds. */
 function scopeOf(row: GuardrailRow): string {

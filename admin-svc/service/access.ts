@@ -6,8 +6,6 @@ import {
   type AccessService,
   type Caller,
   CallerSchema,
-  type Guardrail,
-  GuardrailSchema,
   KeyKind,
   ResolveKeyResponseSchema,
   type WatchPolicyRequest,
@@ -16,8 +14,8 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { beforeGreetings } from "@sluice/proto/runtime/rpc/before-greetings.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { unknownTo } from "@sluice/proto/runtime/rpc/knowledge.js";
-import { type EnforcedGuardrail, type ResolvedKey, resolveKey } from "../store/access.ts";
-import { rulesOf } from "./guardrail-record.ts";
+import { type ResolvedKey, resolveKey } from "../store/access.ts";
+import { enforcedMessage } from "./guardrail-record.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
 import { rateLimitsMessage } from "./rate-limits.ts";
@@ -92,10 +90,7 @@ function callerOf({
     hasBudget,
     rateLimits: rateLimitsMessage(rateLimits),
     ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
-    ...(guardrail && { guardrail: guardrailOf(guardrail) }),
-    workspaceGuardrails: workspaceGuardrails.map(guardrailOf),
+    ...(guardrail && { guardrail: enforcedMessage(guardrail) }),
+    workspaceGuardrails: workspaceGuardrails.map(enforcedMessage),
   });
 }
-
-const guardrailOf = (guardrail: EnforcedGuardrail): Guardrail =>
-  create(GuardrailSchema, { id: guardrail.id, name: guardrail.name, ...rulesOf(guardrail) });

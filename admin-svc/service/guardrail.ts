@@ -1,6 +1,7 @@
 /** Guardrails: made, shown, changed, deleted, given to keys. The answer to a change means that it is in force. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
+import { maskedSettings, storedSettings } from "@sluice/proto/contract/guardrail-record.js";
 import {
   CreateGuardrailResponseSchema,
   DeleteGuardrailResponseSchema,
@@ -20,8 +21,7 @@ import {
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
-import { recordOf } from "./guardrail-record.ts";
-import { maskedSettings, settingsOf } from "./guardrail-settings.ts";
+import { recordMessage } from "./guardrail-record.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
@@ -39,23 +39,25 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         requireOwn(workspaceId, administrator);
         const page = pageOf({ offset, limit }, usualPage);
         const { rows, total } = await pageOfGuardrails(reads, administrator.workspaceId, page);
-        return create(ListGuardrailsResponseSchema, { guardrails: rows.map(recordOf), totalCount: BigInt(total) });
+        return create(ListGuardrailsResponseSchema, { guardrails: rows.map(recordMessage), totalCount: BigInt(total) });
       }),
     createGuardrail: (request, context) =>
       administer(context, async (administrator) => {
         requireOwn(request.workspaceId, administrator);
-        const { name } = request;
-        const settings = { ...settingsOf(request), name };
+        const settings = { ...storedSettings(request), name: request.name };
         await checkGuardrailSettings(settings);
         const made = await createGuardrail(writes, administrator, settings);
         await untilEnforced(parts, administrator, made);
-        return create(CreateGuardrailResponseSchema, { guardrail: recordOf(made.row), generation: made.generation });
+        return create(CreateGuardrailResponseSchema, {
+          guardrail: recordMessage(made.row),
+          generation: made.generation,
+        });
       }),
     getGuardrail: ({ guardrailId }, context) =>
       administer(context, async ({ workspaceId }) => {
         const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
         if (!row) throw guardrailNotFound();
-        return create(GetGuardrailResponseSchema, { guardrail: recordOf(row) });
+        return create(GetGuardrailResponseSchema, { guardrail: recordMessage(row) });
       }),
     updateGuardrail: ({ guardrail, updateMask }, context) =>
       administer(context, async (administrator) => {
@@ -67,7 +69,7 @@ export function guardrailService(parts: Parts): ServiceImpl<typeof GuardrailServ
         if (!changed) throw guardrailNotFound();
         await untilEnforced(parts, administrator, changed);
         return create(UpdateGuardrailResponseSchema, {
-          guardrail: recordOf(changed.row),
+          guardrail: recordMessage(changed.row),
           generation: changed.generation,
         });
       }),

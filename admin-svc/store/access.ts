@@ -1,7 +1,7 @@
 /** The one read behind every caller: key, guardrail and generation from a single snapshot. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "./database.ts";
-import type { GuardrailRow } from "./guardrails.ts";
+import type { EnforcedGuardrail } from "./guardrail-columns.ts";
 import { rateLimitsOf } from "./rate-limits.ts";
 
 export interface ResolvedKey {
@@ -19,23 +19,6 @@ export interface ResolvedKey {
     readonly workspaceGuardrails: readonly EnforcedGuardrail[];
   };
 }
-
-/** A guardrail with what is enforced of it. */
-export type EnforcedGuardrail = Pick<
-  GuardrailRow,
-  | "id"
-  | "name"
-  | "content_filters"
-  | "content_filter_builtins"
-  | "judge_rules"
-  | "detectors"
-  | "routing_policy"
-  | "applies_to"
-  | "mode"
-  | "on_error"
-  | "account_default"
-  | "limit_usd"
->;
 
 const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => mode === "enforce" && limit !== null;
 

@@ -1,11 +1,8 @@
 /** The tables of admin-svc, one interface each, as Kysely sees them. */
-import type {
-  AppliesToWord,
-  ErrorPolicyWord,
-  FilterActionWord,
-  ModeWord,
-  ScanScopeWord,
-} from "@sluice/proto/contract/guardrail-words.js";
+import type { BuiltinFilter, ContentFilter } from "@sluice/proto/contract/content-filters.js";
+import type { DetectorRule } from "@sluice/proto/contract/detector-rules.js";
+import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/contract/guardrail-words.js";
+import type { JudgeRule } from "@sluice/proto/contract/judge-rules.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
@@ -89,47 +86,15 @@ export interface ApiKeysTable {
   account: Generated<boolean>;
 }
 
-/** One rule of a guardrail, as it is stored. */
-export interface StoredFilter {
-  readonly pattern: string;
-  readonly label: string | null;
-  readonly action: FilterActionWord;
-}
-
-/** A rule that is built in, as it is stored. */
-export interface StoredBuiltin {
-  readonly slug: string;
-  readonly action: FilterActionWord;
-  /** Null: everything that a model reads. */
-  readonly scan_scope: ScanScopeWord | null;
-}
-
-/** A rule in words, as it is stored. */
-export interface StoredJudgeRule {
-  readonly rule: string;
-  readonly action: "block" | "flag";
-  readonly threshold: number;
-  readonly label: string | null;
-}
-
-/** What a service beside the house looks for, as it is stored. */
-export interface StoredDetectorRule {
-  readonly detector: string;
-  readonly category: string;
-  readonly action: FilterActionWord;
-  readonly threshold: number | null;
-  readonly label: string | null;
-}
-
 export interface GuardrailsTable {
   id: Generated<string>;
   workspace_id: string;
   name: string;
   description: string | null;
-  content_filters: JSONColumnType<StoredFilter[]>;
-  content_filter_builtins: JSONColumnType<StoredBuiltin[], string | undefined>;
-  judge_rules: JSONColumnType<StoredJudgeRule[], string | undefined>;
-  detectors: JSONColumnType<StoredDetectorRule[], string | undefined>;
+  content_filters: JSONColumnType<ContentFilter[]>;
+  content_filter_builtins: JSONColumnType<BuiltinFilter[], string | undefined>;
+  judge_rules: JSONColumnType<JudgeRule[], string | undefined>;
+  detectors: JSONColumnType<DetectorRule[], string | undefined>;
   /** The fields that are set. */
   routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
   applies_to: Generated<AppliesToWord>;

@@ -1,45 +1,15 @@
 /** Guardrails: what a key that holds one may not say. */
-import type { AppliesToWord, ErrorPolicyWord, ModeWord } from "@sluice/proto/contract/guardrail-words.js";
-import type { RoutingPolicyChange } from "@sluice/proto/contract/routing-policy.js";
-import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import type { GuardrailSettings } from "@sluice/proto/contract/guardrail-record.js";
+import { type Kysely, type Transaction, sql } from "kysely";
 import { requireAccount } from "./account.ts";
 import { type Author, difference } from "./audit.ts";
-import type {
-  Database,
-  GuardrailsTable,
-  LimitReset,
-  StoredBuiltin,
-  StoredDetectorRule,
-  StoredFilter,
-  StoredJudgeRule,
-} from "./database.ts";
+import type { Database } from "./database.ts";
+import { type GuardrailRow, changedColumns, policyColumn } from "./guardrail-columns.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
-export type GuardrailRow = Selectable<GuardrailsTable>;
-
-/** What of a guardrail can be set; what is absent stays as it is, and is the usual of a new one. */
-export interface GuardrailChange {
-  readonly name?: string;
-  readonly description?: string | null;
-  readonly contentFilters?: readonly StoredFilter[];
-  readonly builtins?: readonly StoredBuiltin[];
-  readonly judgeRules?: readonly StoredJudgeRule[];
-  readonly detectors?: readonly StoredDetectorRule[];
-  readonly appliesTo?: AppliesToWord;
-  readonly mode?: ModeWord;
-  readonly onError?: ErrorPolicyWord;
-  readonly workspaceDefault?: boolean;
-  readonly accountDefault?: boolean;
-  /** USD, decimal. */
-  readonly limitUsd?: string | null;
-  readonly resetInterval?: LimitReset | null;
-  /** Null clears. */
-  readonly routing?: RoutingPolicyChange;
-}
-
-export interface NewGuardrail extends GuardrailChange {
+export interface NewGuardrail extends GuardrailSettings {
   readonly name: string;
 }
 
@@ -52,16 +22,16 @@ export function createGuardrail(
   guardrail: NewGuardrail,
 ): Promise<ChangedGuardrail> {
   return transact(database, async (transaction) => {
-    if (guardrail.accountDefault === true) requireAccount(author);
-    const { name, contentFilters = [], routing } = guardrail;
+    if (guardrail.account_default === true) requireAccount(author);
+    const { name, content_filters = [], routing_policy = {} } = guardrail;
     const row = await transaction
       .insertInto("guardrails")
       .values({
+        ...changedColumns(guardrail),
         workspace_id: author.workspaceId,
-        ...columnsOf(guardrail),
         name,
-        content_filters: JSON.stringify(contentFilters),
-        ...(routing && { routing_policy: JSON.stringify(withoutNulls(routing)) }),
+        content_filters: JSON.stringify(content_filters),
+        routing_policy: policyColumn(routing_policy),
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -69,25 +39,6 @@ export function createGuardrail(
     return { row, ...(await recordChange(transaction, author, entry, isShared(row) ? null : [])) };
   });
 }
-
-const columnsOf = (change: GuardrailChange) => ({
-  ...(change.name !== undefined && { name: change.name }),
-  ...(change.description !== undefined && { description: change.description }),
-  ...(change.contentFilters !== undefined && { content_filters: JSON.stringify(change.contentFilters) }),
-  ...(change.builtins !== undefined && { content_filter_builtins: JSON.stringify(change.builtins) }),
-  ...(change.judgeRules !== undefined && { judge_rules: JSON.stringify(change.judgeRules) }),
-  ...(change.detectors !== undefined && { detectors: JSON.stringify(change.detectors) }),
-  ...(change.appliesTo !== undefined && { applies_to: change.appliesTo }),
-  ...(change.mode !== undefined && { mode: change.mode }),
-  ...(change.onError !== undefined && { on_error: change.onError }),
-  ...(change.workspaceDefault !== undefined && { workspace_default: change.workspaceDefault }),
-  ...(change.accountDefault !== undefined && { account_default: change.accountDefault }),
-  ...(change.limitUsd !== undefined && { limit_usd: change.limitUsd }),
-  ...(change.resetInterval !== undefined && { limit_reset: change.resetInterval }),
-});
-
-const withoutNulls = (change: RoutingPolicyChange): RoutingPolicyChange =>
-  Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 
 export type ListedGuardrail = GuardrailRow & { readonly keys: number };
 
@@ -155,18 +106,18 @@ export function updateGuardrail(
   database: Kysely<Database>,
   author: Author,
   id: string,
-  change: GuardrailChange,
+  change: GuardrailSettings,
 ): Promise<ChangedGuardrail | undefined> {
   return transact(database, async (transaction) => {
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
-    if (before.account_default || change.accountDefault === true) requireAccount(author);
+    if (before.account_default || change.account_default === true) requireAccount(author);
     const row = await transaction
       .updateTable("guardrails")
       .set({
-        ...columnsOf(change),
-        ...(change.routing && {
-          routing_policy: JSON.stringify(withoutNulls({ ...before.routing_policy, ...change.routing })),
+        ...changedColumns(change),
+        ...(change.routing_policy && {
+          routing_policy: policyColumn({ ...before.routing_policy, ...change.routing_policy }),
         }),
         updated_at: sql<Date>`clock_timestamp()`,
       })

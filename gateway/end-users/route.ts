@@ -10,7 +10,7 @@ import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { administration, notFound, readObject } from "../http/administration.ts";
 import { decodeSegment, rawPath } from "../http/path.ts";
 import { readQuery } from "../http/query.ts";
-import { instant } from "../http/time.ts";
+import { instant } from "@sluice/proto/runtime/instant.js";
 
 const { method } = EndUserService;
 

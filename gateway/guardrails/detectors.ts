@@ -1,7 +1,6 @@
 /** Detectors that a guardrail names: those that the house does not have are refused while somebody is there to read it. */
-import type { DetectorRuleJson } from "@sluice/proto/contract/detector-rules.js";
+import type { DetectorRule } from "@sluice/proto/contract/detector-rules.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 
 /**
@@ -9,8 +8,10 @@ import { checked } from "@sluice/proto/runtime/validation/problems.js";
  * `on_error` of its guardrail decides.
  * @throws Fault INVALID_REQUEST
  */
-export function checkDetectors(body: JsonObject, house: readonly NamedDetector[]): void {
-  const { detectors } = body as { detectors?: readonly DetectorRuleJson[] | null };
+export function checkDetectors(
+  { detectors }: { readonly detectors?: readonly Pick<DetectorRule, "detector" | "category">[] | null },
+  house: readonly NamedDetector[],
+): void {
   if (!detectors) return;
   checked((problems) => {
     for (const [index, { detector: id, category }] of detectors.entries()) {

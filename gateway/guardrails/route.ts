@@ -1,13 +1,12 @@
 /** /guardrails: what keys that hold one may not send. */
 import { create } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
+import { guardrailChangeMessage, newGuardrailMessage } from "@sluice/proto/contract/guardrail-record.js";
 import { guardrailChange, guardrailQuery, newGuardrail } from "@sluice/proto/contract/guardrails.js";
-import { GuardrailRecordSchema, GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { administration, readObject } from "../http/administration.ts";
 import { readQuery } from "../http/query.ts";
-import { namedFields, saidOf } from "./body.ts";
 import { checkDetectors } from "./detectors.ts";
 import { guardrailOf } from "./id.ts";
 import { guardrailJson } from "./record.ts";
@@ -31,11 +30,9 @@ export const listGuardrails = administration(async ({ admin, token }, caller, re
 });
 
 export const createGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
-  const body = (await readObject(caller, request, bodyLimitBytes, newGuardrail)) as JsonObject;
+  const body = await readObject(caller, request, bodyLimitBytes, newGuardrail);
   checkDetectors(body, detectors);
-  const { workspace_id: workspaceId = "" } = body as { workspace_id?: string };
-  const { $typeName: _, ...said } = create(GuardrailRecordSchema, saidOf(body));
-  const input = create(method.createGuardrail.input, { ...said, workspaceId });
+  const input = newGuardrailMessage(body);
   access.requireKnown(method.createGuardrail.input, input);
   const answer = await call(admin, method.createGuardrail, input, serviceMetadata(token, caller), timeoutMs);
   access.note(answer.generation);
@@ -50,10 +47,10 @@ export const getGuardrail = administration(async ({ admin, token }, caller, requ
 
 export const updateGuardrail = administration(async ({ admin, token, access, detectors }, caller, request) => {
   const id = guardrailOf(request);
-  const body = (await readObject(caller, request, bodyLimitBytes, guardrailChange)) as JsonObject;
+  const body = await readObject(caller, request, bodyLimitBytes, guardrailChange);
   checkDetectors(body, detectors);
-  const guardrail = create(GuardrailRecordSchema, { ...saidOf(body), id });
-  const updateMask = create(FieldMaskSchema, { paths: namedFields(body) });
+  const { guardrail, paths } = guardrailChangeMessage(id, body);
+  const updateMask = create(FieldMaskSchema, { paths });
   const input = create(method.updateGuardrail.input, { guardrail, updateMask });
   access.requireKnown(method.updateGuardrail.input, input);
   const answer = await call(admin, method.updateGuardrail, input, serviceMetadata(token, caller), timeoutMs);

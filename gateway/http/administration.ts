@@ -77,6 +77,19 @@ export function administrationFault(fault: Fault): Fault {
   }
 }
 
+/**
+ * An answer, if it is as its shape is published. One that is not comes from an admin-svc of a later build, and would be read wrongly.
+ * @throws Fault INTERNAL
+ */
+export function published(answer: JsonObject, shape: Shape): JsonObject {
+  try {
+    checked((problems) => shape.check(answer, "", problems));
+  } catch (cause) {
+    throw new Fault(FaultReason.INTERNAL, "", { origin: FaultOrigin.ADMIN, cause });
+  }
+  return answer;
+}
+
 /** Reads a body and checks it by the shape that is published. @throws Fault INVALID_REQUEST with every problem and its path */
 export async function readObject<Value>(
   { room }: Pick<AdministrationCaller, "room">,

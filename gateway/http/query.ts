@@ -1,6 +1,5 @@
 /** The query of a list operation: every parameter is one that is published, comes once, and has a value within its limits. */
 import type { IncomingMessage } from "node:http";
-import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { ObjectShape, Shape } from "@sluice/proto/runtime/validation/shape.js";
 

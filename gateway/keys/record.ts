@@ -3,7 +3,7 @@ import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js"
 import type { Key } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { instant } from "../http/time.ts";
+import { instant } from "@sluice/proto/runtime/instant.js";
 
 /** What it may spend and has spent, in USD. */
 const accountOf = ({ limitUsd, limitReset, spending }: Key) => ({

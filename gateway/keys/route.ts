@@ -88,7 +88,13 @@ export const getCurrentKey = administration(async ({ admin, token }, caller) => 
   return { data: currentKeyJson(answer.key) };
 });
 
-const valuesOf = ({ expires_at: expiresAt, external, limit, limit_reset: limitReset, ...body }: Accepted<typeof newKey | typeof keyChange>) => ({
+const valuesOf = ({
+  expires_at: expiresAt,
+  external,
+  limit,
+  limit_reset: limitReset,
+  ...body
+}: Accepted<typeof newKey | typeof keyChange>) => ({
   ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
   limitReset: limitReset ?? "",
   ...(typeof expiresAt === "string" && { expiresAt: timestampFromDate(new Date(expiresAt)) }),

@@ -5,7 +5,7 @@ import type { Activity } from "@sluice/proto/gen/sluice/admin/v1/usage_service_p
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { instant } from "../http/time.ts";
+import { instant } from "@sluice/proto/runtime/instant.js";
 
 /** Nothing is known of these, which clients of public lists look for. */
 const unrecorded = {

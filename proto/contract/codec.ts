@@ -4,8 +4,10 @@
  *
  * A field has the same name on both sides, with two exceptions: `x_json` carries the JSON text of the field `x`, and `paths` names fields that
  * stand deeper in the JSON than in the message. JSON fields that the message lacks are dropped; null and absent both leave a message field unset.
+ * Enum values are the words of the contract: FILTER_ACTION_BLOCK is `block`.
  */
 import {
+  type DescEnum,
   type DescField,
   type DescMessage,
   type Message,
@@ -20,82 +22,126 @@ import { type JsonObject, isObject } from "../runtime/validation/fields.ts";
 export interface Codec<Desc extends DescMessage> {
   /** @param json an object that its shape has accepted */
   readonly message: (json: JsonObject) => MessageShape<Desc>;
-  /** Unset fields are left out. Bytes that are no JSON become null, which every shape refuses. */
+  /**
+   * Bytes that are no JSON become null, and a number that stands for no word of its enum becomes that number as text: shapes refuse both.
+   */
   readonly json: (message: MessageShape<Desc>) => JsonObject;
 }
 
-/** Where fields of the message stand in the JSON, by the names of the message: `{pdf_engine: ["pdf", "engine"]}`. */
-export type JsonPaths = Readonly<Record<string, readonly string[]>>;
+export interface CodecRules {
+  /** Fields that stand deeper in the JSON, by their names in the message: `{pdf_engine: ["pdf", "engine"]}`. */
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
+  /** Fields with a conversion of their own, by their names in the message. */
+  readonly conversions?: Readonly<Record<string, Conversion>>;
+  /** Fields of nested messages that are null in the JSON when they are unset, where protobuf has only an empty value. */
+  readonly nullable?: readonly string[];
+}
 
-/** @throws Error for a kind of field that no plugin has: maps, enums, lists of messages and 64-bit integers */
-export function codec<Desc extends DescMessage>(descriptor: Desc, paths: JsonPaths = {}): Codec<Desc> {
-  const fields = descriptor.fields.map((field) => fieldCodec(field, paths[field.name]));
+export interface Conversion {
+  readonly toMessage: (value: never) => unknown;
+  readonly toJson: (value: never) => unknown;
+}
+
+/** @throws Error for a field without a form in JSON: maps and 64-bit integers need a conversion of their own */
+export const codec = <Desc extends DescMessage>(descriptor: Desc, rules: CodecRules = {}): Codec<Desc> =>
+  messageCodec(descriptor, rules, () => undefined);
+
+/** @param unset what an unset field is in the JSON; undefined leaves it out */
+function messageCodec<Desc extends DescMessage>(
+  descriptor: Desc,
+  rules: CodecRules,
+  unset: (field: DescField) => unknown,
+): Codec<Desc> {
+  const fields = descriptor.fields.map((field) => ({ ...fieldCodec(field, rules), unset: unset(field) }));
   return {
     message: (json) => {
       const init: Record<string, unknown> = {};
       for (const { field, path, toMessage } of fields) {
         const value = valueAt(json, path);
-        if (value !== undefined && value !== null) init[field.localName] = toMessage(value);
+        if (value !== undefined && value !== null) init[field.localName] = toMessage(value as never);
       }
       return create(descriptor, init as MessageInitShape<Desc>);
     },
     json: (message) => {
       const json: Record<string, unknown> = {};
-      for (const { field, path, toJson } of fields) {
-        if (!isFieldSet(message, field)) continue;
-        setAt(json, path, toJson((message as Readonly<Record<string, unknown>>)[field.localName]));
+      for (const { field, path, toJson, unset: empty } of fields) {
+        const value = (message as Readonly<Record<string, unknown>>)[field.localName];
+        if (isFieldSet(message, field)) setAt(json, path, toJson(value as never));
+        else if (empty !== undefined) setAt(json, path, empty);
       }
       return json;
     },
   };
 }
 
-interface FieldCodec {
+interface FieldCodec extends Conversion {
   readonly field: DescField;
   readonly path: readonly string[];
-  readonly toMessage: (value: unknown) => unknown;
-  readonly toJson: (value: unknown) => unknown;
 }
 
-const asIs = (value: unknown): unknown => value;
+function fieldCodec(field: DescField, rules: CodecRules): FieldCodec {
+  const { paths, conversions } = rules;
+  const carriesJson = field.name.endsWith("_json") && field.scalar === ScalarType.BYTES;
+  const name = carriesJson ? field.name.slice(0, -"_json".length) : field.name;
+  const conversion = conversions?.[field.name] ?? (carriesJson ? jsonText : conversionOf(field, rules));
+  return { field, path: paths?.[field.name] ?? [name], ...conversion };
+}
 
-function fieldCodec(field: DescField, path: readonly string[] = [field.name]): FieldCodec {
-  if (field.fieldKind === "message") {
-    const inner = codec(field.message);
-    return {
-      field,
-      path,
-      toMessage: (value) => inner.message(value as JsonObject),
-      toJson: (value) => inner.json(value as Message),
-    };
+function conversionOf(field: DescField, rules: CodecRules): Conversion {
+  const one = field.message ? messageConversion(field.message, rules) : field.enum && wordConversion(field.enum);
+  if (one) return field.fieldKind === "list" ? eachOf(one) : one;
+  if (field.fieldKind === "map" || field.scalar === undefined || !plainScalars.has(field.scalar)) {
+    throw new Error(`${field.toString()} needs a conversion of its own`);
   }
-  if (field.fieldKind === "scalar" && field.scalar === ScalarType.BYTES && field.name.endsWith("_json")) {
-    return { field, path: [field.name.slice(0, -"_json".length)], toMessage: encodeJson, toJson: decodeJson };
-  }
-  if (!isPlain(field)) throw new Error(`${field.toString()} has no form in the JSON of a request`);
-  return { field, path, toMessage: asIs, toJson: asIs };
+  return asItIs;
 }
 
 const plainScalars: ReadonlySet<ScalarType> = new Set([
   ScalarType.STRING,
   ScalarType.BOOL,
   ScalarType.INT32,
+  ScalarType.UINT32,
   ScalarType.DOUBLE,
 ]);
 
-const isPlain = (field: DescField): boolean =>
-  (field.fieldKind === "scalar" || (field.fieldKind === "list" && field.listKind === "scalar")) &&
-  plainScalars.has(field.scalar);
+const asItIs: Conversion = { toMessage: (value) => value, toJson: (value) => value };
 
-const encodeJson = (value: unknown): Uint8Array => new TextEncoder().encode(JSON.stringify(value));
+const eachOf = ({ toMessage, toJson }: Conversion): Conversion => ({
+  toMessage: (values: readonly never[]) => values.map(toMessage),
+  toJson: (values: readonly never[]) => values.map(toJson),
+});
 
-function decodeJson(bytes: unknown): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes as Uint8Array));
-  } catch {
-    return null;
-  }
+/** Nested objects and entries of lists are whole: an unset field is null, or the empty value of its type. */
+function messageConversion(descriptor: DescMessage, { nullable = [] }: CodecRules): Conversion {
+  const empty = create(descriptor) as unknown as Readonly<Record<string, unknown>>;
+  const unset = ({ name, localName, enum: words }: DescField): unknown => {
+    if (nullable.includes(name)) return null;
+    // An enum has no word for its unspecified value; shapes refuse the empty one with the list of words.
+    return words ? "" : (empty[localName] ?? null);
+  };
+  const inner = messageCodec(descriptor, {}, unset);
+  return { toMessage: (value: JsonObject) => inner.message(value), toJson: (value: Message) => inner.json(value) };
 }
+
+function wordConversion({ values }: DescEnum): Conversion {
+  const words = new Map(values.map(({ number, localName }) => [number, localName.toLowerCase()]));
+  const numbers = new Map([...words].map(([number, word]) => [word, number]));
+  return {
+    toMessage: (word: string) => numbers.get(word),
+    toJson: (number: number) => words.get(number) ?? `${number}`,
+  };
+}
+
+const jsonText: Conversion = {
+  toMessage: (value: unknown) => new TextEncoder().encode(JSON.stringify(value)),
+  toJson: (bytes: Uint8Array) => {
+    try {
+      return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+    } catch {
+      return null;
+    }
+  },
+};
 
 const valueAt = (json: JsonObject, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), json);

@@ -1,15 +1,6 @@
 /** Content filters: what may be looked for, and what happens when it is found. */
 import type { Problems } from "../runtime/validation/problems.ts";
-import {
-  type ObjectShape,
-  array,
-  child,
-  described,
-  nullable,
-  object,
-  string,
-  word,
-} from "../runtime/validation/shape.ts";
+import { type Accepted, array, child, described, nullable, object, string, word } from "../runtime/validation/shape.ts";
 import { type FilterActionWord, type ScanScopeWord, filterActions, scanScopes } from "./guardrail-words.ts";
 
 /** What is put in the place of what a built-in filter has found. */
@@ -27,19 +18,6 @@ export const builtinPlaceholders: Readonly<Record<string, string>> = {
 
 /** The one that can be kept to what users say. */
 export const injectionSlug = "regex-prompt-injection";
-
-/** As it is written. */
-export interface ContentFilterJson {
-  readonly pattern: string;
-  readonly action: FilterActionWord;
-  readonly label?: string | null;
-}
-
-export interface BuiltinFilterJson {
-  readonly slug: string;
-  readonly action: FilterActionWord;
-  readonly scan_scope?: ScanScopeWord | null;
-}
 
 const action = described(
   word(...filterActions.all),
@@ -102,17 +80,6 @@ function notTooMuch(filters: readonly unknown[], path: string, problems: Problem
   if (bytes > mostPatternBytes) problems.add(path, `at most ${mostPatternBytes} bytes in all patterns together`);
 }
 
-export const contentFilterFields = {
-  content_filters: described(
-    nullable(array(filter, { max: 100, entry: "element", also: notTooMuch })),
-    "What is looked for in the texts of requests and answers.",
-  ),
-  content_filter_builtins: described(
-    nullable(array(builtin, { max: 100, entry: "element", also: eachOnce })),
-    "The same by detectors that are built in; each at most once.",
-  ),
-};
-
 const shownFilter = object(
   {
     pattern: described(string({ min: 1 }), "Regular expression in JavaScript's syntax."),
@@ -132,7 +99,37 @@ const shownBuiltin = object(
   { required: ["slug", "action", "label"] },
 );
 
-export const shownContentFilters: ObjectShape["fields"] = {
-  content_filters: described(nullable(array(shownFilter)), "What is looked for; null: nothing."),
-  content_filter_builtins: described(nullable(array(shownBuiltin)), "The same by built-in detectors; null: none."),
+/** A content filter as it is stored, shown and enforced. */
+export type ContentFilter = Accepted<typeof shownFilter>;
+
+/** A built-in filter as it is stored and enforced. */
+export interface BuiltinFilter {
+  readonly slug: string;
+  readonly action: FilterActionWord;
+  /** Null: everything that a model reads. */
+  readonly scan_scope: ScanScopeWord | null;
+}
+
+export const contentFilters = {
+  given: described(
+    nullable(array(filter, { max: 100, entry: "element", also: notTooMuch })),
+    "What is looked for in the texts of requests and answers.",
+  ),
+  shown: described(nullable(array(shownFilter)), "What is looked for; null: nothing."),
 };
+
+export const builtinFilters = {
+  given: described(
+    nullable(array(builtin, { max: 100, entry: "element", also: eachOnce })),
+    "The same by detectors that are built in; each at most once.",
+  ),
+  shown: described(nullable(array(shownBuiltin)), "The same by built-in detectors; null: none."),
+};
+
+/** A built-in filter as it is shown: with the placeholder that it puts in the place of what it redacts. */
+export const shownBuiltinFilter = ({ slug, action, scan_scope }: BuiltinFilter): Accepted<typeof shownBuiltin> => ({
+  slug,
+  action,
+  label: builtinPlaceholders[slug] ?? "",
+  ...(scan_scope !== null && { scan_scope }),
+});

@@ -1,15 +1,15 @@
 /** Detectors that are a service beside the house: the house file names them, guardrails say what follows from what they find. */
-import { array, described, nullable, number, object, string, word } from "../runtime/validation/shape.ts";
-import { type FilterActionWord, filterActions } from "./guardrail-words.ts";
-
-/** As it is written. */
-export interface DetectorRuleJson {
-  readonly detector: string;
-  readonly category: string;
-  readonly action: FilterActionWord;
-  readonly threshold?: number | null;
-  readonly label?: string | null;
-}
+import {
+  type Accepted,
+  array,
+  described,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../runtime/validation/shape.ts";
+import { filterActions } from "./guardrail-words.ts";
 
 /** What is put in the place of what a detector has found of a category: `person-name` becomes `[PERSON_NAME]`. */
 export const categoryPlaceholder = (category: string): string =>
@@ -48,20 +48,21 @@ export const detectorRulesField = described(
   "What is looked for by services beside the house, such as a recognizer of names or a classifier of prompt injection. Those that the house file does not have are refused here; where one is missing later, or does not answer, on_error decides.",
 );
 
+const shownRule = object(
+  {
+    detector,
+    category,
+    action,
+    threshold: described(nullable(number()), "The score from which on it counts; null: the detector's own."),
+    label: described(nullable(string()), "Named in place of the category."),
+  },
+  { required: ["detector", "category", "action", "threshold", "label"] },
+);
+
+/** A detector rule as it is stored, shown and enforced. */
+export type DetectorRule = Accepted<typeof shownRule>;
+
 export const shownDetectorRules = described(
-  nullable(
-    array(
-      object(
-        {
-          detector,
-          category,
-          action,
-          threshold: described(nullable(number()), "The score from which on it counts; null: the detector's own."),
-          label: described(nullable(string()), "Named in place of the category."),
-        },
-        { required: ["detector", "category", "action", "threshold", "label"] },
-      ),
-    ),
-  ),
+  nullable(array(shownRule)),
   "What is looked for by services beside the house; null: nothing.",
 );

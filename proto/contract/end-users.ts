@@ -48,10 +48,7 @@ export const endUserAnswer = named("EndUserAnswer", object({ data: record }, { r
 
 export const endUserList = named("EndUserList", listOf(record));
 
-export const newEndUser = named(
-  "NewEndUser",
-  object({ user: endUserName }, { required: ["user"], strict: true }),
-);
+export const newEndUser = named("NewEndUser", object({ user: endUserName }, { required: ["user"], strict: true }));
 
 /** A name to look for is checked as one to register: any other is nobody's. */
 export const endUserQuery = object(

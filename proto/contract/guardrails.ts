@@ -1,5 +1,6 @@
 /** Guardrails: bodies, queries and answers of their operations. */
 import {
+  type Accepted,
   boolean,
   constant,
   described,
@@ -10,7 +11,7 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
-import { contentFilterFields, shownContentFilters } from "./content-filters.ts";
+import { builtinFilters, contentFilters } from "./content-filters.ts";
 import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
 import {
   changeOf,
@@ -27,78 +28,123 @@ import { detectorRulesField, shownDetectorRules } from "./detector-rules.ts";
 import { judgeRulesField, shownJudgeRules } from "./judge-rules.ts";
 import { everyZdr, routingPolicyFields } from "./routing-policy.ts";
 
-/** What a guardrail is made of. Fields are named here as in JSON, for every door. */
+/**
+ * Every setting of a guardrail, described once: what may be given for it, how it is shown, and what is stored while it is not set. Where nothing is
+ * stored, null is shown. Names are those of the JSON, and of the messages and columns that carry them.
+ */
 const settings = {
-  name: described(recordName, "Name for people."),
-  description: described(nullable(string({ max: 1_000, identifier: true })), "What it is for."),
-  ...contentFilterFields,
-  judge_rules: judgeRulesField,
-  detectors: detectorRulesField,
-  applies_to: described(
-    nullable(word(...appliesTo.all)),
-    "What the filters, detectors and judges look at: what is sent to a model (the default), what it says, or both.",
-  ),
-  mode: described(
-    nullable(word(...modes.all)),
-    "enforce, the default; or audit: it reports in the receipt what it would have done, and changes nothing.",
-  ),
-  on_error: described(
-    nullable(word(...errorPolicies.all)),
-    "What becomes of a text that a content filter, detector or judge could not look at: closed, the default, refuses it with 503; open lets it pass, on record.",
-  ),
-  workspace_default: described(
-    boolean,
-    "Whether every key of the workspace is under it, beside the guardrail that the key itself holds; of several the strictest wins.",
-  ),
-  account_default: described(
-    boolean,
-    "Whether every key of every workspace is under it, likewise. Only management keys of the account may say so, and change or delete it then; for others that is 403.",
-  ),
-  limit_usd: described(
-    nullable(number({ min: 0, max: 1_000_000_000 })),
-    "What each key under it may spend, in USD, beside its own budget. A call that could exceed it is refused with 403. Null: any amount.",
-  ),
-  reset_interval: described(
-    nullable(word(...resetIntervals)),
-    "When that begins anew: at midnight UTC, on Mondays, on the first of the month. Given together with limit_usd.",
-  ),
-  ...routingPolicyFields,
+  name: {
+    given: described(recordName, "Name for people."),
+    shown: described(string({ min: 1 }), "Name for people."),
+    unset: "",
+  },
+  description: {
+    given: described(nullable(string({ max: 1_000, identifier: true })), "What it is for."),
+    shown: described(nullable(string()), "What it is for."),
+    unset: null,
+  },
+  content_filters: { ...contentFilters, unset: [] },
+  content_filter_builtins: { ...builtinFilters, unset: [] },
+  judge_rules: { given: judgeRulesField, shown: shownJudgeRules, unset: [] },
+  detectors: { given: detectorRulesField, shown: shownDetectorRules, unset: [] },
+  applies_to: {
+    given: described(
+      nullable(word(...appliesTo.all)),
+      "What the filters, detectors and judges look at: what is sent to a model (the default), what it says, or both.",
+    ),
+    shown: described(word(...appliesTo.all), "What the content filters look at."),
+    unset: appliesTo.all[0],
+  },
+  mode: {
+    given: described(
+      nullable(word(...modes.all)),
+      "enforce, the default; or audit: it reports in the receipt what it would have done, and changes nothing.",
+    ),
+    shown: described(word(...modes.all), "Whether it acts, or only reports."),
+    unset: modes.all[0],
+  },
+  on_error: {
+    given: described(
+      nullable(word(...errorPolicies.all)),
+      "What becomes of a text that a content filter, detector or judge could not look at: closed, the default, refuses it with 503; open lets it pass, on record.",
+    ),
+    shown: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),
+    unset: errorPolicies.all[0],
+  },
+  workspace_default: {
+    given: described(
+      boolean,
+      "Whether every key of the workspace is under it, beside the guardrail that the key itself holds; of several the strictest wins.",
+    ),
+    shown: described(boolean, "Whether every key of the workspace is under it."),
+    unset: false,
+  },
+  account_default: {
+    given: described(
+      boolean,
+      "Whether every key of every workspace is under it, likewise. Only management keys of the account may say so, and change or delete it then; for others that is 403.",
+    ),
+    shown: described(boolean, "Whether every key of every workspace is under it."),
+    unset: false,
+  },
+  limit_usd: {
+    given: described(
+      nullable(number({ min: 0, max: 1_000_000_000 })),
+      "What each key under it may spend, in USD, beside its own budget. A call that could exceed it is refused with 403. Null: any amount.",
+    ),
+    shown: described(nullable(number({ min: 0 })), "What each key under it may spend, in USD; null: any amount."),
+    unset: null,
+  },
+  reset_interval: {
+    given: described(
+      nullable(word(...resetIntervals)),
+      "When that begins anew: at midnight UTC, on Mondays, on the first of the month. Given together with limit_usd.",
+    ),
+    shown: described(nullable(word(...resetIntervals)), "When that begins anew."),
+    unset: null,
+  },
 };
 
-/** The fields that a change can set, whatever form they came in. */
-export const guardrailSettings = object(settings);
+export type GuardrailSettingName = keyof typeof settings;
+
+/** Settings as they are shown. */
+export type ShownGuardrailSettings = {
+  readonly [Name in GuardrailSettingName]: Accepted<(typeof settings)[Name]["shown"]>;
+};
+
+const names = Object.keys(settings) as GuardrailSettingName[];
+
+/** One column of the table above, by the names of the settings. */
+const each = <Column extends "given" | "shown" | "unset">(column: Column) =>
+  Object.fromEntries(names.map((name) => [name, settings[name][column]])) as {
+    readonly [Name in GuardrailSettingName]: (typeof settings)[Name][Column];
+  };
+
+/** What is stored of a guardrail of which nothing was said but its name. */
+export const unsetGuardrail = each("unset");
+
+const given = { ...each("given"), ...routingPolicyFields };
+
+/** The fields that a change can set, over HTTP, over gRPC and on the command line. */
+export const guardrailSettings = object(given);
 
 const unavailable = { include_byok_in_budgets: onlyFalse("keys of your own are") };
 
 export const newGuardrail = named(
   "NewGuardrail",
   object(
-    { ...settings, enforce_zdr: everyZdr, ...unavailable, workspace_id: ownWorkspace },
+    { ...given, enforce_zdr: everyZdr, ...unavailable, workspace_id: ownWorkspace },
     { required: ["name"], strict: true },
   ),
 );
 
-export const guardrailChange = named(
-  "GuardrailChange",
-  changeOf({ ...settings, enforce_zdr: everyZdr, ...unavailable }),
-);
+export const guardrailChange = named("GuardrailChange", changeOf({ ...given, enforce_zdr: everyZdr, ...unavailable }));
 
 export const guardrailQuery = object({ ...pageQuery(50), workspace_id: ownWorkspace }, { strict: true });
 
 const fields = {
   id: described(string({ min: 1 }), "By this it is addressed."),
-  name: described(string({ min: 1 }), "Name for people."),
-  description: described(nullable(string()), "What it is for."),
-  ...shownContentFilters,
-  judge_rules: shownJudgeRules,
-  detectors: shownDetectorRules,
-  applies_to: described(word(...appliesTo.all), "What the content filters look at."),
-  mode: described(word(...modes.all), "Whether it acts, or only reports."),
-  on_error: described(word(...errorPolicies.all), "What becomes of a text that could not be looked at."),
-  workspace_default: described(boolean, "Whether every key of the workspace is under it."),
-  account_default: described(boolean, "Whether every key of every workspace is under it."),
-  limit_usd: described(nullable(number({ min: 0 })), "What each key under it may spend, in USD; null: any amount."),
-  reset_interval: described(nullable(word(...resetIntervals)), "When that begins anew."),
+  ...each("shown"),
   include_byok_in_budgets: described(constant(false), "There are no keys of your own."),
   ...routingPolicyFields,
   enforce_zdr: described(nullable(boolean), "What the five fields by author have in common; null when they differ."),
@@ -107,7 +153,7 @@ const fields = {
   updated_at: described(time, "When it was last changed."),
 };
 
-const guardrail = named(
+export const guardrail = named(
   "Guardrail",
   object(fields, {
     required: Object.keys(fields),

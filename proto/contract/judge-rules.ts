@@ -1,16 +1,17 @@
 /** Rules in words: a model of the house judges whether a text breaks them. */
-import { array, described, nullable, number, object, string, word } from "../runtime/validation/shape.ts";
+import {
+  type Accepted,
+  array,
+  described,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../runtime/validation/shape.ts";
 
-/** As it is written. */
-export interface JudgeRuleJson {
-  readonly rule: string;
-  readonly action: "block" | "flag";
-  readonly threshold?: number | null;
-  readonly label?: string | null;
-}
-
-/** What a rule has that says nothing of it. */
-export const usualThreshold = 0.7;
+/** The threshold of a rule that names none. */
+export const defaultThreshold = 0.7;
 
 const rule = described(string({ min: 1, max: 500, identifier: true }), "What a text must or must not do, in words.");
 const action = described(word("block", "flag"), "When it is broken: block refuses with 403, flag reports it.");
@@ -24,7 +25,7 @@ export const judgeRulesField = described(
           action,
           threshold: described(
             nullable(number({ min: 0.01, max: 1 })),
-            `The probability at or above which it counts as broken; ${usualThreshold} when absent.`,
+            `The probability at or above which it counts as broken; ${defaultThreshold} when absent.`,
           ),
           label: described(
             nullable(string({ min: 1, max: 100, identifier: true })),
@@ -39,19 +40,17 @@ export const judgeRulesField = described(
   "Rules in words, which the model of the role guard_judge judges by; without such a model on_error decides.",
 );
 
-export const shownJudgeRules = described(
-  nullable(
-    array(
-      object(
-        {
-          rule,
-          action,
-          threshold: described(number(), "The probability at or above which it counts as broken."),
-          label: described(nullable(string()), "Named in place of the rule."),
-        },
-        { required: ["rule", "action", "threshold", "label"] },
-      ),
-    ),
-  ),
-  "Rules in words; null: none.",
+const shownRule = object(
+  {
+    rule,
+    action,
+    threshold: described(number(), "The probability at or above which it counts as broken."),
+    label: described(nullable(string()), "Named in place of the rule."),
+  },
+  { required: ["rule", "action", "threshold", "label"] },
 );
+
+/** A rule in words as it is stored, shown and enforced. */
+export type JudgeRule = Accepted<typeof shownRule>;
+
+export const shownJudgeRules = described(nullable(array(shownRule)), "Rules in words; null: none.");

@@ -33,7 +33,7 @@ import {
   word,
 } from "../runtime/validation/shape.ts";
 import { codePointLength } from "../runtime/validation/text.ts";
-import { type Codec, type JsonPaths, codec } from "./codec.ts";
+import { type Codec, type CodecRules, codec } from "./codec.ts";
 import { innerTool } from "./service-tools.ts";
 import { analysisModels, atLeastOne, domains, searchEngine, userLocation, xSearch } from "./tool-settings.ts";
 
@@ -47,7 +47,7 @@ export interface PluginContract {
 
 interface PluginRules extends ObjectRules {
   /** Settings that stand deeper in the JSON than in the message. */
-  readonly paths?: JsonPaths;
+  readonly paths?: CodecRules["paths"];
 }
 
 const plugin = (
@@ -58,7 +58,7 @@ const plugin = (
 ): PluginContract => ({
   shape: object({ id: word(id), ...fields }, { ...rules, required: ["id", ...(rules.required ?? [])] }),
   descriptor,
-  codec: codec(descriptor, paths),
+  codec: codec(descriptor, paths && { paths }),
 });
 
 const maxPatternCharacters = 65_536;

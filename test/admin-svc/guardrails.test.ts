@@ -174,7 +174,7 @@ describe("a guardrail", () => {
       { contentFilterBuiltins: [{ ...builtin("email"), scanScope: ScanScope.USER_ONLY }] },
       "content_filter_builtins.0.scan_scope: only of regex-prompt-injection",
     ],
-    [{ judgeRules: [{ rule: "" }] }, "judge_rules.0.action: must be one of block, redact, flag"],
+    [{ judgeRules: [{ rule: "x" }] }, "judge_rules.0.action: must be one of block, flag"],
     [{ judgeRules: [judged("", FilterAction.BLOCK)] }, "judge_rules.0.rule: at least 1 character"],
     [{ judgeRules: [judged("x", FilterAction.REDACT)] }, "judge_rules.0.action: must be one of block, flag"],
     [{ judgeRules: [judged("x", FilterAction.FLAG, 1.1)] }, "judge_rules.0.threshold: must be"],

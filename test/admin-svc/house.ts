@@ -191,8 +191,9 @@ export async function addKeys(database: Kysely<Database>, count: number): Promis
 
 /** Its id. */
 export async function addGuardrail(database: Kysely<Database>, workspaceId = defaultWorkspaceId): Promise<string> {
-  const contentFilters = [{ pattern: "secret-\\d+", label: "Secret", action: "block" as const }];
-  const { row } = await createGuardrail(database, operator(workspaceId), { name: "test", contentFilters });
+  const filter = { pattern: "secret-\\d+", label: "Secret", action: "block" as const };
+  const settings = { name: "test", content_filters: [filter] };
+  const { row } = await createGuardrail(database, operator(workspaceId), settings);
   return row.id;
 }
 

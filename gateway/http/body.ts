@@ -108,7 +108,7 @@ function receive(
       clearTimeout(timer);
       request.off("data", take).off("end", settleWhole).off("close", settleEarly);
       if (fault === undefined) resolve();
-      else reject(fault as Error);
+      else reject(fault);
     };
     const take = (chunk: Buffer) => {
       length += chunk.length;

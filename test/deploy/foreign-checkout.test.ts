@@ -115,7 +115,7 @@ test("a checkout that is not installed and cannot be changed says what its owner
     copyFileSync(join(root, file), join(folder, file));
   }
   chmodSync(local, 0o555);
-  const [command = "", ...args] = [...(isRoot ? await asNobody() : []), process.execPath, join(local, "prepare.mjs")];
+  const [command, ...args] = [...(isRoot ? await asNobody() : []), process.execPath, join(local, "prepare.mjs")];
   const { code, stderr } = await run(command, args, { cwd: folder, environment: bareEnvironment() });
   chmodSync(local, 0o755);
   expect(code).toBe(1);

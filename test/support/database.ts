@@ -1,8 +1,9 @@
-/** A database of its own for whoever asks, on the server of the run; databases that exist there are never touched. */
+/** Databases for tests, each of its own, on the server of the run; databases that exist there are never touched. */
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { runVariable } from "./run-folder.ts";
 
-/** By which setup tells the test files where the server is. */
+/** Variable in which setup tells the test files where the server is. */
 export const serverVariable = "SLUICE_TEST_SERVER_URL";
 
 export interface TestDatabase {
@@ -14,7 +15,9 @@ export interface TestDatabase {
 export async function createDatabase(): Promise<TestDatabase> {
   const server = process.env[serverVariable];
   if (server === undefined) throw new Error(`${serverVariable} is not set: run the tests with jest.config.mjs`);
-  const name = `sluice_test_${randomBytes(8).toString("hex")}`;
+  // Named after the run, which drops what a test that was interrupted could not.
+  const run = (process.env[runVariable] ?? "").toLowerCase();
+  const name = `sluice_test_${run}_${randomBytes(8).toString("hex")}`;
   await execute(server, `CREATE DATABASE ${name}`);
   const url = new URL(server);
   url.pathname = `/${name}`;

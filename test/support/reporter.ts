@@ -1,24 +1,85 @@
-/** Prints each file as it ends, failures in full, and as the very last line the total that scripts read. */
+/**
+ * Prints each file as it ends, failures in full, what this machine could not run, and as the very last line the total that scripts read. On a
+ * terminal a line below shows how far the run is.
+ */
 import { stripVTControlCharacters } from "node:util";
-import type { AggregatedResult, Reporter, Test, TestResult } from "@jest/reporters";
+import type {
+  AggregatedResult,
+  Config,
+  Reporter,
+  Test,
+  TestCaseResult,
+  TestContext,
+  TestResult,
+} from "@jest/reporters";
+import { Progress } from "./progress.ts";
 
 const plain = (text: string) => (process.stdout.isTTY ? text : stripVTControlCharacters(text));
-const say = (text: string) => void process.stdout.write(`${plain(text)}\n`);
 
-export default class TotalReporter implements Pick<Reporter, "onTestResult" | "onRunComplete"> {
+type Parts = "onRunStart" | "onTestFileStart" | "onTestCaseResult" | "onTestResult" | "onRunComplete";
+
+export default class TotalReporter implements Pick<Reporter, Parts> {
+  readonly #progress = new Progress(process.stdout);
+  /** Tests that a pattern of the command line leaves out are nobody's loss. */
+  readonly #named: boolean;
+  readonly #skipped = new Map<string, string[]>();
+
+  constructor({ testNamePattern }: Config.GlobalConfig) {
+    this.#named = testNamePattern === undefined || testNamePattern === "";
+  }
+
+  onRunStart(results: AggregatedResult): void {
+    this.#progress.begin(results.numTotalTestSuites);
+  }
+
+  onTestFileStart(test: Test): void {
+    this.#progress.started(nameOf(test));
+  }
+
+  /** A failure at once: its file may take minutes until it ends, and prints it in full then. */
+  onTestCaseResult(test: Test, { status, fullName }: TestCaseResult): void {
+    if (status === "failed" && process.stdout.isTTY) this.#say(`FAIL  ${nameOf(test)}: ${fullName}`);
+  }
+
   onTestResult(test: Test, result: TestResult): void {
     const failed = result.numFailingTests > 0 || result.testExecError !== undefined;
     const seconds = ((result.perfStats.end - result.perfStats.start) / 1000).toFixed(1);
-    const name = test.path.slice(test.context.config.rootDir.length + 1).replace(/\.js$/, "");
-    say(`${failed ? "FAIL" : "ok  "}  ${name}  (${result.numPassingTests} passed, ${seconds} s)`);
-    for (const { message } of result.console ?? []) say(`      ${message}`);
-    if (failed) say(result.failureMessage ?? result.testExecError?.message ?? "");
+    const name = nameOf(test);
+    this.#progress.ended(name, result.numFailingTests);
+    const skipped = result.testResults.filter(({ status }) => status === "pending" || status === "todo");
+    if (skipped.length > 0) this.#skipped.set(name, skippedNames(skipped));
+    this.#say(`${failed ? "FAIL" : "ok  "}  ${name}  (${result.numPassingTests} passed, ${seconds} s)`);
+    for (const { message } of result.console ?? []) this.#say(`      ${message}`);
+    if (failed) this.#say(result.failureMessage ?? result.testExecError?.message ?? "");
   }
 
-  onRunComplete(_: unknown, results: AggregatedResult): void {
+  onRunComplete(_: Set<TestContext>, results: AggregatedResult): void {
+    this.#progress.end();
     // A file that cannot even be loaded has no tests to count; it counts as one that failed.
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const skipped = results.numPendingTests + results.numTodoTests;
-    say(`${results.numPassedTests} passed, ${failed} failed, ${skipped} skipped`);
+    if (this.#named && this.#skipped.size > 0) this.#say("Skipped, as this machine cannot run them:");
+    for (const [name, tests] of this.#named ? this.#skipped : []) {
+      for (const test of tests) this.#say(`      ${name}: ${test}`);
+    }
+    this.#say(`${results.numPassedTests} passed, ${failed} failed, ${skipped} skipped`);
   }
+
+  #say(text: string): void {
+    this.#progress.above(`${plain(text)}\n`);
+  }
+}
+
+const nameOf = ({ path, context }: Test): string => path.slice(context.config.rootDir.length + 1).replace(/\.js$/, "");
+
+/** Of a group of tests the title of the group, which says why, and how many they are; of a single one its own. */
+function skippedNames(tests: readonly TestCaseResult[]): string[] {
+  const groups = new Map<string, TestCaseResult[]>();
+  for (const test of tests) {
+    const [title = ""] = test.ancestorTitles;
+    groups.set(title, [...(groups.get(title) ?? []), test]);
+  }
+  return [...groups].flatMap(([title, group]) =>
+    title === "" || group.length === 1 ? group.map(({ fullName }) => fullName) : [`${title} (${group.length} tests)`],
+  );
 }

@@ -1,30 +1,27 @@
 /** Before the run: one Postgres server for all test files, the given one or an embedded one that lives as long as the run. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startPostgres } from "@sluice/local/postgres.js";
 import { serverVariable } from "./database.ts";
 import { freePort } from "./free-ports.ts";
+import { openRunFolder } from "./run-folder.ts";
 
-/** What teardown ends; jest loads both files in one process but hands nothing over. */
+/** Steps of the teardown; jest loads both files in one process but hands nothing over. */
 export const afterRun: (() => Promise<void>)[] = [];
 
 export default async function setup(): Promise<void> {
-  const given = process.env["DATABASE_URL"];
-  if (given !== undefined && given !== "") {
+  const given = process.env["DATABASE_URL"] === "" ? undefined : process.env["DATABASE_URL"];
+  const folder = openRunFolder(given);
+  afterRun.push(() => folder.remove());
+  if (given !== undefined) {
     process.env[serverVariable] = given;
     return;
   }
-  const folder = mkdtempSync(join(tmpdir(), "sluice-test-postgres-"));
   const server = await startPostgres({
-    dataDir: join(folder, "data"),
+    dataDir: join(folder.path, "postgres"),
     port: await freePort(),
-    log: join(folder, "log"),
+    log: join(folder.path, "postgres.log"),
     fsync: false,
   });
   process.env[serverVariable] = server.url;
-  afterRun.push(async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterRun.unshift(() => server.stop());
 }

@@ -10,7 +10,7 @@ import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { bareEnvironment, eventually, run } from "../../support/processes.ts";
 import { FolderBuild } from "./folder.ts";
 import { firstCurl, firstKey } from "./page.ts";
-import { type Target, imageOf, stages, targets } from "./targets.ts";
+import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";
 import { type Told, toldIn } from "./told.ts";
 
 /** Registers the tests. @param folder for what they make */
@@ -56,6 +56,12 @@ export function inFolders(folder: string): void {
       expect(readdirSync(join(within(target), "node_modules/@sluice")).toSorted()).toEqual(
         ["proto", target].toSorted(),
       );
+    });
+
+    test("is small", async () => {
+      const { stdout } = await run("du", ["-s", "-B1", "--apparent-size", within(target)]);
+      expect(Number.parseInt(stdout)).toBeLessThan(maxImageBytes);
+      expect(Number.parseInt(stdout)).toBeGreaterThan(10_000_000);
     });
 
     test("is no root, and is asked for its health", async () => {

@@ -1,7 +1,9 @@
 /** Podman with its images, containers and networks in a folder of their own: what people have of these is neither used nor touched. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { mountsBelow } from "../../support/mounts.ts";
 import { type Finished, run } from "../../support/processes.ts";
+import { undoAfterRun } from "../../support/run-folder.ts";
 import { RootFolder } from "./root-folder.ts";
 
 /** Podman asks for more than its caller may have, which takes a right that root can lack. This is plenty for a service. */
@@ -10,10 +12,18 @@ const limits = ["nofile=4096:4096", "nproc=4096:4096"];
 /** As they are tried. crun, podman's own choice, cannot run where both versions of cgroups are mounted. */
 const runtimes = [undefined, "runc"];
 
+/** In this order: containers of a pod are not removed without it. */
+const removals = [
+  ["pod", "rm", "--all", "--force", "--time=0"],
+  ["rm", "--all", "--force", "--time=0"],
+  ["network", "prune", "--force"],
+] as const;
+
 export class Podman {
   readonly #folder: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #isolated: readonly string[];
+  readonly #callOff: readonly (() => void)[];
 
   private constructor(folder: string, runtime: string | undefined) {
     this.#folder = folder;
@@ -28,6 +38,14 @@ export class Podman {
     };
     const places = { root: "root", runroot: "run", tmpdir: "libpod", "network-config-dir": "networks" };
     this.#isolated = Object.entries(places).map(([option, place]) => `--${option}=${join(folder, place)}`);
+    // Containers outlive the program that started them.
+    this.#callOff = removals.map((removal, position) =>
+      undoAfterRun(`podman-${position}`, {
+        command: "podman",
+        args: [...this.#isolated, ...removal],
+        environment: this.#environment,
+      }),
+    );
   }
 
   /** @param folder empty. @returns why no container can be run here, where none can */
@@ -71,24 +89,16 @@ export class Podman {
 
   /** Everything that was made through it; also when half of it failed. */
   async remove(): Promise<void> {
-    await this.run("pod", "rm", "--all", "--force", "--time=0");
-    await this.run("rm", "--all", "--force", "--time=0");
-    await this.run("network", "prune", "--force");
+    for (const removal of removals) await this.run(...removal);
+    for (const callOff of this.#callOff) callOff();
     const left = ["root", "run", "libpod", "networks", "tmp"].map((place) => join(this.#folder, place));
     const removal = ["rm", "-rf", ...left] as const;
-    // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it.
+    // Files of an ordinary user's podman belong to users of a namespace, and their mounts end with it. Root's stay: podman keeps its storage
+    // mounted, and a build that fails leaves its layers mounted.
     if (process.getuid?.() !== 0) return void (await this.run("unshare", ...removal));
     for (const place of mountsBelow(this.#folder)) await run("umount", [place]);
     await run(removal[0], removal.slice(1));
   }
-}
-
-/** Podman keeps its storage mounted, and a build that fails leaves its layers mounted. The innermost come first. */
-function mountsBelow(folder: string): string[] {
-  const places = readFileSync("/proc/self/mounts", "utf8")
-    .split("\n")
-    .map((line) => (line.split(" ")[1] ?? "").replaceAll("\\040", " "));
-  return places.filter((place) => place.startsWith(`${folder}/`)).toReversed();
 }
 
 /** Locks in a file, as the others are shared by all podmans of a user; cgroups by hand where no systemd runs. */

@@ -23,6 +23,9 @@ export async function postgresImage(podman: Podman, folder: string, name: string
   await podman.do("tag", given, name);
 }
 
+/** Programs of the image that stands for Node's, beside Node and npm. */
+export const nodePrograms = ["/bin/sh", "/usr/bin/env", "/usr/bin/find", "/usr/bin/rm"];
+
 async function standForNode(podman: Podman, folder: string): Promise<string> {
   const packages = join(folder, "node-packages");
   mkdirSync(packages);
@@ -31,7 +34,7 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
   const { code, stderr } = await run("npm", ["install", ...wanted], { cwd: packages });
   if (code !== 0) throw new Error(`Node 24 could not be installed: ${stderr}`);
   const files = new RootFolder(join(folder, "node"));
-  await files.programs(["/bin/sh", "/usr/bin/env", "/usr/bin/find", "/usr/bin/rm"]);
+  await files.programs(nodePrograms);
   const program = join(packages, "node_modules", node, "bin/node");
   await files.librariesOf(program);
   files.copy(program, "/usr/local/bin/node");

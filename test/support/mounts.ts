@@ -1,0 +1,11 @@
+/** Mounts of this machine. */
+import { readFileSync } from "node:fs";
+
+/** Places below a folder where something is mounted, the innermost first. Known on Linux only. */
+export function mountsBelow(folder: string): string[] {
+  if (process.platform !== "linux") return [];
+  const places = readFileSync("/proc/self/mounts", "utf8")
+    .split("\n")
+    .map((line) => (line.split(" ")[1] ?? "").replaceAll("\\040", " "));
+  return places.filter((place) => place.startsWith(`${folder}/`)).toReversed();
+}

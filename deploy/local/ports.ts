@@ -18,9 +18,9 @@ export interface Ports {
 
 /** Addresses on which ports listen. */
 export interface Hosts {
-  /** Of the gateway's port, which clients use. */
+  /** Address of the gateway's port, which clients use. */
   readonly gateway: string;
-  /** Of all other ports; Postgres always listens on 127.0.0.1 alone. */
+  /** Address of all other ports; Postgres always listens on 127.0.0.1 alone. */
   readonly internal: string;
 }
 

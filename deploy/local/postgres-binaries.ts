@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
 export interface Binaries {
   readonly initdb: string;
   readonly postgres: string;
-  /** Where to look for their libraries; undefined when they are found without being told. */
+  /** Value of LD_LIBRARY_PATH; undefined when they find their libraries without it. */
   readonly libraryPath: string | undefined;
 }
 

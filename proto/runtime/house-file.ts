@@ -113,5 +113,5 @@ const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 /** A vendor is known by its address, so nothing is known of one whose address is not. */
 const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
 
-/** What a process without providers reads of the file. Other sections are checked by the process that uses them. */
+/** Sections that a process without providers reads. The others are checked by the process that uses them. */
 export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parseYaml(path), path);

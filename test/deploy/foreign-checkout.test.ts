@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** As `npm start` does it; the house itself is started by this program, so what would follow it is left out. */
+/** The program of `npm start`, in the place of the one that startHouse appends to its prefix. */
 const program = `exec "${process.execPath}" "${join(root, "deploy/local/start.mjs")}"`;
 
 async function serves(options: HouseOptions): Promise<void> {

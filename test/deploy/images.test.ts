@@ -12,7 +12,7 @@ import { Podman } from "./images/podman.ts";
 import { nodePrograms } from "./images/stand-ins.ts";
 import { stages } from "./images/targets.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "sluice-test-images-"));
+const folder = mkdtempSync(join(tmpdir(), "images-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const podman = await Podman.open(folder);

@@ -20,7 +20,7 @@ type Parts = "onRunStart" | "onTestFileStart" | "onTestCaseResult" | "onTestResu
 
 export default class TotalReporter implements Pick<Reporter, Parts> {
   readonly #progress = new Progress(process.stdout);
-  /** Tests that a pattern of the command line leaves out are nobody's loss. */
+  /** False when the command line picks tests by a pattern: the others are left out on purpose. */
   readonly #named: boolean;
   readonly #skipped = new Map<string, string[]>();
 
@@ -72,7 +72,7 @@ export default class TotalReporter implements Pick<Reporter, Parts> {
 
 const nameOf = ({ path, context }: Test): string => path.slice(context.config.rootDir.length + 1).replace(/\.js$/, "");
 
-/** Of a group of tests the title of the group, which says why, and how many they are; of a single one its own. */
+/** Names of skipped tests; a group has one line, its title, because the title says why. */
 function skippedNames(tests: readonly TestCaseResult[]): string[] {
   const groups = new Map<string, TestCaseResult[]>();
   for (const test of tests) {

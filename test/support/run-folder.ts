@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Where a run begins the names of its databases. */
+/** Variable with the name of the run, with which the names of its databases begin. */
 export const runVariable = "SLUICE_TEST_RUN";
 
 const sweeper = fileURLToPath(new URL("sweep.js", import.meta.url));
@@ -35,8 +35,9 @@ export interface RunFolder {
  * @param server on which the databases of the run are to be dropped; undefined when it ends with the run
  */
 export function openRunFolder(server: string | undefined): RunFolder {
-  const path = mkdtempSync(join(tmpdir(), "sluice-test-run-"));
-  // As the system's own: tests run programs as other users.
+  // Short: podman takes no path above 50 characters for its files.
+  const path = mkdtempSync(join(tmpdir(), "sluice-run-"));
+  // Open to every user, like /tmp itself, because tests run programs as other users.
   chmodSync(path, 0o1777);
   mkdirSync(join(path, undoFolder));
   const run = path.slice(-6);
@@ -46,13 +47,13 @@ export function openRunFolder(server: string | undefined): RunFolder {
     stdio: ["pipe", "ignore", "inherit"],
     env: { ...process.env, [runVariable]: run, ...(server !== undefined && { DATABASE_URL: server }) },
   });
+  const ended = once(child, "exit");
   child.unref();
   (child.stdin as unknown as Socket).unref();
   process.env["TMPDIR"] = path;
   process.env[runVariable] = run;
   const remove = async () => {
     child.ref();
-    const ended = once(child, "exit");
     child.stdin?.end();
     await ended;
   };

@@ -109,7 +109,7 @@ describe("an interrupted run", () => {
   /** Process ids in the records of houses that the run has made. */
   function housePids(): number[] {
     const places = foldersIn(folder)
-      .filter((path) => path.includes("sluice-test-run-"))
+      .filter((path) => path.includes("sluice-run-"))
       .flatMap(foldersIn);
     const records = places.map((place) => join(place, "house.json")).filter(existsSync);
     return records.flatMap((record) => {

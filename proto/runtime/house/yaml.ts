@@ -28,7 +28,7 @@ function syntaxProblem(message: string): string {
   if (message.startsWith("Maximum call stack")) return nestedTooDeeply;
   if (message.startsWith("Source contains multiple documents"))
     return "(root): one file holds one document; remove ---";
-  // Without the line itself, which may hold a secret.
+  // The line itself stays out, because it may hold a secret.
   return message.split("\n", 1)[0]?.replace(/:$/, "") ?? "";
 }
 

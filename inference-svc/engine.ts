@@ -4,6 +4,7 @@ import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { type Requester, admit, overloaded } from "./admission.ts";
+import { type EndUserParts, checkEndUser } from "./end-users.ts";
 import type { TurnObserver } from "./observe/turns.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import { OpenKeys } from "./open-keys.ts";
@@ -16,7 +17,7 @@ import { type TurnSink, toWire, usageBatch } from "./wire.ts";
 /** What a process holds open in less than a gibibyte: 66 KiB each were measured, without what they say. */
 const mostOpen = 10_000;
 
-export interface EngineParts {
+export interface EngineParts extends EndUserParts {
   readonly access: Access;
   readonly turn: Turn;
   readonly observer: TurnObserver;
@@ -65,6 +66,8 @@ export class Engine {
       const known = resolved instanceof Promise ? await resolved : resolved;
       const scope = admit(known, requester, request, signal, observation.span);
       trace = scope.trace;
+      const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
+      if (checking) await checking;
       leave = this.#openKeys.enter(scope.caller, running);
       sink.accepted();
       const metadata = () => this.#metadata(request, scope.trace);

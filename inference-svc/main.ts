@@ -120,6 +120,7 @@ const pressure = new Pressure({ waiting: () => 0, log, registry });
 const identities = new Identities(settings.SLUICE_SECRET);
 const shared = {
   access,
+  enforcesEndUsers: () => serving.file.end_users.enforce,
   parse: (request: RunTurnRequest, { keyHash, scanned }: Requester) =>
     parseTurn(request, {
       scanned,

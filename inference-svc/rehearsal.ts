@@ -8,6 +8,7 @@ import { type LineLog, type Logger, lineLog, member } from "@sluice/proto/runtim
 import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
 import type { Rehearse } from "./dry-stack.ts";
+import { checkEndUser } from "./end-users.ts";
 import type { EngineParts } from "./engine.ts";
 import type { PlannedAttempt } from "./routing/plan.ts";
 import { type Applied, appliedTo } from "./turn/applied.ts";
@@ -15,7 +16,7 @@ import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { Scope, Stage } from "./turn/scope.ts";
 import { TurnAbort } from "./turn/signal.ts";
 
-export type RehearsalParts = Pick<EngineParts, "access" | "region" | "parse"> & {
+export type RehearsalParts = Pick<EngineParts, "access" | "enforcesEndUsers" | "region" | "parse"> & {
   readonly log: Logger;
   readonly rehearse: Rehearse;
 };
@@ -40,6 +41,7 @@ export class Rehearsals {
       const { access, rehearse } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
       scope = { ...admit(resolved, requester, request, new TurnAbort()), dryRun: true };
+      await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
       const { refusal, plan } = await rehearse(turnRequest, scope);
       const [first] = plan;
       const receipt = this.#receipt(request, scope, refusal, plan);

@@ -47,11 +47,15 @@ export const endUsers: Commands = {
   show: about("Shows whether an end user is active.", "is ", (database, { workspaceId }, user) =>
     findEndUser(database, workspaceId, user),
   ),
-  activate: about("Marks an end user as active.", "is now ", (database, author, user) =>
-    updateEndUser(database, author, user, true),
+  activate: about(
+    "Marks an end user as active.",
+    "is now ",
+    async (database, author, user) => (await updateEndUser(database, author, user, true))?.row,
   ),
-  deactivate: about("Marks an end user as inactive; it stays registered.", "is now ", (database, author, user) =>
-    updateEndUser(database, author, user, false),
+  deactivate: about(
+    "Marks an end user as inactive; it stays registered.",
+    "is now ",
+    async (database, author, user) => (await updateEndUser(database, author, user, false))?.row,
   ),
   erase: {
     usage: "USER [--json]",

@@ -7,6 +7,7 @@ import {
   type Caller,
   CallerSchema,
   KeyKind,
+  ListInactiveEndUsersResponseSchema,
   ResolveKeyResponseSchema,
   type WatchPolicyRequest,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -15,11 +16,15 @@ import { beforeGreetings } from "@sluice/proto/runtime/rpc/before-greetings.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { unknownTo } from "@sluice/proto/runtime/rpc/knowledge.js";
 import { type ResolvedKey, resolveKey } from "../store/access.ts";
+import { inactiveEndUsers } from "../store/end-users.ts";
 import { enforcedMessage } from "./guardrail-record.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
 import { rateLimitsMessage } from "./rate-limits.ts";
 import type { Watcher } from "./watcher.ts";
+
+/** Up to 2 MiB of names; a message may have 4. */
+const endUsersPage = 1_000;
 
 export function accessService({ reads, policy, serviceToken }: Parts): ServiceImpl<typeof AccessService> {
   return {
@@ -30,6 +35,15 @@ export function accessService({ reads, policy, serviceToken }: Parts): ServiceIm
         const caller = key && callerOf(key);
         if (caller && !refusesUnknown) requireEnforceable(caller);
         return create(ResolveKeyResponseSchema, { generation, ...(caller && { caller }) });
+      });
+    },
+    listInactiveEndUsers: ({ workspaceId, after }, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      return orUnavailable(async () => {
+        const page = { workspaceId, after, limit: endUsersPage };
+        const { users, generation } = await inactiveEndUsers(reads, page);
+        const next = users.length < endUsersPage ? "" : (users.at(-1) ?? "");
+        return create(ListInactiveEndUsersResponseSchema, { users: [...users], generation, next });
       });
     },
     async *watchPolicy(requests, { requestHeader, signal }) {
@@ -79,6 +93,7 @@ function callerOf({
   kind,
   expiresAt,
   hasBudget,
+  externalUserInactive,
   rateLimits,
   guardrail,
   workspaceGuardrails,
@@ -88,6 +103,7 @@ function callerOf({
     workspaceId,
     kind: kinds[kind],
     hasBudget,
+    externalUserInactive,
     rateLimits: rateLimitsMessage(rateLimits),
     ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
     ...(guardrail && { guardrail: enforcedMessage(guardrail) }),

@@ -1,4 +1,4 @@
-/** End users: registered, shown, activated and deactivated. Access to models never depends on it. */
+/** End users: registered, shown, activated and deactivated. Requests of inactive ones are refused only where the configuration file says so. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, TimestampSchema } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -16,7 +16,9 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndUser } from "../store/end-users.ts";
+import type { Author } from "../store/audit.ts";
 import { administering } from "./caller.ts";
+import { untilEnforced } from "./enforcement.ts";
 import { pageOf } from "./page.ts";
 import type { Parts } from "./parts.ts";
 
@@ -26,6 +28,11 @@ const usualPage = 50;
 export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService> {
   const { reads, writes } = parts;
   const administer = administering(parts);
+  const change = async (administrator: Author, user: string, isActive: boolean): Promise<EndUser> => {
+    const changed = await updateEndUser(writes, administrator, user, isActive);
+    if (changed) await untilEnforced(parts, administrator, changed);
+    return endUserOf(changed?.row);
+  };
   return {
     listEndUsers: ({ offset, limit, user, includeInactive }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -51,13 +58,13 @@ export function endUserService(parts: Parts): ServiceImpl<typeof EndUserService>
       administer(context, async (administrator) => {
         checkName(user);
         if (isActive === undefined) throw invalid("is_active", "required");
-        const row = await updateEndUser(writes, administrator, user, isActive);
-        return create(UpdateEndUserResponseSchema, { endUser: endUserOf(row) });
+        const endUser = await change(administrator, user, isActive);
+        return create(UpdateEndUserResponseSchema, { endUser });
       }),
     deleteEndUser: ({ user }, context) =>
       administer(context, async (administrator) => {
         checkName(user);
-        endUserOf(await updateEndUser(writes, administrator, user, false));
+        await change(administrator, user, false);
         return create(DeleteEndUserResponseSchema);
       }),
   };

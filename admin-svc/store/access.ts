@@ -12,6 +12,8 @@ export interface ResolvedKey {
     readonly kind: "inference" | "management";
     readonly expiresAt: Date | null;
     readonly hasBudget: boolean;
+    /** The end user that the key is for is registered and not active. */
+    readonly externalUserInactive: boolean;
     /** Null: as the house is configured. */
     readonly rateLimits: ReturnType<typeof rateLimitsOf>;
     readonly guardrail?: EnforcedGuardrail;
@@ -47,6 +49,10 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.tokens_per_minute",
       "key.concurrent_requests",
       "assignment.guardrail_id",
+      sql<boolean>`exists (
+        select from end_users as person
+        where person.workspace_id = key.workspace_id and person."user" = key.external_user and not person.is_active
+      )`.as("external_user_inactive"),
       sql<EnforcedGuardrail[]>`array(
         select to_jsonb(guardrail) from guardrails as guardrail
         where guardrail.id = assignment.guardrail_id or (guardrail.workspace_id = key.workspace_id and guardrail.workspace_default)
@@ -67,6 +73,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       kind,
       expiresAt,
       hasBudget: row.limit_usd !== null || row.workspace_limit_usd !== null || row.guardrails.some(limits),
+      externalUserInactive: row.external_user_inactive,
       rateLimits: rateLimitsOf(row),
       ...(held && { guardrail: held }),
       workspaceGuardrails: row.guardrails.filter((guardrail) => guardrail !== held),

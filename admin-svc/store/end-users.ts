@@ -1,8 +1,10 @@
-/** Registered end users. Registration is a record; it never decides whether inference is allowed. */
-import { type Kysely, type RawBuilder, sql } from "kysely";
+/** Registered end users. Processes that enforce `end_users` of the configuration file refuse requests of inactive ones. */
+import { type Kysely, type RawBuilder, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
+import { endUsersOf } from "@sluice/proto/runtime/policy-questions.js";
 import { type Page, type Paged, readTogether } from "./page.ts";
+import { type PolicyChange, recordChange } from "./policy.ts";
 import { transact } from "./transaction.ts";
 
 export interface EndUserRow {
@@ -12,6 +14,8 @@ export interface EndUserRow {
   readonly created_at_us: string;
   readonly updated_at_us: string;
 }
+
+export type ChangedEndUser = PolicyChange & { readonly row: EndUserRow };
 
 const microseconds = (column: "created_at" | "updated_at"): RawBuilder<string> =>
   sql<string>`(extract(epoch from ${sql.ref(column)}) * 1000000)::bigint`;
@@ -47,7 +51,7 @@ export function updateEndUser(
   author: Author,
   user: string,
   isActive: boolean,
-): Promise<EndUserRow | undefined> {
+): Promise<ChangedEndUser | undefined> {
   return transact(database, async (transaction) => {
     const before = await one(transaction, author.workspaceId, user).select("is_active").forUpdate().executeTakeFirst();
     if (!before) return undefined;
@@ -61,9 +65,22 @@ export function updateEndUser(
       .where("user", "=", user)
       .returning(columns)
       .executeTakeFirstOrThrow();
-    await recordAudit(transaction, author, { action: "end-users.update", target: user, before, after: stateOf(row) });
-    return row;
+    const entry = { action: "end-users.update", target: user, before, after: stateOf(row) };
+    const changed = before.is_active === isActive ? [] : await concerned(transaction, author.workspaceId, user);
+    return { row, ...(await recordChange(transaction, author, entry, changed)) };
   });
+}
+
+/** The names of the policies that an end user decides about: the workspace's end users, and the keys that are for this one. */
+async function concerned(transaction: Transaction<Database>, workspaceId: string, user: string): Promise<string[]> {
+  const keys = await transaction
+    .selectFrom("api_keys")
+    .select("hash")
+    .where("workspace_id", "=", workspaceId)
+    .where("external_user", "=", user)
+    .where("revoked_at", "is", null)
+    .execute();
+  return [endUsersOf(workspaceId), ...keys.map(({ hash }) => hash)];
 }
 
 const stateOf = ({ is_active: isActive }: EndUserRow) => ({ is_active: isActive });
@@ -113,4 +130,27 @@ export function findEndUser(
   user: string,
 ): Promise<EndUserRow | undefined> {
   return one(database, workspaceId, user).select(columns).executeTakeFirst();
+}
+
+/** Inactive end users of one page, as of a generation. */
+export interface InactiveEndUsers {
+  readonly users: readonly string[];
+  readonly generation: bigint;
+}
+
+/** In the order of their bytes, those after `after`; at most `limit`. One statement, so that the generation is that of the rest. */
+export async function inactiveEndUsers(
+  database: Kysely<Database>,
+  { workspaceId, after, limit }: { readonly workspaceId: string; readonly after: string; readonly limit: number },
+): Promise<InactiveEndUsers> {
+  const { rows } = await sql<{ generation: string; users: string[] }>`
+    select generation, array(
+      select "user" from end_users
+      where workspace_id = ${workspaceId} and not is_active and "user" collate "C" > ${after}
+      order by "user" collate "C" limit ${limit}
+    ) as users
+    from policy_generation`.execute(database);
+  const [row] = rows;
+  if (row === undefined) throw new Error("policy_generation has no row");
+  return { users: row.users, generation: BigInt(row.generation) };
 }

@@ -181,10 +181,11 @@ export function updateKey(
   });
 }
 
-/** A name and an end user decide nothing; how large a budget is, is asked for each call. */
+/** A name decides nothing; how large a budget is, is asked for each call. */
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   (before.limit_usd === null) !== (after.limit_usd === null) ||
   before.disabled !== after.disabled ||
+  before.external_user !== after.external_user ||
   !sameRateLimits(before, after) ||
   before.expires_at?.getTime() !== after.expires_at?.getTime();
 

@@ -62,7 +62,8 @@ const updateEndUser: Operation = {
   id: "updateEndUser",
   tag,
   summary: "Change the registration of an end user",
-  description: "Sets whether a registered end user is active. Requests that carry the user are served either way.",
+  description:
+    "Sets whether a registered end user is active. Requests that carry the user are served either way, unless the configuration file says `end_users: {enforce: true}`: then those of an inactive one are 403.",
   parameters: [userPath],
   body: json(endUserChange, example({ is_active: false })),
   answer: { says: "The end user as it is now.", content: [json(endUserAnswer, example(endUserExample))] },

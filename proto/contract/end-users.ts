@@ -9,7 +9,7 @@ export const endUserChange = named(
     {
       is_active: described(
         boolean,
-        "Whether the end user is registered as active. Access to models does not depend on it.",
+        "Whether the end user is registered as active. Requests are served either way, unless the configuration file enforces it.",
       ),
     },
     { required: ["is_active"], strict: true },

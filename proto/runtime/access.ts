@@ -1,32 +1,19 @@
 /**
- * Resolves keys to their policies: each is read from admin-svc once and kept while it is in force.
+ * Resolves keys to their callers, and workspaces to their inactive end users.
  *
- * A policy that is known to be superseded is read again before it is used. While admin-svc or its database cannot be asked, a known key
- * keeps working for 300 s on its last policy, and an unknown one is 503, never 401.
+ * While admin-svc or its database cannot be asked, a known key keeps working for 300 s on its last policy, and an unknown one is 503,
+ * never 401.
  */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import type { Caller, WatchPolicyResponse } from "../gen/sluice/admin/v1/access_service_pb.ts";
 import { Counter, type Registry, gauge } from "./metrics.ts";
-import { type KnownPolicy, PolicyCache } from "./policy-cache.ts";
-import { PolicyReader, isOutage } from "./policy-reader.ts";
+import { Policies, type Served } from "./policies.ts";
+import { askCaller, askEndUsers, endUsersOf } from "./policy-questions.ts";
 import { PolicyWatch, type PolicyWatchOptions } from "./policy-watch.ts";
 import { unknownTo } from "./rpc/knowledge.ts";
 import type { TraceHeaders } from "./tracing/context.ts";
 import { invalid } from "./validation/problems.ts";
-
-const freshMs = 30_000;
-/** While the watch is silent nothing vouches for a policy, so it is read again soon. */
-const freshUnwatchedMs = 2_000;
-/** Longest time that a policy is served which this process cannot verify. */
-const maxUnverifiedMs = 300_000;
-const unknownMs = 5_000;
-/** Heartbeats come every second. */
-const silenceMs = 3_000;
-/** Two heartbeats are missing: admin-svc or its database probably hangs. */
-const suspectedSilenceMs = 2_000;
-/** Longest wait for an admin-svc that hangs, where a last policy is known. */
-const maxHangWaitMs = 250;
 
 /** The policy that a turn is served on. */
 export interface Resolved {
@@ -38,13 +25,6 @@ export interface Resolved {
   readonly isSuperseded: boolean;
 }
 
-interface Renewal {
-  /** Nothing is known that supersedes the last policy. */
-  readonly isCurrent: boolean;
-  readonly minGeneration: bigint;
-  readonly trace: TraceHeaders | undefined;
-}
-
 export interface AccessOptions extends PolicyWatchOptions {
   readonly registry: Registry;
 }
@@ -52,8 +32,8 @@ export interface AccessOptions extends PolicyWatchOptions {
 export class Access {
   readonly #client: Client;
   readonly #watch: PolicyWatch;
-  readonly #policies = new PolicyCache();
-  readonly #reader: PolicyReader;
+  readonly #callers: Policies<Caller>;
+  readonly #endUsers: Policies<ReadonlySet<string>>;
   readonly #supersededServed: Counter;
   #seen = 0n;
   #applied = 0n;
@@ -61,8 +41,19 @@ export class Access {
 
   constructor({ registry, ...options }: AccessOptions) {
     this.#client = options.client;
-    this.#reader = new PolicyReader(options, this.#policies);
-    this.#watch = new PolicyWatch(options, (message) => this.#apply(message));
+    const watch = new PolicyWatch(options, (message) => this.#apply(message));
+    this.#watch = watch;
+    const applied = () => this.#applied;
+    const state = {
+      get applied() {
+        return applied();
+      },
+      get silentMs() {
+        return watch.silentMs;
+      },
+    };
+    this.#callers = new Policies(askCaller(options), state);
+    this.#endUsers = new Policies(askEndUsers(options), state);
     gauge(registry, "sluice_policy_generation", "Highest policy generation in force in this process.", () =>
       Number(this.#applied),
     );
@@ -114,65 +105,23 @@ export class Access {
    * @throws Fault UNAVAILABLE when that cannot be found out
    */
   resolve(keyHash: string, minGeneration: bigint = this.#seen, trace?: TraceHeaders): Resolved | Promise<Resolved> {
-    const known = this.#policies.get(keyHash);
-    if (!known) return this.#reader.read(keyHash, minGeneration, trace).then((policy) => this.#live(policy));
-    const isCurrent = known.supersededAt === undefined && this.#covers(known, minGeneration);
-    const isFresh = performance.now() - known.askedAt < this.#lifetime(known);
-    if (isCurrent && isFresh && !this.#isTooOld(known)) return this.#live(known);
-    return this.#renew(keyHash, known, { isCurrent, minGeneration, trace });
+    const served = this.#callers.resolve(keyHash, minGeneration, trace);
+    return served instanceof Promise ? served.then((late) => this.#resolved(late)) : this.#resolved(served);
   }
 
-  #covers({ generation }: KnownPolicy, minGeneration: bigint): boolean {
-    return generation >= minGeneration || this.#applied >= minGeneration;
-  }
-
-  #lifetime({ caller }: KnownPolicy): number {
-    if (!caller) return unknownMs;
-    return this.#watch.silentMs < silenceMs ? freshMs : freshUnwatchedMs;
-  }
-
-  /** A heartbeat vouches for every policy that it does not supersede, also for one that was read long before. */
-  #isTooOld({ caller, filledAt, supersededAt }: KnownPolicy): boolean {
-    const age = performance.now() - filledAt;
-    if (!caller) return age >= unknownMs;
-    if (supersededAt !== undefined) return performance.now() - supersededAt >= maxUnverifiedMs;
-    return Math.min(age, this.#watch.silentMs) >= maxUnverifiedMs;
-  }
-
-  /** Reads a policy again. The last one stands in when the reading fails or hangs, as long as it may. */
-  async #renew(keyHash: string, last: KnownPolicy, { isCurrent, minGeneration, trace }: Renewal): Promise<Resolved> {
-    const reading = this.#reader.read(keyHash, isCurrent ? 0n : minGeneration, trace);
-    if (!last.caller || this.#isTooOld(last)) return this.#live(await reading);
-    last.askedAt = performance.now();
-    const policy = await within(this.#patienceMs(isCurrent), reading).catch((error: unknown) => {
-      if (isCurrent || isOutage(error)) return undefined;
-      throw error;
-    });
-    if (policy) return this.#live(policy);
-    // A change may have been heard of meanwhile.
-    return isCurrent && last.supersededAt === undefined ? this.#live(last) : this.#superseded(last);
+  #resolved({ value, generation, isSuperseded }: Served<Caller>): Resolved {
+    if (isSuperseded) this.#supersededServed.inc();
+    else this.note(generation);
+    return { caller: unexpired(value), generation, isSuperseded };
   }
 
   /**
-   * How long a request waits for a reading. A superseded policy must not be used while the new one can be had, so the reading may take all
-   * its time unless admin-svc is known or suspected to hang.
+   * The end users of a workspace that are registered and not active, as of `minGeneration` or later.
+   * @throws Fault UNAVAILABLE when that cannot be found out
    */
-  #patienceMs(isCurrent: boolean): number {
-    if (isCurrent) return this.#reader.isAnswered ? maxHangWaitMs : 0;
-    const isSuspected = !this.#reader.isAnswered || this.#watch.silentMs >= suspectedSilenceMs;
-    return isSuspected ? maxHangWaitMs : Number.POSITIVE_INFINITY;
-  }
-
-  #superseded(last: KnownPolicy): Resolved {
-    this.#supersededServed.inc();
-    return { caller: unexpired(last.caller), generation: last.generation, isSuperseded: true };
-  }
-
-  /** A policy as it counts now: what was not superseded holds up to the generation that was applied. */
-  #live({ caller, generation }: KnownPolicy): Resolved {
-    this.note(generation);
-    const inForce = generation > this.#applied ? generation : this.#applied;
-    return { caller: unexpired(caller), generation: inForce, isSuperseded: false };
+  async inactiveEndUsers(workspaceId: string, minGeneration: bigint = this.#seen): Promise<ReadonlySet<string>> {
+    const { value } = await this.#endUsers.resolve(endUsersOf(workspaceId), minGeneration);
+    return value ?? new Set();
   }
 
   /** Until `stop()`. Settles when the first answer is in, or never. */
@@ -183,9 +132,7 @@ export class Access {
   #apply({ generation, keyHashes, ...message }: WatchPolicyResponse): bigint {
     // A reconnect at the generation that is in force has missed nothing.
     const all = message.all && generation !== this.#applied;
-    if (all) this.#policies.supersedeAll(generation);
-    this.#policies.supersede(keyHashes, generation);
-    this.#reader.heard(all ? null : keyHashes);
+    for (const policies of [this.#callers, this.#endUsers]) policies.heard(all ? null : keyHashes, generation);
     this.#applied = generation;
     this.note(generation);
     if (all || keyHashes.length > 0) this.#changed(all ? null : keyHashes);
@@ -202,18 +149,4 @@ export class Access {
 function unexpired(caller: Caller | undefined): Caller | undefined {
   const expires = caller?.expiresAtMs;
   return expires !== undefined && Number(expires) <= Date.now() ? undefined : caller;
-}
-
-/** The outcome of `work`, or undefined when that takes longer. */
-async function within<Result>(ms: number, work: Promise<Result>): Promise<Result | undefined> {
-  if (ms === Number.POSITIVE_INFINITY) return work;
-  let timer: NodeJS.Timeout | undefined;
-  const elapsed = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, ms, undefined);
-  });
-  try {
-    return await Promise.race([work, elapsed]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -4,6 +4,7 @@ import { ConfigError, problemsOf, readSettings } from "./config.ts";
 import { alignment } from "./house/alignment.ts";
 import { compat, cors, host } from "./house/edge.ts";
 import { detector, namedDetector } from "./house/detectors.ts";
+import { endUsers } from "./house/end-users.ts";
 import { fusion } from "./house/fusion.ts";
 import { internalModels } from "./house/internal-models.ts";
 import { limits } from "./house/limits.ts";
@@ -30,6 +31,7 @@ export const houseSchema = z.strictObject({
   fetch: webFetch.prefault({}),
   tools: tools.prefault({}),
   limits: limits.prefault({}),
+  end_users: endUsers.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
 });

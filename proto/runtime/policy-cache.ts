@@ -1,16 +1,14 @@
 /**
- * Policies of keys as this process last read them, with those marked that were changed since. It reads nothing itself.
+ * Policies as this process last read them, with those marked that were changed since. It reads nothing itself.
  *
  * A changed policy is kept, because it is the last one that is known while admin-svc cannot be asked. A reading that began before a change
  * is refused after it: without that comparison a revoked setting comes back to life.
  */
-import type { Caller } from "../gen/sluice/admin/v1/access_service_pb.ts";
-
 const maxPolicies = 100_000;
 
-export interface KnownPolicy {
-  /** Absent when the key is unknown, disabled or expired. */
-  readonly caller: Caller | undefined;
+export interface KnownPolicy<Value> {
+  /** Absent when admin-svc knows nothing of that name. */
+  readonly value: Value | undefined;
   readonly generation: bigint;
   /** performance.now(), so that a clock step cannot revive a policy. */
   readonly filledAt: number;
@@ -20,45 +18,45 @@ export interface KnownPolicy {
   supersededAt?: number;
 }
 
-export class PolicyCache {
-  readonly #policies = new Map<string, KnownPolicy>();
-  /** Generation of the last change of a key, for readings under way. */
+export class PolicyCache<Value> {
+  readonly #policies = new Map<string, KnownPolicy<Value>>();
+  /** Generation of the last change of each name, for readings under way. */
   readonly #changed = new Map<string, bigint>();
-  /** Generation of the last change of every key. */
+  /** Generation of the last change of everything. */
   #allChanged = 0n;
 
-  get(keyHash: string): KnownPolicy | undefined {
-    return this.#policies.get(keyHash);
+  get(name: string): KnownPolicy<Value> | undefined {
+    return this.#policies.get(name);
   }
 
-  /** True when the key was changed after `generation`. */
-  isOutdated(keyHash: string, generation: bigint): boolean {
-    return generation < this.#allChanged || generation < (this.#changed.get(keyHash) ?? 0n);
+  /** True when it was changed after `generation`. */
+  isOutdated(name: string, generation: bigint): boolean {
+    return generation < this.#allChanged || generation < (this.#changed.get(name) ?? 0n);
   }
 
-  /** Keeps what was read, unless it is outdated. Beyond 100,000 keys the one that was read longest ago is forgotten. */
-  store(keyHash: string, policy: KnownPolicy): void {
-    if (this.isOutdated(keyHash, policy.generation)) return;
-    this.#policies.delete(keyHash);
-    this.#policies.set(keyHash, policy);
+  /** Keeps what was read, unless it is outdated. Beyond 100,000 the one that was read longest ago is forgotten. */
+  store(name: string, policy: KnownPolicy<Value>): void {
+    if (this.isOutdated(name, policy.generation)) return;
+    this.#policies.delete(name);
+    this.#policies.set(name, policy);
     if (this.#policies.size <= maxPolicies) return;
     const oldest = this.#policies.keys().next();
     if (oldest.done !== true) this.#policies.delete(oldest.value);
   }
 
-  /** A change of these keys. */
-  supersede(keyHashes: readonly string[], generation: bigint): void {
+  /** A change of these. */
+  supersede(names: readonly string[], generation: bigint): void {
     const now = performance.now();
-    for (const keyHash of keyHashes) {
-      mark(this.#policies.get(keyHash), now);
-      this.#changed.set(keyHash, generation);
+    for (const name of names) {
+      mark(this.#policies.get(name), now);
+      this.#changed.set(name, generation);
     }
     if (this.#changed.size <= maxPolicies) return;
     this.#allChanged = generation;
     this.#changed.clear();
   }
 
-  /** A change of every key. */
+  /** A change of everything. */
   supersedeAll(generation: bigint): void {
     const now = performance.now();
     for (const policy of this.#policies.values()) mark(policy, now);
@@ -68,6 +66,6 @@ export class PolicyCache {
 }
 
 /** The first change counts: how long the last policy may be served is counted from there. */
-function mark(policy: KnownPolicy | undefined, now: number): void {
+function mark(policy: { supersededAt?: number } | undefined, now: number): void {
   if (policy) policy.supersededAt ??= now;
 }

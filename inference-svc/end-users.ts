@@ -1,0 +1,32 @@
+/** Refuses requests of end users that are registered and not active, where the configuration file says `end_users: {enforce: true}`. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Access } from "@sluice/proto/runtime/access.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+
+export interface EndUserParts {
+  readonly access: Pick<Access, "inactiveEndUsers">;
+  /** As the configuration file says now. */
+  readonly enforcesEndUsers: () => boolean;
+}
+
+/**
+ * Checks the end user of the request and the one that the key is for.
+ * @returns a promise only where the workspace's end users decide
+ * @throws Fault PERMISSION_DENIED, UNAVAILABLE
+ */
+export function checkEndUser(
+  { access, enforcesEndUsers }: EndUserParts,
+  { workspaceId, externalUserInactive }: Caller,
+  user: string | undefined,
+  policyGeneration: bigint,
+): Promise<void> | undefined {
+  if (!enforcesEndUsers()) return undefined;
+  if (externalUserInactive) throw inactive("The end user that this API key is for is not active");
+  if (user === undefined) return undefined;
+  return access.inactiveEndUsers(workspaceId, policyGeneration).then((users) => {
+    if (users.has(user)) throw inactive("user: this end user is not active; an administrator can activate it");
+  });
+}
+
+const inactive = (message: string): Fault =>
+  new Fault(FaultReason.PERMISSION_DENIED, message, { origin: FaultOrigin.CLIENT });

@@ -12,6 +12,7 @@ import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
 import { schema } from "./cli/schema.ts";
 import { retention } from "./cli/retention.ts";
+import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
 import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
@@ -24,6 +25,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   keys,
   guardrails,
   "end-users": endUsers,
+  usage,
   workspaces,
   ledger,
   audit,

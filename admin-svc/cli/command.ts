@@ -62,11 +62,3 @@ export async function asUsage<Result>(check: () => Result | Promise<Result>): Pr
     throw error;
   }
 }
-
-const hashForm = /^[0-9a-f]{64}$/;
-
-/** @throws UsageError */
-export function checkHash(hash: string): string {
-  if (!hashForm.test(hash)) throw new UsageError("HASH: 64 lower-case hexadecimal digits, as `keys list` shows them");
-  return hash;
-}

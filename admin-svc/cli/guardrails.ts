@@ -13,8 +13,9 @@ import {
   updateGuardrail,
 } from "../store/guardrails.ts";
 import { type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.ts";
-import { CommandError, type Commands, type Terminal, UsageError, checkHash, asUsage, exactly } from "./command.ts";
+import { CommandError, type Commands, type Terminal, UsageError, asUsage, exactly } from "./command.ts";
 import { readChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
+import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { printable, table, time } from "./table.ts";
 
 const json = { json: { type: "boolean" } } as const;
@@ -89,12 +90,14 @@ export const guardrails: Commands = {
     },
   },
   assign: {
-    usage: "ID HASH...",
+    usage: "ID KEY...",
     summary: "Gives keys this guardrail, in place of the one that they hold.",
+    details: [keyHelp],
     run: (args, terminal) => runBulk(args, terminal, "assigned", "assign"),
   },
   unassign: {
-    usage: "ID HASH...",
+    usage: "ID KEY...",
+    details: [keyHelp],
     summary: "Takes this guardrail from those of the keys that hold it.",
     run: (args, terminal) => runBulk(args, terminal, "unassigned", "unassign"),
   },
@@ -137,14 +140,16 @@ async function show(id: string, asJson: boolean, { database, author, print }: Te
 
 async function runBulk(args: string[], terminal: Terminal, done: string, verb: Bulk["verb"]): Promise<void> {
   const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
-  const [id, ...hashes] = positionals;
+  const [id, ...named] = positionals;
   if (id === undefined) throw new UsageError("missing argument: ID");
-  if (hashes.length === 0) throw new UsageError("missing argument: HASH");
-  const keyHashes = await asUsage(() => checkKeyHashes(hashes.map(checkHash)));
+  if (named.length === 0) throw new UsageError("missing argument: KEY");
   if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
   const author = await terminal.author();
+  const database = await terminal.database();
+  const hashes = await Promise.all(named.map((text) => findKeyHash(database, author.workspaceId, text)));
+  const keyHashes = await asUsage(() => checkKeyHashes(hashes));
   const bulk = { author, verb, guardrailId: id, keyHashes };
-  const { counts, change } = await changeAssignments(await terminal.database(), author.workspaceId, [bulk]);
+  const { counts, change } = await changeAssignments(database, author.workspaceId, [bulk]);
   if (!change) throw new CommandError("no such guardrail");
   terminal.print(`${counts[0]} of ${keyHashes.length} keys ${done} (policy generation ${change.generation})`);
 }

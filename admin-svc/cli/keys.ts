@@ -6,7 +6,6 @@ import type { LimitReset } from "../store/database.ts";
 import {
   type KeyChange,
   type KeyRow,
-  type ListedKey,
   createKey,
   findKey,
   listKeys,
@@ -14,9 +13,11 @@ import {
   rotateKey,
   updateKey,
 } from "../store/keys.ts";
+import { spendingOf } from "../store/spending.ts";
 import { noRateLimitOptions, rateLimitOptions, rateLimitUsage, readRateLimits } from "./rate-limits.ts";
-import { CommandError, type Commands, UsageError, asUsage, checkHash, exactly, required } from "./command.ts";
-import { printable, table, time } from "./table.ts";
+import { CommandError, type Commands, type Terminal, UsageError, asUsage, exactly, required } from "./command.ts";
+import { describeKey, describeListedKey, keyLines, keyTable } from "./key-record.ts";
+import { findKeyHash, keyHelp } from "./key-reference.ts";
 
 const json = { json: { type: "boolean" } } as const;
 const management = { management: { type: "boolean" } } as const;
@@ -91,49 +92,50 @@ export const keys: Commands = {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
       exactly(positionals);
       const rows = await listKeys(await database(), (await author()).workspaceId);
-      if (values.json === true) return print(JSON.stringify(rows.map(listed)));
-      const cells = rows.map((row) => [
-        row.hash,
-        row.label,
-        row.account ? "account" : row.kind,
-        stateOf(row),
-        row.guardrail_id ?? "-",
-        time(row.created_at),
-        row.name,
-      ]);
-      for (const line of table(["HASH", "LABEL", "KIND", "STATE", "GUARDRAIL", "CREATED", "NAME"], cells)) print(line);
+      const spending = await spendingOf(
+        await database(),
+        rows.map(({ hash }) => hash),
+      );
+      if (values.json === true) {
+        return print(JSON.stringify(rows.map((row) => describeListedKey(row, spending.get(row.hash)))));
+      }
+      for (const line of keyTable(rows, spending)) print(line);
     },
   },
   show: {
-    usage: "HASH [--json]",
-    summary: "Shows a key, a revoked one too.",
+    usage: "KEY [--json]",
+    summary: "Shows a key with its limit and what it has spent, a revoked one too.",
+    details: [keyHelp],
     async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
-      const hash = checkHash(exactly(positionals, "HASH").HASH);
+      const hash = await keyHash({ database, author }, exactly(positionals, "KEY").KEY);
       const row = await findKey(await database(), (await author()).workspaceId, hash);
       if (!row) throw new CommandError("no such key");
-      if (values.json === true) return print(JSON.stringify(listed(row)));
-      for (const line of shown(row)) print(line);
+      const spending = (await spendingOf(await database(), [hash])).get(hash);
+      if (values.json === true) return print(JSON.stringify(describeListedKey(row, spending)));
+      for (const line of keyLines(row, spending)) print(line);
     },
   },
   update: {
-    usage: `HASH [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] ${rateLimitUsage("no")} [--json]`,
+    usage: `KEY [--name NAME] [--disable | --enable] [--expires-at TIME | --never-expires] [--external-user USER | --no-external-user] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly] ${rateLimitUsage("no")} [--json]`,
     summary: "Changes what is named; a disabled key is refused until it is enabled again.",
-    details: ["TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
+    details: [keyHelp, "TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, author, print }) {
-      const { hash, change, asJson } = await readChange(args);
+      const { key, change, asJson } = await readChange(args);
+      const hash = await keyHash({ database, author }, key);
       const changed = await updateKey(await database(), await author(), hash, change);
       if (!changed) throw new CommandError("no such key, or it is revoked");
       const { row, generation } = changed;
-      print(asJson ? JSON.stringify(described(row)) : `${hash} changed (policy generation ${generation})`);
+      print(asJson ? JSON.stringify(describeKey(row)) : `${hash} changed (policy generation ${generation})`);
     },
   },
   revoke: {
-    usage: "HASH",
+    usage: "KEY",
     summary: "Revokes a key for good and takes its guardrail from it.",
+    details: [keyHelp],
     async run(args, { database, author, print }) {
       const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
-      const hash = checkHash(exactly(positionals, "HASH").HASH);
+      const hash = await keyHash({ database, author }, exactly(positionals, "KEY").KEY);
       const change = await revokeKey(await database(), await author(), hash);
       if (!change) throw new CommandError("no such key");
       const done = change.keyHashes?.length !== 0 ? "revoked" : "was revoked before";
@@ -141,11 +143,12 @@ export const keys: Commands = {
     },
   },
   rotate: {
-    usage: "HASH [--json]",
+    usage: "KEY [--json]",
+    details: [keyHelp],
     summary: "Makes a new key with the name, kind, expiry and guardrail of the old one, which is revoked.",
     async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
-      const hash = checkHash(exactly(positionals, "HASH").HASH);
+      const hash = await keyHash({ database, author }, exactly(positionals, "KEY").KEY);
       const rotated = await rotateKey(await database(), await author(), hash, mint);
       if (!rotated) throw new CommandError("no such key, or it is revoked");
       for (const line of shownOnce(rotated.row, rotated.key, values.json)) print(line);
@@ -153,7 +156,10 @@ export const keys: Commands = {
   },
 };
 
-async function readChange(args: string[]): Promise<{ hash: string; change: KeyChange; asJson: boolean }> {
+const keyHash = async ({ database, author }: Pick<Terminal, "database" | "author">, text: string): Promise<string> =>
+  findKeyHash(await database(), (await author()).workspaceId, text);
+
+async function readChange(args: string[]): Promise<{ key: string; change: KeyChange; asJson: boolean }> {
   const flag = { type: "boolean" } as const;
   const options = {
     ...json,
@@ -166,7 +172,7 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeyCh
     ...noRateLimitOptions,
   };
   const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-  const hash = checkHash(exactly(positionals, "HASH").HASH);
+  const { KEY: key } = exactly(positionals, "KEY");
   const either = <Value>(
     one: string,
     value: Value | undefined,
@@ -196,7 +202,7 @@ async function readChange(args: string[]): Promise<{ hash: string; change: KeyCh
   };
   if (Object.keys(change).length === 0) throw new UsageError("missing option: what shall be changed");
   await asUsage(() => checkKeySettings(change));
-  return { hash, change, asJson: values.json === true };
+  return { key, change, asJson: values.json === true };
 }
 
 const kindOf = (isManagement: boolean | undefined): KeyRow["kind"] =>
@@ -213,50 +219,6 @@ function expiry(text: string | undefined): Date | null {
 }
 
 function shownOnce(row: KeyRow, key: string, asJson: boolean | undefined): string[] {
-  if (asJson === true) return [JSON.stringify({ key, ...described(row) })];
+  if (asJson === true) return [JSON.stringify({ key, ...describeKey(row) })];
   return [`key   ${key}`, `hash  ${row.hash}`, "The key is not stored and cannot be shown again."];
-}
-
-const described = (row: KeyRow) => ({
-  hash: row.hash,
-  name: row.name,
-  kind: row.kind,
-  account: row.account,
-  label: row.label,
-  disabled: row.disabled,
-  external_user: row.external_user,
-  created_at: row.created_at,
-  updated_at: row.updated_at,
-  expires_at: row.expires_at,
-  requests_per_minute: row.requests_per_minute,
-  tokens_per_minute: row.tokens_per_minute,
-  concurrent_requests: row.concurrent_requests,
-});
-
-const listed = (row: ListedKey) => ({
-  ...described(row),
-  revoked_at: row.revoked_at,
-  guardrail_id: row.guardrail_id,
-});
-
-const shown = (row: ListedKey): string[] => [
-  `hash           ${row.hash}`,
-  `name           ${printable(row.name)}`,
-  `label          ${row.label}`,
-  `kind           ${row.kind}${row.account ? " of the account" : ""}`,
-  `state          ${stateOf(row)}`,
-  `guardrail      ${row.guardrail_id ?? "-"}`,
-  `external user  ${row.external_user === null ? "-" : printable(row.external_user)}`,
-  `created        ${time(row.created_at)}`,
-  `updated        ${time(row.updated_at)}`,
-  `expires        ${time(row.expires_at)}`,
-  `requests/min   ${row.requests_per_minute ?? "-"}`,
-  `tokens/min     ${row.tokens_per_minute ?? "-"}`,
-  `concurrent     ${row.concurrent_requests ?? "-"}`,
-];
-
-function stateOf({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string {
-  if (revokedAt !== null) return "revoked";
-  if (disabled) return "disabled";
-  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "active";
 }

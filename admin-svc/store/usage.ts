@@ -2,6 +2,7 @@
 import { type Insertable, type Kysely, type Selectable, sql } from "kysely";
 import type { Database, UsageRecordsTable } from "./database.ts";
 import { paid, paidKinds } from "./paid.ts";
+import { countsRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "duration_ms" | TokenColumn> & {
   /** As text: JSON has no whole numbers of 64 bits. */
@@ -87,29 +88,37 @@ export interface ActivityRow {
   readonly date: string;
   readonly model: string;
   readonly provider: string;
+  readonly service_tier: string;
   readonly cost_usd: string;
   readonly calls: string;
+  readonly requests: string;
   readonly input_tokens: string;
   readonly output_tokens: string;
   readonly reasoning_tokens: string;
 }
 
-/** Sums by day, model and provider, of the last 30 days in UTC: of calls that answered requests. */
+/** Sums by day, model, provider and tier, of the last 30 days in UTC: of calls that answered requests. */
 export async function activityOf(
   database: Kysely<Database>,
   { workspaceId, date, keyHash }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
   const { rows } = await sql<ActivityRow>`
+    with calls as (
+      select
+        *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, ${countsRequest} as counts,
+        coalesce(nullif(service_tier, ''), 'default') as tier
+      from usage_records
+      where workspace_id = ${workspaceId} and kind in (${paid})
+        and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
+        and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
+        and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
+    )
     select
-      to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, model, provider,
-      coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls, coalesce(sum(input_tokens), 0) as input_tokens,
+      date, model, provider, tier as service_tier, coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
+      count(*) filter (where counts) as requests, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
-    from usage_records
-    where workspace_id = ${workspaceId} and kind in (${paid})
-      and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
-      and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
-      and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
-    group by 1, 2, 3
-    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3`.execute(database);
+    from calls
+    group by 1, 2, 3, 4
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4`.execute(database);
   return rows;
 }

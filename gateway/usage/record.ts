@@ -2,6 +2,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { AttemptStatus, type UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { Activity } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { endpointId } from "@sluice/proto/runtime/endpoint-id.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
@@ -85,7 +86,7 @@ const callJson = (record: UsageRecord): JsonObject => ({
   status: record.httpStatus,
   latency: record.durationMs,
   model_permaslug: record.model,
-  endpoint_id: `${record.provider}/${record.upstreamModel}`,
+  endpoint_id: endpointId(record),
   is_byok: false,
 });
 
@@ -93,11 +94,12 @@ export const activityJson = (activity: Activity): JsonObject => ({
   date: activity.date,
   model: activity.model,
   model_permaslug: activity.model,
-  endpoint_id: `${activity.provider}/${activity.model}`,
+  endpoint_id: endpointId(activity),
   provider_name: activity.provider,
   usage: Number(activity.costUsd),
   byok_usage_inference: 0,
-  requests: Number(activity.calls),
+  requests: Number(activity.requests),
+  attempts: Number(activity.calls),
   prompt_tokens: Number(activity.inputTokens),
   completion_tokens: Number(activity.outputTokens),
   reasoning_tokens: Number(activity.reasoningTokens),

@@ -34,6 +34,7 @@ export const activityQuery = object(
 
 const tokens = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
 const dollars = number({ min: 0 });
+const endpointIdWords = "The endpoint: `provider/model[:tier]`, the tier left out where it is the default one.";
 const absent = (what: string) => described(constant(null), `Always null: ${what} not recorded.`);
 
 const call = object(
@@ -42,7 +43,7 @@ const call = object(
     status: described(nullable(integer({ min: 0 })), "200, or what the failure would be answered with."),
     latency: described(nullable(number({ min: 0 })), "Milliseconds from its beginning to its end."),
     model_permaslug: described(string(), "Slug of the model."),
-    endpoint_id: described(string(), "Provider and what it calls the model."),
+    endpoint_id: described(string(), endpointIdWords),
     is_byok: described(constant(false), "There are no keys of your own."),
   },
   {
@@ -117,11 +118,12 @@ const activity = {
   date: described(string(), "Day in UTC, such as 2026-11-21."),
   model: described(string(), "Slug of the model."),
   model_permaslug: described(string(), "The same."),
-  endpoint_id: described(string(), "Provider and model."),
+  endpoint_id: described(string(), endpointIdWords),
   provider_name: described(string(), "Id of the provider."),
   usage: described(dollars, "USD."),
   byok_usage_inference: described(constant(0), "Always 0: there are no keys of your own."),
-  requests: described(tokens, "Calls to the provider, failed ones among them."),
+  requests: described(tokens, "Requests, each counted once, at the endpoint that was called last for it."),
+  attempts: described(tokens, "Calls to the provider, failed ones among them."),
   prompt_tokens: described(tokens, "Tokens of prompts."),
   completion_tokens: described(tokens, "Tokens of answers, reasoning among them."),
   reasoning_tokens: described(tokens, "Tokens of reasoning."),
@@ -136,7 +138,7 @@ export const activityAnswer = named(
           "Activity",
           object(activity, {
             required: Object.keys(activity),
-            description: "The calls of one day, model and provider.",
+            description: "The calls of one day, model, provider and tier.",
           }),
         ),
       ),

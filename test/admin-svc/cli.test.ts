@@ -2,9 +2,15 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { rowOf } from "@sluice/admin-svc/service/usage-record.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres.js";
+import { insertUsage } from "@sluice/admin-svc/store/usage.js";
+import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { createDatabase } from "../support/database.ts";
+import { usageRecord } from "./usage.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
 beforeAll(async () => {
@@ -57,6 +63,53 @@ interface GuardrailJson {
 
 const listed = async (hash: string) => (await json<KeyJson[]>("keys", "list")).find((row) => row.hash === hash);
 
+describe("usage", () => {
+  const at = (day: string) => BigInt(Date.parse(`${day}T12:00:00Z`));
+  let keyHash: string;
+  beforeAll(async () => {
+    keyHash = (await json<KeyJson>("keys", "create", "--name", "used")).hash;
+    const turnId = randomUUID();
+    const database = openDatabase(created.url, writeLimits, () => {});
+    const records = [
+      { turnId, attempt: 1, openedAtMs: at("2025-03-01"), model: "acme/small", costUsd: "0.25" },
+      { turnId, attempt: 2, openedAtMs: at("2025-03-01"), costUsd: "0.5" },
+      { openedAtMs: at("2025-03-02"), costUsd: "1" },
+      { openedAtMs: at("2025-03-05"), costUsd: "8" },
+      { openedAtMs: at("2025-03-02"), costUsd: "16", kind: CallKind.JUDGE },
+      { openedAtMs: at("2025-03-02"), costUsd: "2", keyHash: "b".repeat(64) },
+    ];
+    await insertUsage(
+      database,
+      records.map((fields) => rowOf(usageRecord({ keyHash, ...fields }))),
+    );
+    await database.destroy();
+  });
+  const range = ["--from", "2025-03-01", "--to", "2025-03-02"];
+
+  test("by day, both ends included: a turn of two calls is one request", async () => {
+    const tokens = { input_tokens: 24, output_tokens: 60 };
+    expect(await json("usage", "show", ...range)).toEqual([
+      { day: "2025-03-01", cost_usd: 0.75, requests: 1, attempts: 2, ...tokens },
+      { day: "2025-03-02", cost_usd: 3, requests: 2, attempts: 2, ...tokens },
+    ]);
+  });
+
+  test("by model and key, and of one key: every turn counts once", async () => {
+    const tokens = { input_tokens: 12, output_tokens: 30 };
+    const key = { key_hash: keyHash, key_name: "used" };
+    expect(await json("usage", "show", ...range, "--by", "model,key", "--key", "used")).toEqual([
+      { model: "acme/large-2", ...key, cost_usd: 1.5, requests: 2, attempts: 2, input_tokens: 24, output_tokens: 60 },
+      { model: "acme/small", ...key, cost_usd: 0.25, requests: 0, attempts: 1, ...tokens },
+    ]);
+  });
+
+  test("for people", async () => {
+    const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
+    expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
+    expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +1\\.75 +2 +3 +36 +90$`));
+  });
+});
+
 describe("keys", () => {
   test("mint needs no database", async () => {
     const inference = await runAt(undefined, ["keys", "mint"]);
@@ -99,6 +152,57 @@ describe("keys", () => {
     expect(await listed(old.hash)).toMatchObject({ guardrail_id: null, revoked_at: expect.any(String) });
     const again = await run("keys", "rotate", old.hash);
     expect(again).toEqual({ code: 1, stdout: "", stderr: "no such key, or it is revoked\n" });
+  });
+
+  test("a key is named by its hash, by the beginning of it, or by its name; what is not unique is refused with the candidates", async () => {
+    const [one, other] = [
+      await json<KeyJson>("keys", "create", "--name", "twin"),
+      await json<KeyJson>("keys", "create", "--name", "twin"),
+    ];
+    expect(await json<KeyJson>("keys", "show", one.hash.slice(0, 12))).toMatchObject({ hash: one.hash });
+    const ambiguous = await run("keys", "revoke", "twin");
+    expect(ambiguous).toMatchObject({ code: 1, stdout: "" });
+    for (const { hash } of [one, other]) expect(ambiguous.stderr).toContain(hash.slice(0, 16));
+    await run("keys", "revoke", other.hash.slice(0, 12));
+    expect(await json<KeyJson>("keys", "show", "twin")).toMatchObject({ hash: one.hash, revoked_at: null });
+    const { id } = await json<GuardrailJson>("guardrails", "create", "--name", "by name", "--block", "x");
+    await run("guardrails", "assign", id, "twin");
+    expect(await listed(one.hash)).toMatchObject({ guardrail_id: id });
+    expect(await run("keys", "update", "twin", "--name", "single")).toMatchObject({ code: 0 });
+    expect((await run("keys", "show", "twin")).stdout).toContain(other.hash);
+    for (const none of ["nobody", "sk-sl-abc", one.hash.slice(0, 3)]) {
+      expect(await run("keys", "revoke", none)).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining("no such key"),
+      });
+    }
+  });
+
+  test("list and show say what a key may spend, has spent, and has left", async () => {
+    const made = await json<KeyJson>(
+      "keys",
+      "create",
+      "--name",
+      "spender",
+      "--limit",
+      "2.50",
+      "--limit-reset",
+      "monthly",
+    );
+    const database = openDatabase(created.url, writeLimits, () => {});
+    const openedAtMs = BigInt(Date.now());
+    await insertUsage(database, [rowOf(usageRecord({ keyHash: made.hash, costUsd: "0.75", openedAtMs }))]);
+    await database.destroy();
+    const budget = { limit: 2.5, limit_reset: "monthly", limit_remaining: 1.75, usage: 0.75, usage_daily: 0.75 };
+    expect(await listed(made.hash)).toMatchObject(budget);
+    expect(await json("keys", "show", "spender")).toMatchObject(budget);
+    expect(await run("keys", "list")).toMatchObject({
+      stdout: expect.stringMatching(/2\.5 monthly +0\.75 +1\.75 .*spender/),
+    });
+    const shown = (await run("keys", "show", "spender")).stdout;
+    expect(shown).toMatch(/^limit +2\.5 monthly USD$/m);
+    expect(shown).toMatch(/^remaining +1\.75 USD$/m);
+    expect(shown).toMatch(/^spent +0\.75 USD \(today 0\.75, /m);
   });
 
   test("revoke is final and may be repeated", async () => {
@@ -325,7 +429,10 @@ describe("wrong input", () => {
     [["keys"], "usage: admin keys VERB"],
     [["key", "list"], "unknown noun: key"],
     [["constructor", "name"], "unknown noun: constructor"],
-    [["boostrap"], "one of keys, guardrails, end-users, workspaces, ledger, audit, retention, schema, bootstrap"],
+    [
+      ["boostrap"],
+      "one of keys, guardrails, end-users, usage, workspaces, ledger, audit, retention, schema, bootstrap",
+    ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],
     [["keys", "create"], "missing option: --name"],
@@ -340,8 +447,10 @@ describe("wrong input", () => {
     [["keys", "update", hash, "--expires-at", "2020-01-01"], "--expires-at: must be in the future"],
     [["keys", "update", hash, "--expires-at", "2999-01-01", "--never-expires"], "--expires-at and --never-expires"],
     [["keys", "list", "extra"], "unexpected argument: extra"],
-    [["keys", "revoke"], "missing argument: HASH"],
-    [["keys", "revoke", "sk-sl-abc"], "HASH: 64 lower-case hexadecimal digits"],
+    [["keys", "revoke"], "missing argument: KEY"],
+    [["usage", "show", "--by", "week"], "--by: any of day, model, key"],
+    [["usage", "show", "--from", "2026-02-30"], "--from: a day, for example 2026-11-21"],
+    [["usage", "show", "--from", "2026-02-03", "--to", "2026-02-01"], "--from: must not be after --to"],
     [["keys", "revoke", hash, hash], `unexpected argument: ${hash}`],
     [["guardrails", "create", "--name", "x"], "missing option: --block"],
     [["guardrails", "create", "--block", "x"], "missing option: --name"],
@@ -362,7 +471,7 @@ describe("wrong input", () => {
     [["guardrails", "update", id, "--description", "x", "--no-description"], "--description and --no-description"],
     [["guardrails", "update", id, "--description", "x".repeat(1_001)], "description: at most 1000 characters"],
     [["guardrails", "delete"], "missing argument: ID"],
-    [["guardrails", "assign", id], "missing argument: HASH"],
+    [["guardrails", "assign", id], "missing argument: KEY"],
     [["guardrails", "assign", id, ...Array<string>(501).fill(hash)], "key_hashes: at most 500 elements"],
     [["end-users", "create"], "missing argument: USER"],
   ])("%j: exit code 2 and a line that says what", async (argv, message) => {

@@ -205,10 +205,17 @@ describe("what is on record can be asked for", () => {
     );
     expect(body.data.find((sum) => sum["model"] === "acme/large" && sum["provider_name"] === "first")).toMatchObject({
       date: today,
-      requests: Number(rows[0]?.["calls"]),
+      endpoint_id: "first/acme/large",
+      attempts: Number(rows[0]?.["calls"]),
       usage: Number(rows[0]?.["cost"]),
       completion_tokens: Number(rows[0]?.["output"]),
     });
+    const turns = await database.query<{ turns: string }>(
+      "select count(distinct turn_id) as turns from usage_records where kind in ('primary', 'panel', 'analyst')",
+    );
+    const requests = body.data.reduce((sum, row) => sum + Number(row["requests"]), 0);
+    expect(requests).toBe(Number(turns.rows[0]?.turns));
+    expect(requests).toBeLessThan(body.data.reduce((sum, row) => sum + Number(row["attempts"]), 0));
   });
 
   test.each<[string, number, string]>([

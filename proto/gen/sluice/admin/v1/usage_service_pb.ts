@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiSwoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqEBCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQiEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2QyogIKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiSwoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IskBCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJIhMKEUdldENyZWRpdHNSZXF1ZXN0ImEKEkdldENyZWRpdHNSZXNwb25zZRIWCgl0b3RhbF91c2QYASABKAlIAIgBARIQCgh1c2VkX3VzZBgCIAEoCRITCgtsaW1pdF9yZXNldBgDIAEoCUIMCgpfdG90YWxfdXNkMqICCgxVc2FnZVNlcnZpY2USXgoNR2V0R2VuZXJhdGlvbhIlLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2USWwoMTGlzdEFjdGl2aXR5EiQuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2USVQoKR2V0Q3JlZGl0cxIiLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -115,7 +115,7 @@ export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 3);
 
 /**
- * The calls of one day, model and provider.
+ * The calls of one day, model, provider and tier.
  *
  * @generated from message sluice.admin.v1.Activity
  */
@@ -175,6 +175,20 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
    * @generated from field: uint64 reasoning_tokens = 8;
    */
   reasoningTokens: bigint;
+
+  /**
+   * Turns, each counted once, where its last call was.
+   *
+   * @generated from field: uint64 requests = 9;
+   */
+  requests: bigint;
+
+  /**
+   * The tier that served; default where no call got so far.
+   *
+   * @generated from field: string service_tier = 10;
+   */
+  serviceTier: string;
 };
 
 /**
@@ -252,7 +266,7 @@ export const UsageService: GenService<{
     output: typeof GetGenerationResponseSchema;
   },
   /**
-   * Sums the workspace's calls by day, model and provider. Needs a management key.
+   * Sums the workspace's calls by day, model, provider and tier. Needs a management key.
    * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (workspace), INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.ListActivity

@@ -1,0 +1,102 @@
+/** Key records as tables and JSON. */
+import type { KeyRow, ListedKey } from "../store/keys.ts";
+import type { Spending } from "../store/spending.ts";
+import { printable, table, time } from "./table.ts";
+
+/** A key as it is stored. */
+export const describeKey = (row: KeyRow) => ({
+  hash: row.hash,
+  name: row.name,
+  kind: row.kind,
+  account: row.account,
+  label: row.label,
+  disabled: row.disabled,
+  external_user: row.external_user,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  expires_at: row.expires_at,
+  requests_per_minute: row.requests_per_minute,
+  tokens_per_minute: row.tokens_per_minute,
+  concurrent_requests: row.concurrent_requests,
+});
+
+/** A key with its guardrail and its budget; amounts are USD. */
+export const describeListedKey = (row: ListedKey, spending: Spending | undefined) => ({
+  ...describeKey(row),
+  revoked_at: row.revoked_at,
+  guardrail_id: row.guardrail_id,
+  limit: row.limit_usd === null ? null : Number(row.limit_usd),
+  limit_reset: row.limit_reset,
+  limit_remaining: spending?.remaining === undefined ? null : Number(spending.remaining),
+  usage: Number(spending?.total ?? 0),
+  usage_daily: Number(spending?.daily ?? 0),
+  usage_weekly: Number(spending?.weekly ?? 0),
+  usage_monthly: Number(spending?.monthly ?? 0),
+});
+
+const titles = [
+  "HASH",
+  "LABEL",
+  "KIND",
+  "STATE",
+  "GUARDRAIL",
+  "LIMIT USD",
+  "SPENT USD",
+  "REMAINING USD",
+  "CREATED",
+  "NAME",
+];
+
+export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<string, Spending>): string[] {
+  const cells = rows.map((row) => {
+    const spent = spending.get(row.hash);
+    return [
+      row.hash,
+      row.label,
+      row.account ? "account" : row.kind,
+      stateOf(row),
+      row.guardrail_id ?? "-",
+      limitText(row),
+      usd(spent?.total ?? "0"),
+      usd(spent?.remaining),
+      time(row.created_at),
+      row.name,
+    ];
+  });
+  return table(titles, cells);
+}
+
+export const keyLines = (row: ListedKey, spending: Spending | undefined): string[] => [
+  `hash           ${row.hash}`,
+  `name           ${printable(row.name)}`,
+  `label          ${row.label}`,
+  `kind           ${row.kind}${row.account ? " of the account" : ""}`,
+  `state          ${stateOf(row)}`,
+  `guardrail      ${row.guardrail_id ?? "-"}`,
+  `external user  ${row.external_user === null ? "-" : printable(row.external_user)}`,
+  `created        ${time(row.created_at)}`,
+  `updated        ${time(row.updated_at)}`,
+  `expires        ${time(row.expires_at)}`,
+  `limit          ${limitText(row)}${row.limit_usd === null ? "" : " USD"}`,
+  `remaining      ${usd(spending?.remaining)}${spending?.remaining === undefined ? "" : " USD"}`,
+  `spent          ${usd(spending?.total ?? "0")} USD (today ${usd(spending?.daily ?? "0")}, this week ${usd(spending?.weekly ?? "0")}, this month ${usd(spending?.monthly ?? "0")})`,
+  `requests/min   ${row.requests_per_minute ?? "-"}`,
+  `tokens/min     ${row.tokens_per_minute ?? "-"}`,
+  `concurrent     ${row.concurrent_requests ?? "-"}`,
+];
+
+function limitText({ limit_usd: limit, limit_reset: reset }: KeyRow): string {
+  return reset === null ? usd(limit) : `${usd(limit)} ${reset}`;
+}
+
+/** A decimal without zeros at its end, or a dash. */
+export function usd(amount: string | null | undefined): string {
+  if (amount === null || amount === undefined) return "-";
+  return amount.includes(".") ? amount.replace(/\.?0+$/, "") : amount;
+}
+
+function stateOf({ revoked_at: revokedAt, disabled, expires_at: expiresAt }: KeyRow): string {
+  if (revokedAt !== null) return "revoked";
+  if (disabled) return "disabled";
+  return expiresAt !== null && expiresAt.getTime() <= Date.now() ? "expired" : "active";
+}

@@ -1,0 +1,22 @@
+/** Keys by what an operator calls them. */
+import type { Kysely } from "kysely";
+import type { Database } from "./database.ts";
+import type { KeyRow } from "./keys.ts";
+
+export type KeyReference = Pick<KeyRow, "hash" | "name" | "revoked_at">;
+
+const prefixForm = /^[0-9a-f]{4,63}$/;
+
+/** Keys of that name, and those whose hash begins with the text where it is at least four hexadecimal digits; revoked ones too. */
+export function keysNamed(database: Kysely<Database>, workspaceId: string, text: string): Promise<KeyReference[]> {
+  return database
+    .selectFrom("api_keys")
+    .select(["hash", "name", "revoked_at"])
+    .where("workspace_id", "=", workspaceId)
+    .where((where) =>
+      where.or([where("name", "=", text), ...(prefixForm.test(text) ? [where("hash", "like", `${text}%`)] : [])]),
+    )
+    .orderBy("created_at")
+    .orderBy("hash")
+    .execute();
+}

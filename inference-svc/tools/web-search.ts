@@ -7,6 +7,7 @@ import type { InputItem } from "../turn/request.ts";
 import { dataText, markOf } from "../web/data.ts";
 import type { Domains } from "../web/domains.ts";
 import { type Hit, NoSearch, type SearchEngine } from "../web/search.ts";
+import { missingEngine } from "../web/missing-engine.ts";
 import type { Web } from "../web/web.ts";
 import {
   type RecalledCall,
@@ -62,12 +63,9 @@ function engineOf(settings: ToolSettings, web: Web): SearchEngine | undefined {
   const engine = web.engine(name === "auto" ? "" : name);
   if (engine !== undefined || isRecalled(settings)) return engine;
   const problems = new Problems();
-  const wanted = name === "auto" ? "searxng" : name;
   problems.add(
     `${settings.path}.parameters.engine`,
-    name === "native"
-      ? "no provider of the model runs service:web_search"
-      : `${name} needs search.engines.${wanted} in the house file`,
+    name === "native" ? "no provider of the model runs service:web_search" : missingEngine(name),
   );
   problems.throwIfAny();
   return undefined;

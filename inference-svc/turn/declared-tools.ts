@@ -53,7 +53,7 @@ export class DeclaredTools {
     if (type === "mcp" && typeof tool["server_label"] === "string") this.#servers.add(tool["server_label"]);
     this.#hosted.set(family(type), type);
     if (instances.has(type)) this.#instance(tool, type, path, problems);
-    if (type === "service:bash") problems.add(path, "service:bash needs a sandbox, and none is configured");
+    if (type === "service:bash") problems.add(path, "service:bash is not available: this service runs no commands");
   }
 
   #load(tool: JsonObject, type: string, path: string): void {

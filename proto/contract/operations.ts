@@ -72,7 +72,7 @@ const beyondTheSchema = [
   "`tool_choice` names tools of the request, and `required` needs at least one.",
   "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
   `Server tools that the service runs itself: ${builtServerTools.map((type) => `\`${type}\``).join(", ")}. Every other tool that neither the client nor a provider of the model runs is refused by its path.`,
-  "`service:bash` needs a sandbox, which this service has none of.",
+  "`service:bash` is not available: this service runs no commands.",
   "Each plugin is given once. Of `alignment`: Rules that the service cannot decide itself need a judge that keeps to the data policy of the request, and an operator may limit how many there are; without a judge such rules are refused in `enforce`.",
   "`provider.sort` exacto is not available yet: 400. Stored prompts do not exist: 404.",
 ];

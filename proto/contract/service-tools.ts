@@ -143,7 +143,7 @@ const plainTools = {
   ),
   "service:apply_patch": tool("service:apply_patch", "Changes files.", object({ engine })),
   "service:shell": tool("service:shell", "Runs commands.", shell),
-  "service:bash": tool("service:bash", "Runs commands; needs a sandbox.", object({ engine, environment })),
+  "service:bash": tool("service:bash", "Runs commands; not available yet: 400.", object({ engine, environment })),
 } as const;
 
 /** A subagent has no subagents, and no functions of its own: nobody could answer their calls. */

@@ -299,7 +299,7 @@ describe("tools together", () => {
       ["tools.1.parameters.inherited_function_names.1: is not among the functions"],
     ],
     ["a subagent that inherits what comes after it", [heir, f, { ...f, name: "g" }], []],
-    ["bash", [{ type: "service:bash" }], ["tools.0: service:bash needs a sandbox, and none is configured"]],
+    ["bash", [{ type: "service:bash" }], ["tools.0: service:bash is not available: this service runs no commands"]],
     ["a deferred tool beside the search and another", [f, deferred, search], []],
     [
       "a deferred tool without a search",

@@ -116,7 +116,7 @@ test.each([
     "read by nobody",
     report,
     { pdf: { engine: "ocr" } },
-    "plugins: file-parser: pdf.engine ocr needs a model at internal_models.ocr, and this service has none",
+    "plugins: file-parser: pdf.engine ocr is not available, scanned pages are not read; use markdown",
   ],
   [
     "read by an engine that nobody knows",

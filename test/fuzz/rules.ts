@@ -50,8 +50,8 @@ export const rules: readonly Rule[] = [
   },
   {
     path: /^(tools|input)\./,
-    message: /needs a sandbox, and none is configured/,
-    stated: "`service:bash` needs a sandbox",
+    message: /service:bash is not available: this service runs no commands/,
+    stated: "`service:bash` is not available",
   },
   { path: /timezone$/, message: /must be an IANA time zone/, stated: "IANA name" },
   { path: /image_url$|file_data$/, message: /is required$/, stated: "An image, by image_url or file_id" },

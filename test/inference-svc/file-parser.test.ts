@@ -227,7 +227,7 @@ describe("the plugin", () => {
       "an engine that is not there",
       { ...anyText, plugins: fileParser("mistral-ocr") },
       400,
-      "plugins: file-parser: pdf.engine ocr needs a model at internal_models.ocr, and this service has none",
+      "plugins: file-parser: pdf.engine ocr is not available, scanned pages are not read; use markdown",
     ],
   ])("refuses %s", async (_, request, status, message) => {
     expect(await sent(request)).toMatchObject({ status, fault: message, content: undefined });

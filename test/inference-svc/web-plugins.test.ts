@@ -248,7 +248,7 @@ describe("web", () => {
     test("an engine that the house does not have is refused by its place in the file", async () => {
       expect(await refusal({ engine: "exa" })).toEqual([
         400,
-        "plugins: web: needs search.engines.exa in the house file",
+        "plugins: web: the engine exa is not available; use auto, native or searxng",
       ]);
       expect(await refusal({ engine: "native" })).toEqual([
         400,
@@ -257,7 +257,7 @@ describe("web", () => {
       open({ search: {} });
       expect(await refusal({ engine: "searxng" })).toEqual([
         400,
-        "plugins: web: needs search.engines.searxng in the house file",
+        "plugins: web: needs search.engines.searxng in the configuration file",
       ]);
       expect(await refusal({})).toEqual([
         400,

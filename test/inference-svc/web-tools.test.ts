@@ -187,10 +187,10 @@ describe("service:web_search", () => {
   });
 
   test.each([
-    ["exa", {}, "tools.0.parameters.engine: exa needs search.engines.exa in the house file"],
+    ["exa", {}, "tools.0.parameters.engine: the engine exa is not available; use auto, native or searxng"],
     ["native", {}, "tools.0.parameters.engine: no provider of the model runs service:web_search"],
-    ["auto", { search: {} }, "tools.0.parameters.engine: auto needs search.engines.searxng in the house file"],
-    ["searxng", { search: {} }, "tools.0.parameters.engine: searxng needs search.engines.searxng in the house file"],
+    ["auto", { search: {} }, "tools.0.parameters.engine: needs search.engines.searxng in the configuration file"],
+    ["searxng", { search: {} }, "tools.0.parameters.engine: needs search.engines.searxng in the configuration file"],
   ])("engine %s that nobody has is 400", async (name, settings, says) => {
     open(settings);
     const { fault } = await turn([searchTool({ engine: name })], [search()]);

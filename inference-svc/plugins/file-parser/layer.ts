@@ -24,10 +24,7 @@ export interface FileParserParts {
 /** @throws Fault INVALID_REQUEST for an engine that the house does not have */
 export const parserEngines: Layer = onRequest((request) => {
   if (pdfEngineOf(request) !== "ocr") return request;
-  throw invalid(
-    "plugins",
-    "file-parser: pdf.engine ocr needs a model at internal_models.ocr, and this service has none",
-  );
+  throw invalid("plugins", "file-parser: pdf.engine ocr is not available, scanned pages are not read; use markdown");
 });
 
 export const fileParser =

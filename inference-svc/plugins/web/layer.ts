@@ -10,6 +10,7 @@ import type { HostedTool, InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope, Stage } from "../../turn/scope.ts";
 import { type Layer, onRequest } from "../../turn/turn.ts";
 import { type Hit, NoSearch, type Search, SearchEngine } from "../../web/search.ts";
+import { missingEngine } from "../../web/missing-engine.ts";
 import type { Web } from "../../web/web.ts";
 import { dataItem, saidByUser, withData } from "./data.ts";
 import { nativeTool, withTool } from "./native.ts";
@@ -61,7 +62,7 @@ function searcherOf(
   const { engine: name } = settings;
   const isFree = name === "" || name === "auto";
   const engine = web.engine(isFree ? "" : name);
-  if (name !== "native" && !isFree) return engine ?? nobody(`web: needs search.engines.${name} in the house file`);
+  if (name !== "native" && !isFree) return engine ?? nobody(`web: ${missingEngine(name)}`);
   const tool = nativeTool(settings);
   const asked = { ...alone(request, [{ type: "message", role: "user", content: "" }]), tools: [tool] };
   const takes = (endpoint: Endpoint) => telling.refusal(endpoint, asked) === undefined && !isLost(endpoint);
@@ -74,7 +75,7 @@ function searcherOf(
   if (isFree && engine) return engine;
   return nobody(
     isFree
-      ? "web: the provider does not search by itself, and search.engines.searxng is not in the house file"
+      ? "web: the provider does not search by itself, and search.engines.searxng is not in the configuration file"
       : "web: no provider of the model searches by itself, in these domains",
   );
 }

@@ -8,8 +8,11 @@ const searxng = z.strictObject({
   timeout_ms: z.int().min(1).max(60_000).default(5_000).describe("Time limit of one search."),
 });
 
+/** Engines that `search.engines` can configure; requests may name others, which are refused. */
+export const searchEngines = ["searxng"] as const;
+
 export const search = z.strictObject({
-  default: z.enum(["searxng"]).default("searxng").describe("Who is asked where a request names no engine."),
+  default: z.enum(searchEngines).default("searxng").describe("Who is asked where a request names no engine."),
   engines: z
     .strictObject({ searxng: searxng.optional() })
     .prefault({})

@@ -1,0 +1,11 @@
+/** The text for a search engine that a request names and the service does not have. */
+import { searchEngines } from "@sluice/proto/runtime/house/web.js";
+
+/** @param name empty or auto: the engine that is used where a request names none */
+export function missingEngine(name: string): string {
+  const wanted = name === "" || name === "auto" ? searchEngines[0] : name;
+  if ((searchEngines as readonly string[]).includes(wanted)) {
+    return `needs search.engines.${wanted} in the configuration file`;
+  }
+  return `the engine ${wanted} is not available; use auto, native or ${searchEngines.join(", ")}`;
+}

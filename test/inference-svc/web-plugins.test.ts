@@ -358,6 +358,17 @@ describe("web-fetch", () => {
     expect(stages()).toMatchObject([{ summary: "Read 1 of 4 pages", data: { urls: 4, read: 1 } }]);
   });
 
+  test("addresses of IPv6 that are not public are named, and not asked", async () => {
+    site.script([page("Good", "text/plain")]);
+    const urls = ["http://[::1]/", "http://[::ffff:127.0.0.1]/x", "https://[2001:db8::1]:8443/x", "http://[fd00::1]/"];
+    await turn({ text: urls.join(" "), plugins: fetching() });
+    const [{ content }] = messages() as unknown as [{ content: string }];
+    for (const url of urls) expect(content).toContain(`URL: ${url}\n(not read: `);
+    expect(content.match(/a host that is not on the public internet/g)).toHaveLength(3);
+    expect(content).toContain("(not read: a port other than 80 and 443)");
+    expect([site.requests, stages()]).toMatchObject([[], [{ summary: "Read 0 of 4 pages" }]]);
+  });
+
   test.each([
     [{}, 5],
     [{ maxUses: 1 }, 1],
@@ -415,7 +426,14 @@ describe("web-fetch", () => {
     ["(https://a.test/b), <https://a.test/c>!", ["https://a.test/b", "https://a.test/c"]],
     ["https://a.test/Tea_(drink) or https://A.test/Tea_(drink)?", ["https://a.test/Tea_(drink)"]],
     ["[tea](https://a.test/tea) and `https://a.test/code`", ["https://a.test/tea", "https://a.test/code"]],
-    ["ftp://a.test http:// https://[x a.test", []],
+    ["ftp://a.test http:// https://[x a.test https://[tea](b)", []],
+    ["http://[::1]/ or https://[2001:db8::1]:8443/x?", ["http://[::1]/", "https://[2001:db8::1]:8443/x"]],
+    [
+      "[a](http://[::ffff:127.0.0.1]) (http://u:p@[::1]:80/a_(b)).",
+      ["http://[::ffff:127.0.0.1]", "http://u:p@[::1]:80/a_(b)"],
+    ],
+    ["http://[::1] http://[0:0::1]:80/", ["http://[::1]"]],
+    ["http://[fe80::1%25eth0]/", ["http://[fe80::1%25eth0]/"]],
   ])("%j names %j", (text, expected) => expect(urlsIn([text])).toEqual(expected));
 
   test("URLs are found in time by the length of the text", () => {
@@ -424,6 +442,8 @@ describe("web-fetch", () => {
       "https://(".repeat(200_000),
       `https://${"(".repeat(1_000_000)}`,
       `https://a${"(a".repeat(500_000)}`,
+      `https://[${":".repeat(1_000_000)}`,
+      "https://a@[a:".repeat(100_000),
     ])
       urlsIn([text]);
     expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);

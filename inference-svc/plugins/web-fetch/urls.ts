@@ -1,7 +1,11 @@
 /** URLs in what somebody says. */
 import { urlIn } from "../../turn/url.ts";
 
-const url = /https?:\/\/(?:[^\s()<>[\]"'`{}|\\^]|\([^\s()<>]*\))+/giu;
+const inUrl = String.raw`[^\s()<>[\]"'\x60{}|\\^]`;
+const path = String.raw`${inUrl}|\([^\s()<>]*\)`;
+/** An address of IPv6, which stands in brackets (45 characters and a zone at most), behind credentials or not. */
+const bracketed = String.raw`(?:[\w.~%:-]{0,200}@)?\[(?=[\da-f]{0,4}:)[\w:.%-]{2,80}\]`;
+const url = new RegExp(String.raw`https?:\/\/(?:(${bracketed})(?:${path})*|(?:${path})+)`, "giu");
 /** Ends a sentence, not a URL. */
 const trailing = /[.,;:!?*_]+$/;
 
@@ -9,9 +13,10 @@ const trailing = /[.,;:!?*_]+$/;
 export function urlsIn(texts: readonly string[]): readonly string[] {
   const found = new Map<string, string>();
   for (const text of texts) {
-    for (const [match] of text.matchAll(url)) {
+    for (const [match, host] of text.matchAll(url)) {
       const said = match.replace(trailing, "");
-      const href = urlIn(said)?.href;
+      // A host in brackets that is no address is named, so that the model is told that it was not read.
+      const href = urlIn(said)?.href ?? (host && said);
       if (href !== undefined && !found.has(href)) found.set(href, said);
     }
   }

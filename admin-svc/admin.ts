@@ -5,10 +5,14 @@ import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_se
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
+import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
+import { type MessageAdmission, type Sender, trusted } from "@sluice/proto/runtime/rpc/admission.js";
+import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
@@ -88,8 +92,22 @@ function openPolicy(
   return { policy, listener };
 }
 
-function serve({ port, host, lifecycle, log, registry, tls, tracing }: AdminOptions, parts: Parts): Promise<RpcServer> {
+/** Keys are looked up by the handlers, so that keys which nobody has could be invented: all who present one share one part of the memory. */
+const bearer: Sender = { key: "bearer" };
+
+const sendersOf =
+  (token: ServiceToken): MessageAdmission["senderOf"] =>
+  (_, headers) => {
+    if (isServiceToken((headers[serviceTokenHeader] as string | undefined) ?? null, token)) return trusted;
+    parseBearer(headers.authorization);
+    return bearer;
+  };
+
+function serve(options: AdminOptions, parts: Parts): Promise<RpcServer> {
+  const { port, host, lifecycle, log, registry, tls, tracing, serviceToken } = options;
+  const budget = new ByteBudget({ origin: FaultOrigin.ADMIN, registry });
   return serveRpc({
+    admission: { budget, senderOf: sendersOf(serviceToken) },
     port,
     host,
     lifecycle,

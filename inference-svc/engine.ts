@@ -1,5 +1,6 @@
 /** Runs turns for both doors: resolves the policy, checks the request, drives the stack and accounts for the outcome. */
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
@@ -19,6 +20,7 @@ const mostOpen = 10_000;
 
 export interface EngineParts extends EndUserParts {
   readonly access: Access;
+  readonly budget: ByteBudget;
   readonly turn: Turn;
   readonly observer: TurnObserver;
   readonly registry: Registry;
@@ -51,6 +53,8 @@ export class Engine {
    */
   async run(request: RunTurnRequest, requester: Requester, running: Cancellable, sink: TurnSink): Promise<void> {
     const { signal } = running;
+    const { keyHash, policyGeneration } = requester;
+    const room = this.#parts.budget.open(keyHash);
     let leave = () => {};
     let trace: Trace | undefined;
     let outcome: Outcome | undefined;
@@ -59,8 +63,9 @@ export class Engine {
     const observation = this.#parts.observer.begin(request, requester);
     try {
       if (this.#open > mostOpen) throw overloaded();
+      const waiting = room.grow(memoryOf(request));
+      if (waiting) await waiting;
       const turnRequest = this.#parts.parse(request, requester);
-      const { keyHash, policyGeneration } = requester;
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Nearly always known: then nobody waits for it.
       const known = resolved instanceof Promise ? await resolved : resolved;
@@ -93,6 +98,7 @@ export class Engine {
       }
       throw failure;
     } finally {
+      room.release();
       leave();
       this.#open--;
       // Whoever aborts with a fault says why; without one the client has left.
@@ -107,6 +113,13 @@ export class Engine {
     return Buffer.from(JSON.stringify(serviceMetadata(trace, parts)));
   }
 }
+
+/** A request is held as bytes and as text, parsed, and as text and bytes again for its provider; text may take two bytes a character. */
+const copiesHeld = 8;
+
+/** Memory that a turn takes for what it is asked. */
+export const memoryOf = ({ inputJson, toolsJson, instructions }: RunTurnRequest): number =>
+  copiesHeld * (inputJson.length + toolsJson.length + (instructions?.length ?? 0));
 
 /** An end speaks of one attempt; a turn may have taken several. */
 function withTotal(batch: Batch, trace: Trace): Batch {

@@ -5,6 +5,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
@@ -39,6 +40,7 @@ import { Rehearsals } from "./rehearsal.ts";
 import { endpointMetrics } from "./routing/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/endpoint-record.ts";
 import { InferenceDoors } from "./service.ts";
+import { sendersOf } from "./senders.ts";
 import { Serving } from "./serving.ts";
 import { Identities } from "./turn/identity.ts";
 import { parseTurn } from "./turn/parse.ts";
@@ -118,9 +120,11 @@ const serving: Serving = new Serving(
 endpointMetrics(registry, () => serving.catalog, records);
 const pressure = new Pressure({ waiting: () => 0, log, registry });
 const identities = new Identities(settings.SLUICE_SECRET);
+const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
 const shared = {
   access,
   enforcesEndUsers: () => serving.file.end_users.enforce,
+  budget,
   parse: (request: RunTurnRequest, { keyHash, scanned }: Requester) =>
     parseTurn(request, {
       scanned,
@@ -162,6 +166,7 @@ const server = await serveRpc({
   serviceNames: [InferenceService.typeName],
   strict: [InferenceService.typeName],
   routes: doors.routes,
+  admission: { budget, senderOf: sendersOf({ access, token }) },
   endedByClients: [pathOf(InferenceService.method.session)],
   tls: certificates && { certificates, clients: ["gateway"], token },
   registry,

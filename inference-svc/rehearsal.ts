@@ -9,14 +9,14 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 import { type Requester, admit } from "./admission.ts";
 import type { Rehearse } from "./dry-stack.ts";
 import { checkEndUser } from "./end-users.ts";
-import type { EngineParts } from "./engine.ts";
+import { type EngineParts, memoryOf } from "./engine.ts";
 import type { PlannedAttempt } from "./routing/plan.ts";
 import { type Applied, appliedTo } from "./turn/applied.ts";
 import { requestedSlug, serviceMetadata } from "./routing/service-metadata.ts";
 import type { Scope, Stage } from "./turn/scope.ts";
 import { TurnAbort } from "./turn/signal.ts";
 
-export type RehearsalParts = Pick<EngineParts, "access" | "enforcesEndUsers" | "region" | "parse"> & {
+export type RehearsalParts = Pick<EngineParts, "access" | "budget" | "enforcesEndUsers" | "region" | "parse"> & {
   readonly log: Logger;
   readonly rehearse: Rehearse;
 };
@@ -36,7 +36,9 @@ export class Rehearsals {
    */
   async run(request: RunTurnRequest, requester: Requester): Promise<Buffer> {
     let scope: Scope | undefined;
+    const room = this.#parts.budget.open(requester.keyHash);
     try {
+      await room.grow(memoryOf(request));
       const turnRequest = this.#parts.parse(request, requester);
       const { access, rehearse } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
@@ -53,6 +55,8 @@ export class Rehearsals {
       this.#note(request, requester, fault.errorType, fault);
       if (!scope || fault.reason === FaultReason.INTERNAL) throw fault;
       throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, scope))) });
+    } finally {
+      room.release();
     }
   }
 

@@ -104,7 +104,7 @@ function receive(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let length = 0;
-    const settle = (fault?: unknown) => {
+    const settle = (fault?: Error) => {
       clearTimeout(timer);
       request.off("data", take).off("end", settleWhole).off("close", settleEarly);
       if (fault === undefined) resolve();

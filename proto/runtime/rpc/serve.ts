@@ -15,6 +15,7 @@ import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import type { Registry } from "../metrics.ts";
+import { type MessageAdmission, admitting, strangerWindowBytes } from "./admission.ts";
 import { Connections, type RequestHandler } from "./connections.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
 import type { Tracing } from "../tracing/span.ts";
@@ -31,8 +32,7 @@ export const maxMessageBytes = 48 * 1024 * 1024;
 const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
 
 const serverOptions = {
-  // One session carries all turns of a gateway: with the 64 KiB default its throughput would be 64 KiB a round trip.
-  settings: { initialWindowSize: 4 * 1024 * 1024, maxConcurrentStreams: 4096 },
+  settings: { initialWindowSize: strangerWindowBytes, maxConcurrentStreams: 4096 },
   ...resetLimits,
 };
 
@@ -51,6 +51,8 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
+  /** Who may send messages; anybody when absent. */
+  readonly admission?: MessageAdmission;
   /** Full names of the services of which a unary request is refused when it has a field that this build does not know. */
   readonly strict?: readonly string[];
   /** Calls are counted here. */
@@ -78,7 +80,9 @@ export interface RpcServer {
 
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const connections = new Connections(options.endedByClients ?? []);
-  const handle = connections.noting(handlerOf(options));
+  const handle = connections.noting(
+    options.admission ? admitting(options.admission, handlerOf(options)) : handlerOf(options),
+  );
   const { tls, log } = options;
   const server = tls ? createTlsServer(tls, serverOptions, log, handle) : createServer(serverOptions, handle);
   server.on("session", (session: ServerHttp2Session) => {

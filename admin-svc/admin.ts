@@ -112,6 +112,7 @@ function serve(options: AdminOptions, parts: Parts): Promise<RpcServer> {
     host,
     lifecycle,
     log,
+    token: parts.serviceToken,
     tls,
     registry,
     tracing,

@@ -168,6 +168,7 @@ const server = await serveRpc({
   routes: doors.routes,
   admission: { budget, senderOf: sendersOf({ access, token }) },
   endedByClients: [pathOf(InferenceService.method.session)],
+  token,
   tls: certificates && { certificates, clients: ["gateway"], token },
   registry,
   tracing,

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { FairShares } from "@sluice/proto/runtime/fair-shares.js";
 import { Bucket, remainingOf, waitMs } from "@sluice/proto/runtime/limits/bucket.js";
+import { networkOf } from "@sluice/proto/runtime/network.js";
 
 /** Some clients share an address behind a proxy, and a page of documentation is one request. */
 const maxPerMinute = 600;
@@ -84,15 +85,6 @@ export class Strangers {
     }
     this.#sweepAt = Math.max(sweepFrom, 2 * this.#strangers.size);
   }
-}
-
-/** The first half of an IPv6 address: a client has all addresses that share it. */
-export function networkOf(address: string): string {
-  if (!address.includes(":") || address.includes(".")) return address;
-  const [head = "", tail = ""] = address.split("%", 1)[0]?.split("::", 2) ?? [];
-  const groups = head === "" ? [] : head.split(":");
-  const omitted = 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
-  return [...groups, ...Array.from({ length: omitted }, () => "0"), ...tail.split(":")].slice(0, 4).join(":");
 }
 
 const tooMany = (retryAfterMs: number): Fault =>

@@ -1,7 +1,8 @@
 /** Requests without a valid key: so many a minute of each address are answered at once. */
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "@jest/globals";
-import { Strangers, networkOf } from "@sluice/gateway/http/strangers.js";
+import { Strangers } from "@sluice/gateway/http/strangers.js";
+import { networkOf } from "@sluice/proto/runtime/network.js";
 
 const shares = { turnOf: () => undefined };
 const from = (remoteAddress: string, destroy = () => {}) => ({ socket: { remoteAddress, destroy } }) as IncomingMessage;

@@ -14,7 +14,7 @@ const copiesHeld = 2;
 /** A client may send so much of a message before anybody has read of it. */
 export const strangerWindowBytes = 256 * 1024;
 /** One session carries all turns of a gateway: with a small window its throughput would be that much a round trip. */
-const trustedWindowBytes = 4 * 1024 * 1024;
+export const trustedWindowBytes = 4 * 1024 * 1024;
 
 /** One of our own processes: its messages are few, bounded, and reserved for where they are taken apart. */
 export const trusted = "trusted";

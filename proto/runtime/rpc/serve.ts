@@ -15,7 +15,7 @@ import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
 import { type ServerTls, createTlsServer } from "../tls/server.ts";
 import type { Registry } from "../metrics.ts";
-import { type MessageAdmission, admitting, strangerWindowBytes } from "./admission.ts";
+import { type MessageAdmission, admitting, strangerWindowBytes, trustedWindowBytes } from "./admission.ts";
 import { Connections, type RequestHandler } from "./connections.ts";
 import { type Http1Options, serveHttp1 } from "./http1.ts";
 import type { Tracing } from "../tracing/span.ts";
@@ -23,18 +23,22 @@ import { tracedCalls } from "../tracing/rpc.ts";
 import { measuredCalls } from "./measure.ts";
 import { toConnectError } from "./status.ts";
 import { escapeStatusLess } from "./status-text.ts";
+import type { ServiceToken } from "./service-token.ts";
 import { refusingUnknown } from "./strict.ts";
+import { UnprovenConnections, connectionOf, maxConcurrentStreams, maxConcurrentStreamsUnproven } from "./unproven.ts";
 
 /** RPC messages up to 48 MiB: a 32 MiB body with room for its envelope. */
 export const maxMessageBytes = 48 * 1024 * 1024;
 
 /** Node closes a connection after 1,000 resets in a burst, and with it every other caller's stream. Ignored before Node 22. */
 const resetLimits = { streamResetBurst: 100_000, streamResetRate: 100_000 };
-
-const serverOptions = {
-  settings: { initialWindowSize: strangerWindowBytes, maxConcurrentStreams: 4096 },
+/** Connections on which anybody may call, until one shows that it may do more. */
+const openOptions = {
+  settings: { initialWindowSize: strangerWindowBytes, maxConcurrentStreams: maxConcurrentStreamsUnproven },
   ...resetLimits,
 };
+/** Connections that have shown a certificate. */
+const certifiedOptions = { settings: { initialWindowSize: trustedWindowBytes, maxConcurrentStreams }, ...resetLimits };
 
 /**
  * Nothing is compressed in either direction. Both ends are near each other: gzip, which grpc-js accepts unasked, took a third of the processor
@@ -65,6 +69,8 @@ export interface RpcServerOptions {
   readonly endedByClients?: readonly string[];
   /** Of a message that is read; 48 MiB when absent. */
   readonly readMaxBytes?: number;
+  /** Connections on which a call shows it may open as many streams as they like. */
+  readonly token?: ServiceToken | undefined;
   /** Clear text when absent. */
   readonly tls?: ServerTls | undefined;
   /** The same calls on a second port, always in clear text. A stream in both directions is refused there, with 505. */
@@ -80,14 +86,17 @@ export interface RpcServer {
 
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const connections = new Connections(options.endedByClients ?? []);
-  const handle = connections.noting(
-    options.admission ? admitting(options.admission, handlerOf(options)) : handlerOf(options),
-  );
-  const { tls, log } = options;
-  const server = tls ? createTlsServer(tls, serverOptions, log, handle) : createServer(serverOptions, handle);
+  const { tls, log, token, admission } = options;
+  const unproven = new UnprovenConnections({ token, log });
+  const serve = handlerOf(options, unproven);
+  const handle = unproven.inTurn(connections.noting(admission ? admitting(admission, serve) : serve));
+  const server = tls ? createTlsServer(tls, certifiedOptions, log, handle) : createServer(openOptions, handle);
+  if (!tls) unproven.guard(server);
   server.on("session", (session: ServerHttp2Session) => {
     if (session.destroyed) return; // refused for its certificate
     connections.add(session);
+    // A certificate is a proof.
+    if (!tls) unproven.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
     session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
@@ -105,15 +114,10 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   };
 }
 
-function handlerOf({
-  routes,
-  strict = [],
-  log,
-  tracing,
-  registry,
-  readMaxBytes = maxMessageBytes,
-  ...options
-}: RpcServerOptions): RequestHandler {
+function handlerOf(
+  { routes, strict = [], log, tracing, registry, readMaxBytes = maxMessageBytes, ...options }: RpcServerOptions,
+  unproven: UnprovenConnections,
+): RequestHandler {
   const handle = connectNodeAdapter({
     routes: (router) => {
       router.service(Health, health(options));
@@ -124,8 +128,10 @@ function handlerOf({
       ...(tracing ? [tracedCalls(tracing)] : []),
       ...(registry ? [measuredCalls(registry)] : []),
       faults(log),
+      unproven.interceptor,
       refusingUnknown(strict),
     ],
+    contextValues: connectionOf,
     readMaxBytes,
     writeMaxBytes: maxMessageBytes,
     // In JSON they have no number by which `strict` could find them.

@@ -1,0 +1,10 @@
+/** Addresses that one client can have, counted as one. */
+
+/** The first half of an IPv6 address: a client has all addresses that share it. */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || address.includes(".")) return address;
+  const [head = "", tail = ""] = address.split("%", 1)[0]?.split("::", 2) ?? [];
+  const groups = head === "" ? [] : head.split(":");
+  const omitted = 8 - groups.length - (tail === "" ? 0 : tail.split(":").length);
+  return [...groups, ...Array.from({ length: omitted }, () => "0"), ...tail.split(":")].slice(0, 4).join(":");
+}

@@ -90,7 +90,7 @@ const ledger = new Ledger({
   log,
   registry,
 });
-const budgets = new Budgets(admin, token);
+const budgets = new Budgets(admin, token, log);
 const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
 const pdfReaders = new PdfReaders();

@@ -41,7 +41,7 @@ export interface ServingParts {
   readonly watchWeb: WebWatch;
   /** Shared by all replicas. */
   readonly secret: string;
-  readonly log: Pick<Logger, "warn" | "error">;
+  readonly log: Pick<Logger, "error" | "info" | "warn">;
 }
 
 export class Serving {

@@ -17,7 +17,8 @@ import { judgedOutput } from "./guardrails/judged/output.ts";
 import { outputGuardrails } from "./guardrails/output/layer.ts";
 import type { Detector } from "./internal/detection/detector.ts";
 import { Judge } from "./internal/judge.ts";
-import { type Budgets, budgeted } from "./ledger/budget.ts";
+import type { Budgets } from "./ledger/budget.ts";
+import { budgeted } from "./ledger/hold.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
 import { judgeTask } from "./plugins/alignment/evaluator.ts";
@@ -39,13 +40,14 @@ import { citations } from "./plugins/web/citations.ts";
 import { isOnline, online, webSearch } from "./plugins/web/layer.ts";
 import type { Catalog, Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/endpoint-record.ts";
-import { type Answered, billed } from "./routing/bill.ts";
+import { type Answered, billed, sentUsage } from "./routing/bill.ts";
 import { fallback } from "./routing/fallback.ts";
 import { tellingTexts } from "./routing/files.ts";
 import { paretoRouter } from "./plugins/pareto/pareto-router.ts";
-import { inputCost, mostOf } from "./routing/plan.ts";
+import { inputCost } from "./routing/plan.ts";
 import { Router, noteCandidates } from "./routing/router.ts";
 import { type StandIn, namesOneOf, standIns } from "./routing/stand-ins.ts";
+import { worstCostOf } from "./routing/worst-cost.ts";
 import { serverTools } from "./tools/loop.ts";
 import { allTools, plainTools } from "./tools/registry.ts";
 import { Toolbox, mayUseTools } from "./tools/toolbox.ts";
@@ -83,7 +85,7 @@ export interface Parts {
   /** Shared by all replicas. */
   readonly secret: string;
   /** Failed attempts are logged: their causes are shown to nobody. */
-  readonly log: Pick<Logger, "warn">;
+  readonly log: Pick<Logger, "info" | "warn">;
 }
 
 export interface Stack {
@@ -103,9 +105,14 @@ export const buildStack = (parts: Parts): Stack => {
     // Only what fits into the budget is begun.
     budgeted(
       budgets,
-      (request) => mostOf(endpoint, request),
+      (request) => worstCostOf(endpoint, request),
       // Written down, with its bill, before anything else hears of it.
-      recorded(ledger, endpoint, billed(endpoint, upstreams.turn(endpoint, patience), answered)),
+      recorded(
+        ledger,
+        endpoint,
+        (request) => sentUsage(endpoint, request),
+        billed(endpoint, upstreams.turn(endpoint, patience), answered),
+      ),
     );
   const attempt = (endpoint: Endpoint, patience: Patience): Turn =>
     // Before anything is left out: of a file nobody knows how long it is.

@@ -23,6 +23,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["config", "turn"],
     ["internal"],
     ["files"],
+    ["estimate"],
     ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
     ["web", "fusion"],
     ["tools"],

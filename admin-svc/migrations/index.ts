@@ -18,6 +18,7 @@ import * as detectorRules from "./0015_detector_rules.ts";
 import * as accountGuardrails from "./0016_account_guardrails.ts";
 import * as moreCallKinds from "./0017_more_call_kinds.ts";
 import * as fusionCalls from "./0018_fusion_calls.ts";
+import * as chargedCalls from "./0019_charged_calls.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -38,4 +39,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0016_account_guardrails": accountGuardrails,
   "0017_more_call_kinds": moreCallKinds,
   "0018_fusion_calls": fusionCalls,
+  "0019_charged_calls": chargedCalls,
 };

@@ -2,6 +2,7 @@
 import { fromJsonString } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/usage.js";
 import {
+  type RaiseBudgetRequest,
   type ReleaseBudgetRequest,
   type ReserveBudgetRequest,
   type UsageRecord,
@@ -60,7 +61,12 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function checkReservation({ amountUsd, ...call }: ReserveBudgetRequest): void {
+export const checkReservation = (request: ReserveBudgetRequest): void => checkAmount(request);
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export const checkRaise = (request: RaiseBudgetRequest): void => checkAmount(request);
+
+function checkAmount({ amountUsd, ...call }: ReserveBudgetRequest | RaiseBudgetRequest): void {
   checked((problems) => {
     checkCall(call, problems);
     if (!decimal.test(amountUsd)) problems.add("amountUsd", "must be a decimal of at most 12 places");

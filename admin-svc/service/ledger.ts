@@ -4,13 +4,14 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   BudgetScope,
   type LedgerService,
+  RaiseBudgetResponseSchema,
   RecordUsageResponseSchema,
   ReleaseBudgetResponseSchema,
   ReserveBudgetResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
-import { checkRelease, checkReservation, readUsageRecords } from "../rules/usage-records.ts";
-import { dropReservations } from "../store/budgets.ts";
+import { checkRaise, checkRelease, checkReservation, readUsageRecords } from "../rules/usage-records.ts";
+import { dropReservations, raiseReservation } from "../store/budgets.ts";
 import { insertUsage } from "../store/usage.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Parts } from "./parts.ts";
@@ -40,6 +41,14 @@ export function ledgerService({ writes, serviceToken }: Parts): ServiceImpl<type
       return orUnavailable(async () => {
         const { budget, ...reserved } = await reservations.reserve(request.workspaceId, request, signal);
         return create(ReserveBudgetResponseSchema, { ...reserved, ...(budget && { budget: scopes[budget] }) });
+      });
+    },
+    raiseBudget: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      checkRaise(request);
+      return orUnavailable(async () => {
+        await raiseReservation(writes, request);
+        return create(RaiseBudgetResponseSchema);
       });
     },
     releaseBudget: (request, { requestHeader }) => {

@@ -28,6 +28,9 @@ const kinds = {
   classifier: CallKind.CLASSIFIER,
   panel: CallKind.PANEL,
   analyst: CallKind.ANALYST,
+  charged_judge: CallKind.CHARGED_JUDGE,
+  charged_moderation: CallKind.CHARGED_MODERATION,
+  charged_classifier: CallKind.CHARGED_CLASSIFIER,
 } as const;
 
 const kindWords: ReadonlyMap<CallKind, keyof typeof kinds> = new Map([

@@ -88,6 +88,22 @@ async function hold(transaction: Transaction<Database>, held: readonly Reservati
     on conflict (turn_id, attempt) do nothing`.execute(transaction);
 }
 
+export interface Raise extends ReservedCall {
+  /** USD, decimal. */
+  readonly amountUsd: string;
+}
+
+/** Holds more for a call that costs more than its worst case, whatever is left: the money is spent. */
+export async function raiseReservation(
+  database: Kysely<Database>,
+  { turnId, attempt, amountUsd }: Raise,
+): Promise<void> {
+  await sql`
+    update budget_reservations
+    set amount_usd = greatest(amount_usd, ${amountUsd}::numeric), expires_at = now() + make_interval(mins => ${holdMinutes})
+    where turn_id = ${turnId}::uuid and attempt = ${attempt}`.execute(database);
+}
+
 /** What is held for calls that will not be made. */
 export async function dropReservations(database: Kysely<Database>, dropped: readonly ReservedCall[]): Promise<void> {
   const turns = dropped.map(({ turnId }) => turnId);

@@ -176,7 +176,16 @@ export interface UsageRecordsTable {
   user: string | null;
   session_id: string | null;
   /** Of calls of the house's own nothing is counted for the key: `paidKinds` are those that are. */
-  kind: "primary" | "judge" | "moderation" | "classifier" | "panel" | "analyst";
+  kind:
+    | "primary"
+    | "judge"
+    | "moderation"
+    | "classifier"
+    | "panel"
+    | "analyst"
+    | "charged_judge"
+    | "charged_moderation"
+    | "charged_classifier";
   recorded_at: Stamp;
 }
 

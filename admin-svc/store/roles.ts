@@ -23,7 +23,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   workspace_days: "select, insert, update",
   ledger_retention: "select",
   removed_records: "select",
-  budget_reservations: "select, insert, delete",
+  budget_reservations: "select, insert, update, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",
 };

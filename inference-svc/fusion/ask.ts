@@ -43,7 +43,7 @@ export class Asking {
   constructor({ scope }: Asker, part: Part, limitMs: number) {
     this.#limitMs = limitMs;
     this.#outer = scope;
-    this.trace = new Trace(scope.trace.policyGeneration);
+    this.trace = new Trace(scope.trace.policyGeneration, [], scope.trace);
     scope.trace.parts.push(this.trace);
     const { again: _, ...rest } = scope;
     this.#scope = {

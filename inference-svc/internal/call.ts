@@ -44,18 +44,26 @@ export interface Reply {
 /** Of each token; the two that count are among the first. */
 const choices = 5;
 
+export interface Limits {
+  readonly signal: TurnSignal;
+  readonly timeoutMs: number;
+  /** The key pays for the call, because the operator's calls for the request are used up. */
+  readonly charged: boolean;
+}
+
 /** @throws Fault as a turn does, DEADLINE_EXCEEDED after the time limit */
 export async function callModel(
   turn: Turn,
   question: Question,
   { request, scope, spent }: Occasion,
-  { signal, timeoutMs }: { readonly signal: TurnSignal; readonly timeoutMs: number },
+  { signal, timeoutMs, charged }: Limits,
 ): Promise<Reply> {
   const abort = new TurnAbort();
   const stop = () => abort.abort(signal.reason);
   const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), timeoutMs);
   signal.addEventListener("abort", stop);
-  const inner = innerScope(scope, abort, performance.now() + timeoutMs, question.purpose);
+  const asked = innerScope(scope, abort, performance.now() + timeoutMs, question.purpose);
+  const inner = charged ? chargedTo(scope, asked) : asked;
   try {
     if (signal.aborted) stop();
     const events: TurnEvent[] = [];
@@ -96,6 +104,13 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
     generationId: scope.generationId,
     trace: new Trace(scope.trace.policyGeneration),
   };
+}
+
+/** The usage of the request contains what its key pays for. */
+function chargedTo({ caller, trace }: Scope, inner: Scope): Scope {
+  inner.caller.hasBudget = caller.hasBudget;
+  trace.parts.push(inner.trace);
+  return { ...inner, charged: true };
 }
 
 /** The key's own policy, without what is about its models: which model judges is the operator's choice. */

@@ -15,7 +15,7 @@ import { Slots } from "./slots.ts";
 
 export type InquirySettings = Pick<
   JudgeSettings,
-  "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s"
+  "timeout_ms" | "total_ms" | "retries" | "max_concurrency" | "cache_ttl_s" | "max_calls_per_request"
 >;
 
 /** failed: the model could not be asked; malformed: its answer cannot be read; late: it came to no answer in time. */
@@ -58,7 +58,7 @@ export class Inquiries<Answer> {
   /**
    * @param key what the answer depends on
    * @param question made only where it is asked
-   * @throws NoVerdict; Fault when the turn is over
+   * @throws NoVerdict; Fault when the turn is over, or when the key has to pay for the answer and cannot
    */
   async get(key: readonly string[], question: () => Question, occasion: Occasion): Promise<Answer> {
     const { signal, caller } = occasion.scope;
@@ -69,6 +69,7 @@ export class Inquiries<Answer> {
       return await this.#answers.get(digest, (until) => this.#ask(question, occasion, until), signal);
     } catch (error) {
       throwIfAborted(signal);
+      if (isUnpaid(error)) throw error;
       throw error instanceof NoVerdict ? error : new NoVerdict("the judge failed", { cause: error });
     }
   }
@@ -89,7 +90,7 @@ export class Inquiries<Answer> {
         cause = new Error("an answer of another form");
       } catch (error) {
         throwIfAborted(signal);
-        if (error instanceof NoVerdict) throw error;
+        if (error instanceof NoVerdict || isUnpaid(error)) throw error;
         lack = isLate(error) ? "late" : "failed";
         cause = error;
         // Where one request may not ask it, others may.
@@ -106,12 +107,23 @@ export class Inquiries<Answer> {
     try {
       const { turn, settings } = this.#parts;
       const timeoutMs = Math.max(1, Math.min(settings.timeout_ms, until - performance.now()));
-      return await callModel(turn, question, occasion, { signal, timeoutMs });
+      return await callModel(turn, question, occasion, { signal, timeoutMs, charged: this.#isCharged(occasion) });
     } finally {
       release();
     }
   }
+
+  /** Counts the call among those of its request. */
+  #isCharged({ scope: { trace } }: Occasion): boolean {
+    const calls = (trace.internalCalls.get(this) ?? 0) + 1;
+    trace.internalCalls.set(this, calls);
+    return calls > this.#parts.settings.max_calls_per_request;
+  }
 }
+
+/** The budget refused a call that the key has to pay for. */
+const isUnpaid = (error: unknown): error is Fault =>
+  error instanceof Fault && [FaultReason.PAYMENT_REQUIRED, FaultReason.GUARDRAIL_BLOCKED].includes(error.reason);
 
 const isLate = (error: unknown): boolean =>
   error instanceof Fault && [FaultReason.DEADLINE_EXCEEDED, FaultReason.PROVIDER_TIMEOUT].includes(error.reason);

@@ -5,21 +5,25 @@ import { create } from "@bufbuild/protobuf";
 import {
   BudgetScope,
   LedgerService,
+  RaiseBudgetRequestSchema,
   ReleaseBudgetRequestSchema,
   ReserveBudgetRequestSchema,
   type ReserveBudgetResponse,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Logger } from "@sluice/proto/runtime/log.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { appliedTo } from "../turn/applied.ts";
-import type { TurnRequest } from "../turn/request.ts";
 import type { Scope, Stage } from "../turn/scope.ts";
-import type { Turn } from "../turn/turn.ts";
+import type { Hold } from "./hold.ts";
 import { Turnstile } from "./turnstile.ts";
 
 /** As long as anybody who waits for a first event would wait for a policy. */
 const timeoutMs = 2_000;
+
+/** A crowd waits longer for its turn than for an answer: that many ask shows no outage. Clients see their headers after ten seconds. */
+const maxWaitMs = 5_000;
 
 /** Far more than are answered in that time lose their answers. */
 const mostQuestions = 64;
@@ -37,17 +41,29 @@ interface Reservation {
   readonly amountUsd: string;
 }
 
+interface Refusal {
+  /** performance.now() */
+  readonly askedAt: number;
+  /** 10^-12 USD: what did not fit. */
+  readonly pico: bigint;
+  readonly answer: ReserveBudgetResponse;
+}
+
 /** The truth about budgets is in one place, so that it is asked: any number of processes spend from the same one. */
 export class Budgets {
   readonly #client: Client;
   readonly #token: ServiceToken;
-  readonly #turnstile = new Turnstile(mostQuestions, timeoutMs);
+  readonly #log: Pick<Logger, "warn">;
+  readonly #turnstile = new Turnstile(mostQuestions, maxWaitMs);
+  /** By key: the last refusal, while others wait. */
+  readonly #refusals = new Map<string, Refusal>();
   #releasing = 0;
 
   /** @param client of admin-svc */
-  constructor(client: Client, token: ServiceToken) {
+  constructor(client: Client, token: ServiceToken, log: Pick<Logger, "warn">) {
     this.#client = client;
     this.#token = token;
+    this.#log = log;
   }
 
   /**
@@ -56,31 +72,57 @@ export class Budgets {
    * @throws Fault PAYMENT_REQUIRED when it does not fit, GUARDRAIL_BLOCKED when the budget is one of a guardrail; UNAVAILABLE when nobody
    * can say
    */
-  async reserve(scope: Spender, pico: bigint): Promise<void> {
+  async reserve(scope: Spender, pico: bigint): Promise<Hold> {
     const { turnId, caller, trace, span } = scope;
     const { keyHash, workspaceId } = caller;
-    const amountUsd = decimal(pico);
-    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash, workspaceId, amountUsd };
+    const reservation = { turnId, attempt: trace.bills.length + 1, keyHash, workspaceId, amountUsd: decimal(pico) };
     const metadata = serviceMetadata(this.#token, { trace: span });
-    const answer = await this.#ask(reservation, metadata).catch((cause: unknown) => {
+    const answer = await this.#decided(reservation, pico, metadata).catch((cause: unknown) => {
       throw new Fault(FaultReason.UNAVAILABLE, "The budget of this key cannot be checked at the moment", {
         origin: FaultOrigin.ADMIN,
         retryAfterMs: 1_000,
         cause,
       });
     });
-    if (answer.admitted) return;
+    if (answer.admitted) return { raise: (more) => this.#raise(reservation, more) };
     if (answer.guardrailId !== "") trace.stages.push(stageOf(answer.guardrailId, scope));
-    throw exhausted(answer, amountUsd);
+    throw exhausted(answer, reservation.amountUsd);
   }
 
-  #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
+  /**
+   * A refusal answers everybody who already waited when its question was sent and who wants no less: the same moment decides about them. So a
+   * crowd at an empty budget is refused within its time, and not told that nobody could be asked.
+   */
+  #decided(reservation: Reservation, pico: bigint, metadata: Metadata): Promise<ReserveBudgetResponse> {
+    const { keyHash } = reservation;
+    const arrivedAt = performance.now();
+    return this.#turnstile.pass(async () => {
+      const known = this.#refusals.get(keyHash);
+      if (known && known.askedAt >= arrivedAt && pico >= known.pico) return known.answer;
+      const askedAt = performance.now();
+      const answer = await this.#ask(reservation, metadata);
+      if (this.#turnstile.waiting === 0) this.#refusals.clear();
+      else if (!answer.admitted) this.#refusals.set(keyHash, { askedAt, pico, answer });
+      return answer;
+    });
+  }
+
+  async #ask(reservation: Reservation, metadata: Metadata): Promise<ReserveBudgetResponse> {
     const request = create(ReserveBudgetRequestSchema, reservation);
-    return this.#turnstile.pass(() =>
-      call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs).catch((error: unknown) => {
-        this.#release(reservation, metadata);
-        throw error;
-      }),
+    try {
+      return await call(this.#client, LedgerService.method.reserveBudget, request, metadata, timeoutMs);
+    } catch (error) {
+      this.#release(reservation, metadata);
+      throw error;
+    }
+  }
+
+  async #raise({ turnId, attempt }: Reservation, pico: bigint): Promise<void> {
+    const request = create(RaiseBudgetRequestSchema, { turnId, attempt, amountUsd: decimal(pico) });
+    // No span: the trace of the call is over when its cost is known.
+    const metadata = serviceMetadata(this.#token, {});
+    await call(this.#client, LedgerService.method.raiseBudget, request, metadata, timeoutMs).catch((err: unknown) =>
+      this.#log.warn({ err }, "a budget learns only from the record of a call what it cost above its worst case"),
     );
   }
 
@@ -95,16 +137,6 @@ export class Budgets {
       .finally(() => this.#releasing--);
   }
 }
-
-/** @param most what a call costs at most, in 10^-12 USD */
-export const budgeted =
-  (budgets: Pick<Budgets, "reserve">, most: (request: TurnRequest) => bigint, turn: Turn): Turn =>
-  async (request, scope) => {
-    if (!scope.caller.hasBudget || scope.purpose !== undefined) return turn(request, scope);
-    await budgets.reserve(scope, most(request));
-    // Also when the turn is over by now: then the call ends before it is made, and its record gives back what is held for it.
-    return turn(request, scope);
-  };
 
 const owners: Readonly<Record<BudgetScope, string>> = {
   [BudgetScope.UNSPECIFIED]: "key",

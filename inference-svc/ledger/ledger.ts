@@ -13,12 +13,15 @@ import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { Scope } from "../turn/scope.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
-import { type Closed, type Opened, callOf, closedLine, lost, openedLine } from "./record.ts";
+import { type Closed, type Noted, type Opened, callOf, closedLine, lostEnd, notedLine, openedLine } from "./record.ts";
 import { unfinished } from "./recovery.ts";
 import { Spool } from "./spool.ts";
 
 /** About two million records: then nothing is begun any more that could not be written down. */
 const limitBytes = 1024 * 1024 * 1024;
+
+/** A disk that is full is tried again. */
+const retryMs = 250;
 
 export interface LedgerOptions {
   /** Of this process alone; what an earlier start has left in it is delivered first. */
@@ -42,6 +45,8 @@ export interface CallLedger {
 export interface Entry {
   /** Its end, written down when this returns; only the first one counts. */
   close(closed: Closed): void;
+  /** Written down for the case that this process is killed before the end: what the call is charged then. */
+  note(noted: Noted): void;
   /** Of the call, where it is traced. */
   readonly span?: Span;
 }
@@ -58,6 +63,9 @@ export class Ledger implements CallLedger {
   /** performance.now() of the last delivery, or of the first record after all were delivered. */
   #waitingSince: number | undefined;
   #open = 0;
+  /** Ends of calls that are not written down yet. */
+  readonly #ends: { readonly call: string; readonly line: string; readonly closed: Closed }[] = [];
+  #retry: NodeJS.Timeout | undefined;
 
   /** @throws when the directory cannot be written to */
   constructor(options: LedgerOptions) {
@@ -72,7 +80,7 @@ export class Ledger implements CallLedger {
     const reader = new SpoolReader(this.#spool, ({ path }, offset) =>
       log.error({ file: path, offset }, "usage records end in what is no record"),
     );
-    const onDelivered = (records: readonly Buffer[]) => this.#note(records);
+    const onDelivered = (records: readonly Buffer[]) => this.#count(records);
     this.#delivery = new Delivery({ reader, client, token, log, directory, onDelivered });
     this.#recover();
     gauge(
@@ -105,6 +113,7 @@ export class Ledger implements CallLedger {
   /** @throws Fault UNAVAILABLE when it cannot be written down: then the call must not be made */
   open(opened: Opened): Entry {
     if (this.#spool.size >= limitBytes) throw unavailable(new Error("the spool is full"));
+    if (!this.#writeEnds()) throw unavailable(new Error("ends of other calls wait for room on the disk"));
     const call = callOf(opened);
     const line = openedLine(opened);
     try {
@@ -115,6 +124,9 @@ export class Ledger implements CallLedger {
     this.#open++;
     let over = false;
     return {
+      note: (noted) => {
+        if (!over) this.#note(call, notedLine(opened, noted));
+      },
       close: (closed) => {
         if (over) return;
         over = true;
@@ -126,32 +138,58 @@ export class Ledger implements CallLedger {
 
   /** Delivers what is left for so long as it is given. */
   async close(limitMs: number): Promise<void> {
+    const isWritten = this.#writeEnds();
+    clearTimeout(this.#retry);
     await this.#delivery.close(limitMs);
-    this.#spool.close(this.#open === 0 && this.#delivered === this.#sequence);
+    this.#spool.close(isWritten && this.#open === 0 && this.#delivered === this.#sequence);
   }
 
   /** They come in their order. Those of earlier starts were never counted here. */
-  #note(records: readonly Buffer[]): void {
+  #count(records: readonly Buffer[]): void {
     this.#delivered += records.filter((record) => record.includes(this.#bootId)).length;
     this.#waitingSince = this.#delivered === this.#sequence ? undefined : performance.now();
   }
 
-  /** An end that cannot be written down is not kept from whoever waits for the answer: at the next start the call is lost, and on record. */
-  #close(call: string, line: string, closed: Closed): void {
-    const counted = { bootId: this.#bootId, sequence: this.#sequence + 1, instance: this.#options.instance };
+  /** A note that finds no room is left out: the one before it stands. */
+  #note(call: string, line: string): void {
     try {
-      this.#spool.append(call, closedLine(line, closed, counted));
+      this.#spool.append(call, line);
     } catch (error) {
-      return this.#options.log.error({ err: error, call }, "the end of a call cannot be written down");
+      this.#options.log.warn({ err: error, call }, "what a call has cost until now cannot be written down");
     }
-    this.#sequence++;
-    this.#waitingSince ??= performance.now();
-    this.#delivery.wake();
+  }
+
+  /** An end that finds no room on the disk waits in memory, and the client does not wait for it. */
+  #close(call: string, line: string, closed: Closed): void {
+    this.#ends.push({ call, line, closed });
+    this.#writeEnds();
+  }
+
+  /** In their order. @returns whether all are written */
+  #writeEnds(): boolean {
+    for (let end = this.#ends[0]; end; end = this.#ends[0]) {
+      const { call, line, closed } = end;
+      const counted = { bootId: this.#bootId, sequence: this.#sequence + 1, instance: this.#options.instance };
+      try {
+        this.#spool.append(call, closedLine(line, closed, counted));
+      } catch (error) {
+        if (this.#ends.length === 1)
+          this.#options.log.error({ err: error, call }, "the end of a call waits for room on the disk");
+        clearTimeout(this.#retry);
+        this.#retry = setTimeout(() => this.#writeEnds(), retryMs).unref();
+        return false;
+      }
+      this.#ends.shift();
+      this.#sequence++;
+      this.#waitingSince ??= performance.now();
+      this.#delivery.wake();
+    }
+    return true;
   }
 
   #recover(): void {
     const left = unfinished(this.#spool.segments.slice(0, -1));
-    for (const [call, line] of left) this.#close(call, line, lost);
+    for (const [call, { line, noted }] of left) this.#close(call, line, lostEnd(noted));
     if (left.size > 0) this.#options.log.warn({ calls: left.size }, "calls of an earlier start are lost");
   }
 }

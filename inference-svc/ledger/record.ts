@@ -1,8 +1,12 @@
 /**
  * What is written down of a call to a provider: when it is begun, and when it is over. A line of the spool is a letter and a JSON object: `o`
- * with what is known at the beginning, `c` with that and the end, which is a UsageRecord in the JSON mapping of protobuf.
+ * with what is known at the beginning, `p` with what is to be charged if nothing more is heard, `c` with the beginning and the end, which is a
+ * UsageRecord in the JSON mapping of protobuf.
  */
 import type { Part, Purpose } from "../turn/scope.ts";
+
+/** The purpose of a call; `charged_` stands before one of the operator's own that the key pays for. */
+export type Kind = Purpose | Part | `charged_${Purpose}`;
 
 /** Known when the call is begun. */
 export interface Opened {
@@ -24,7 +28,7 @@ export interface Opened {
   readonly user?: string;
   readonly sessionId?: string;
   /** Absent of a call that answers a request. */
-  readonly kind?: `CALL_KIND_${Uppercase<Purpose | Part>}`;
+  readonly kind?: `CALL_KIND_${Uppercase<Kind>}`;
 }
 
 export interface Tokens {
@@ -33,6 +37,13 @@ export interface Tokens {
   readonly cacheWrite: number;
   readonly output: number;
   readonly reasoning: number;
+}
+
+/** What a call is charged for as far as it is known while it runs. */
+export interface Noted {
+  readonly tokens: Tokens;
+  /** USD, decimal; absent when no price is known. */
+  readonly costUsd?: string;
 }
 
 /** Known when it is over. */
@@ -68,10 +79,23 @@ export interface Counted {
 /** By what a call is known everywhere. */
 export const callOf = ({ turnId, attempt }: Pick<Opened, "turnId" | "attempt">): string => `${turnId}/${attempt}`;
 
-/** The process is gone that made the call. */
-export const lost: Closed = { status: "lost", httpStatus: 502, durationMs: 0, serviceTier: "", isEstimated: false };
+/**
+ * The end of a call whose process is gone.
+ * @param noted undefined when an earlier version has begun the call
+ */
+export const lostEnd = (noted: Noted | undefined): Closed => ({
+  status: "lost",
+  httpStatus: 502,
+  durationMs: 0,
+  serviceTier: "",
+  isEstimated: noted !== undefined,
+  ...noted,
+});
 
 export const openedLine = (opened: Opened): string => `o${JSON.stringify(opened)}`;
+
+export const notedLine = ({ turnId, attempt }: Opened, noted: Noted): string =>
+  `p${JSON.stringify({ turnId, attempt, ...noted })}`;
 
 /** @param line of the beginning, whose members are taken over as they stand */
 export function closedLine(line: string, { status, ...closed }: Closed, counted: Counted): string {

@@ -2,11 +2,11 @@
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import type { TurnRequest } from "../turn/request.ts";
-import type { Part, Purpose, Scope } from "../turn/scope.ts";
+import type { Scope } from "../turn/scope.ts";
 import type { Batch, Turn, Usage } from "../turn/turn.ts";
 import { totalOf } from "../turn/usage.ts";
 import type { CallLedger, Entry } from "./ledger.ts";
-import type { Closed, Opened } from "./record.ts";
+import type { Closed, Kind, Opened } from "./record.ts";
 
 /** Who is called. */
 export interface Callee {
@@ -17,11 +17,16 @@ export interface Callee {
   readonly upstreamModel: string;
 }
 
-/** Layer around one attempt that is billed. @throws Fault UNAVAILABLE when it cannot be written down */
+/**
+ * Layer around one attempt that is billed.
+ * @param sent what the request alone consumes: charged when this process is killed before more is known
+ * @throws Fault UNAVAILABLE when it cannot be written down
+ */
 export const recorded =
-  (ledger: CallLedger, callee: Callee, turn: Turn): Turn =>
+  (ledger: CallLedger, callee: Callee, sent: (request: TurnRequest) => Usage, turn: Turn): Turn =>
   async (request, scope) => {
     const call = new RecordedCall(ledger, callee, request, scope);
+    call.heard(sent(request));
     try {
       return call.watch(await turn(request, call.scope));
     } catch (error) {
@@ -29,6 +34,9 @@ export const recorded =
       throw error;
     }
   };
+
+/** A process that is killed leaves at most this much of an answer unpaid. */
+const heardMs = 1_000;
 
 /** Nobody waits for the answer any more. */
 export const clientLeft = 499;
@@ -38,6 +46,7 @@ class RecordedCall {
   readonly #entry: Entry;
   readonly #attempt: number;
   readonly #startedAt = performance.now();
+  #heardAt = performance.now();
 
   constructor(ledger: CallLedger, callee: Callee, request: TurnRequest, scope: Scope) {
     this.#scope = scope;
@@ -57,6 +66,7 @@ class RecordedCall {
     const note = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
       const last = result.done === true ? undefined : result.value.at(-1);
       if (last?.type === "end") this.#close(last.outcome.status, 200, last.outcome.usage, last.outcome.serviceTier);
+      else if (performance.now() - this.#heardAt >= heardMs) this.heard(this.#billed);
       return result;
     };
     const fail = (error: unknown): never => {
@@ -75,6 +85,13 @@ class RecordedCall {
         };
       },
     };
+  }
+
+  /** Notes what is to be charged if this process is killed now. */
+  heard(usage: Usage | undefined): void {
+    this.#heardAt = performance.now();
+    const { tokens, costUsd } = consumed(usage);
+    if (tokens) this.#entry.note({ tokens, ...(costUsd !== undefined && { costUsd }) });
   }
 
   failed(error: unknown): void {
@@ -109,7 +126,7 @@ export function openedOf(
   request: Pick<TurnRequest, "stream" | "sessionId">,
   scope: Scope,
 ): Opened {
-  const { caller, turnId, generationId, requestId, user, purpose, part } = scope;
+  const { caller, turnId, generationId, requestId, user, purpose, part, charged } = scope;
   const kind = purpose ?? part;
   return {
     turnId,
@@ -125,12 +142,11 @@ export function openedOf(
     streamed: request.stream,
     ...(user !== undefined && { user }),
     ...(request.sessionId !== undefined && { sessionId: request.sessionId }),
-    ...(kind && { kind: kindOf(kind) }),
+    ...(kind && { kind: kindOf(charged && purpose ? `charged_${purpose}` : kind) }),
   };
 }
 
-const kindOf = (kind: Purpose | Part): NonNullable<Opened["kind"]> =>
-  `CALL_KIND_${kind.toUpperCase() as Uppercase<Purpose | Part>}`;
+const kindOf = (kind: Kind): NonNullable<Opened["kind"]> => `CALL_KIND_${kind.toUpperCase() as Uppercase<Kind>}`;
 
 function consumed(usage: Usage | undefined): Pick<Closed, "tokens" | "isEstimated" | "costUsd"> {
   if (!usage) return { isEstimated: false };

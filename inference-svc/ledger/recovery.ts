@@ -1,22 +1,33 @@
-/** What an earlier start of the process has left: calls that were begun, and of which nobody wrote down the end. */
+/** What an earlier start of the process has left: calls that were begun, and whose end was never written down. */
 import { readFileSync } from "node:fs";
 import { readFrames } from "./frame.ts";
-import { type Opened, callOf } from "./record.ts";
+import { type Noted, type Opened, callOf } from "./record.ts";
 import type { Segment } from "./spool.ts";
 
+export interface Unfinished {
+  /** The line of its beginning. */
+  readonly line: string;
+  /** What it is to be charged; absent when nothing was noted. */
+  readonly noted?: Noted;
+}
+
 /**
- * The lines of their beginnings, by call. A line that was not written to its end was acknowledged to nobody, and is passed over with what
- * follows it in its file.
+ * By call. A line that was not written to its end was acknowledged to nobody, and is passed over with what follows it in its file.
  */
-export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, string> {
-  const open = new Map<string, string>();
+export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, Unfinished> {
+  const open = new Map<string, Unfinished>();
   for (const { path } of segments) {
     for (const record of readFrames(readFileSync(path), Number.POSITIVE_INFINITY).records) {
       const line = record.toString("utf8");
-      const call = callOf(JSON.parse(line.slice(1)) as Opened);
-      if (line.startsWith("o")) open.set(call, line);
-      else open.delete(call);
+      const written = JSON.parse(line.slice(1)) as Opened & Noted;
+      const call = callOf(written);
+      const begun = open.get(call);
+      if (line.startsWith("o")) open.set(call, { line });
+      else if (line.startsWith("c")) open.delete(call);
+      else if (begun) open.set(call, { line: begun.line, noted: notedIn(written) });
     }
   }
   return open;
 }
+
+const notedIn = ({ tokens, costUsd }: Noted): Noted => ({ tokens, ...(costUsd !== undefined && { costUsd }) });

@@ -69,7 +69,7 @@ export class Spool {
   }
 
   /**
-   * @param call whose beginning or end it is
+   * @param call that the line is about
    * @throws when the disk takes nothing: then the line is not written
    */
   append(call: string, line: string): void {
@@ -117,6 +117,7 @@ export class Spool {
       this.#openedIn.set(call, segment);
       return;
     }
+    if (!line.startsWith("c")) return;
     const opened = this.#openedIn.get(call);
     if (opened) opened.open--;
     this.#openedIn.delete(call);
@@ -124,12 +125,12 @@ export class Spool {
 
   #roll(): void {
     const before = this.segments.at(-1);
-    if (before) before.sealed = true;
     const old = this.#file;
     const { directory, bootId, startedAtMs } = this.#options;
     const number = String(++this.#number).padStart(6, "0");
     const path = join(directory, `usage-${String(startedAtMs).padStart(13, "0")}-${bootId}-${number}.log`);
     this.#file = openSync(path, "ax", 0o600);
+    if (before) before.sealed = true;
     this.segments.push({ path, size: 0, sealed: false, open: 0 });
     if (old === -1) return;
     this.#unsynced = false;

@@ -11,6 +11,11 @@ export class Turnstile {
     this.#limitMs = limitMs;
   }
 
+  /** How many wait for a place. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   /** @throws Error when its time was over before there was a place; then the work was not begun */
   async pass<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#free > 0) this.#free--;

@@ -22,6 +22,7 @@ export const watched = (ledger: CallLedger, observers: readonly CallObserver[]):
     let over = false;
     return {
       ...(span && { span }),
+      note: (noted) => entry.note(noted),
       close(closed) {
         if (over) return;
         over = true;

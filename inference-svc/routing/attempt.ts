@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Batch, Turn } from "../turn/turn.ts";
-import { isEndpoints } from "./blame.ts";
+import { isBudgets, isEndpoints, isOurs } from "./blame.ts";
 import { collected, withStart } from "./collect.ts";
 import type { WatchedAttempt } from "./ejection.ts";
 import type { EndpointRecords } from "./endpoint-record.ts";
@@ -35,6 +35,7 @@ export async function attempt(
   const note = (status: number) =>
     trace.attempts.push({ provider: endpoint.providerName, model: endpoint.model, status });
   trace.losses = [];
+  const billed = trace.bills.length;
   try {
     const batches = await turn(fitted(request, endpoint, trace.losses), scope);
     const answer = request.stream
@@ -49,7 +50,8 @@ export async function attempt(
     const failed = !scope.signal.aborted && isEndpoints(fault);
     watched.end(failed ? "failed" : "neither", now());
     repeated?.(failed, now());
-    note(fault.attemptStatus);
+    // The budget and the ledger are asked before the provider is.
+    if (trace.bills.length > billed || !(isBudgets(fault) || isOurs(fault))) note(fault.attemptStatus);
     throw error;
   }
 

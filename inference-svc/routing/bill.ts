@@ -1,10 +1,10 @@
 /**
  * The bill of an attempt: what it consumed, and what that costs by the prices of its endpoint at that time.
  *
- * The figures are the provider's; where it gives none, they are estimated and said to be. An attempt that failed without having produced anything
- * costs nothing.
+ * The figures are the provider's; where it gives none, they are estimated and said to be. An attempt that failed on its own without having
+ * produced anything costs nothing; one that was left while the provider worked costs what was sent and what was heard.
  */
-import { type InputSize, inputTokensOf, sizeOf, tokensOfBytes } from "../turn/estimate.ts";
+import { type InputSize, inputTokensOf, sizeOf, tokensOfBytes } from "../estimate/tokens.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Bill, Scope } from "../turn/scope.ts";
 import type { Batch, Outcome, Turn, TurnEvent, Usage } from "../turn/turn.ts";
@@ -43,6 +43,7 @@ class AttemptBill implements Bill {
   readonly #request: TurnRequest;
   readonly #answered: (usage: Usage) => void;
   reported: Usage | undefined;
+  abandoned = false;
   /** Of the end. */
   #settled: Usage | undefined;
   #size: InputSize | undefined;
@@ -63,7 +64,9 @@ class AttemptBill implements Bill {
 
   get usage(): Usage | undefined {
     if (this.#settled) return this.#settled;
-    return this.#produced ? this.#priced(this.#completed(this.reported), this.#endpoint.tier) : undefined;
+    return this.#produced || this.abandoned
+      ? this.#priced(this.#completed(this.reported), this.#endpoint.tier)
+      : undefined;
   }
 
   /** The batch with the bill in its end. */
@@ -131,15 +134,38 @@ class AttemptBill implements Bill {
     return this.#size;
   }
 
-  /** @param tier that served: a provider may serve with another one than it was asked for, and charges for that one */
   #priced(usage: Usage, tier: string): Usage {
-    const { tariffs, tier: asked } = this.#endpoint;
-    const tariff = tariffs.get(tier) ?? tariffs.get(asked);
-    if (tariff === undefined) return usage;
-    const charged = tariff.image > 0n || tariff.audio > 0n;
-    const media = charged ? this.#inputSize().media : noMedia;
-    return { ...usage, cost: costOf(tariff, usage, media, this.#images) };
+    return priced(this.#endpoint, usage, tier, () => this.#inputSize(), this.#images);
   }
+}
+
+/** @param tier that served: a provider may serve with another one than it was asked for, and charges for that one */
+function priced(
+  { tariffs, tier: asked }: Endpoint,
+  usage: Usage,
+  tier: string,
+  size: () => InputSize,
+  outputImages: number,
+): Usage {
+  const tariff = tariffs.get(tier) ?? tariffs.get(asked);
+  if (tariff === undefined) return usage;
+  const charged = tariff.image > 0n || tariff.audio > 0n;
+  return { ...usage, cost: costOf(tariff, usage, charged ? size().media : noMedia, outputImages) };
+}
+
+/** What a call costs that has been sent and of which nothing was heard. */
+export function sentUsage(endpoint: Endpoint, request: TurnRequest): Usage {
+  const size = sizeOf(request);
+  const inputTokens = inputTokensOf(size, endpoint.model);
+  const usage: Usage = {
+    inputTokens,
+    cachedTokens: 0,
+    cacheWriteTokens: 0,
+    outputTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+  };
+  return priced(endpoint, usage, endpoint.tier, () => size, 0);
 }
 
 const noMedia = { images: 0, audios: 0, others: 0 };

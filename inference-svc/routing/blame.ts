@@ -26,6 +26,10 @@ export const isKeys = ({ reason, attemptStatus }: Fault): boolean =>
 export const isOurs = ({ reason, origin }: Fault): boolean =>
   reason === FaultReason.UNAVAILABLE && origin !== FaultOrigin.UPSTREAM;
 
+/** A budget has no room for the call, so that no provider was asked. */
+export const isBudgets = ({ reason }: Fault): boolean =>
+  reason === FaultReason.PAYMENT_REQUIRED || reason === FaultReason.GUARDRAIL_BLOCKED;
+
 /** It counts against the endpoint. */
 export const isEndpoints = (fault: Fault): boolean =>
   !isCallers(fault) && !isKeys(fault) && !isOurs(fault) && fault.reason !== FaultReason.INTERNAL;

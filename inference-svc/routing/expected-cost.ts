@@ -1,5 +1,5 @@
 /** What a call will cost as far as anybody can know before it: to compare models by, never to charge. */
-import { type InputSize, inputTokensOf } from "../turn/estimate.ts";
+import { type InputSize, inputTokensOf } from "../estimate/tokens.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { totalOf } from "../turn/usage.ts";
 import type { Endpoint } from "./catalog.ts";

@@ -6,9 +6,10 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
 import { throwIfAborted } from "../turn/abort.ts";
 import { pause } from "../turn/pause.ts";
+import type { Scope } from "../turn/scope.ts";
 import type { Patience, Turn } from "../turn/turn.ts";
 import { attempt } from "./attempt.ts";
-import { isOurs } from "./blame.ts";
+import { isBudgets, isOurs } from "./blame.ts";
 import type { Endpoint } from "./catalog.ts";
 import type { Router } from "./router.ts";
 import { type Failure, summary } from "./summary.ts";
@@ -23,7 +24,7 @@ export interface Asking {
 }
 
 export const fallback =
-  (router: Router, asking: Asking, log: Pick<Logger, "warn">): Turn =>
+  (router: Router, asking: Asking, log: Pick<Logger, "info" | "warn">): Turn =>
   async (request, scope) => {
     const { records } = router;
     const endpoints = scope.again ? router.again(request, scope) : router.route(request, scope);
@@ -50,18 +51,17 @@ export const fallback =
         if (failures.at(-1)?.endpoint === endpoint) failures.pop();
         failures.push({ endpoint, fault });
         walk.failed(endpoint, fault);
-        log.warn(
-          {
-            request_id: scope.requestId,
-            provider: endpoint.provider,
-            model: endpoint.model,
-            status: fault.attemptStatus,
-            err: fault.cause,
-          },
-          "attempt failed",
-        );
+        logFailure(log, scope, endpoint, fault);
         if (scope.again === "once") break;
       }
     }
     throw summary(failures, walk);
   };
+
+/** A call that a budget has no room for is nobody's failure: no provider was asked. */
+function logFailure(log: Pick<Logger, "info" | "warn">, { requestId }: Scope, endpoint: Endpoint, fault: Fault): void {
+  const { provider, model } = endpoint;
+  const { attemptStatus: status, cause: err } = fault;
+  if (isBudgets(fault)) log.info({ request_id: requestId, model, status }, "call refused by a budget");
+  else log.warn({ request_id: requestId, provider, model, status, err }, "attempt failed");
+}

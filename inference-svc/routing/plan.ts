@@ -1,5 +1,5 @@
 /** What asking each candidate would come to: what it would not be told, and what it would charge at most. Nobody is asked. */
-import { type InputSize, inputTokensOf, sizeOf } from "../turn/estimate.ts";
+import { type InputSize, inputTokensOf, sizeOf } from "../estimate/tokens.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Loss } from "../turn/scope.ts";
 import type { Cost } from "../turn/turn.ts";
@@ -65,20 +65,11 @@ const imagesOf = ({ outputModalities }: TurnRequest): number => Number(outputMod
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
-/** Held for an answer whose length nobody has limited: what a model gives at most is far above what nearly all answers have. */
-const unlimitedTokens = 4_096;
-
-/** What a call costs before it says anything, in 10^-12 USD; 0 when no price is known. */
-export const inputCost = (endpoint: Endpoint, request: TurnRequest): bigint =>
-  mostOf(endpoint, { ...request, maxOutputTokens: 0 });
-
-/** What a call is held to cost at most, in 10^-12 USD; 0 when no price is known. */
-export function mostOf(endpoint: Endpoint, request: TurnRequest): bigint {
+/** What a call is likely to cost before it says anything, in 10^-12 USD; 0 when no price is known. */
+export function inputCost(endpoint: Endpoint, request: TurnRequest): bigint {
   const tariff = endpoint.tariffs.get(endpoint.tier);
   if (tariff === undefined) return 0n;
   const size = sizeOf(request);
-  const inputTokens = inputTokensOf(size, endpoint.model);
-  const outputTokens =
-    request.maxOutputTokens ?? Math.min(endpoint.maxOutputTokens ?? unlimitedTokens, unlimitedTokens);
-  return totalOf(costOf(tariff, { inputTokens, outputTokens, ...untold }, size.media, imagesOf(request)));
+  const usage = { inputTokens: inputTokensOf(size, endpoint.model), outputTokens: 0, ...untold };
+  return totalOf(costOf(tariff, usage, size.media, imagesOf(request)));
 }

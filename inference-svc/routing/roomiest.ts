@@ -1,5 +1,5 @@
 /** Of an input that will be made to fit: to whom the least of it is lost. */
-import { type InputSize, inputTokensOf, sizeOf } from "../turn/estimate.ts";
+import { type InputSize, inputTokensOf, sizeOf } from "../estimate/tokens.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import { answerTokens, inputTarget } from "../turn/window.ts";
 import type { Group } from "./candidates.ts";

@@ -2,7 +2,7 @@
  * What a provider charges, and what an attempt costs by it. Whole numbers throughout: prices come as decimal strings and leave as 10^-12 USD.
  */
 import type { EndpointSettings } from "@sluice/proto/runtime/house-file.js";
-import type { Media } from "../turn/estimate.ts";
+import type { Media } from "../estimate/media.ts";
 import type { Cost, Usage } from "../turn/turn.ts";
 import { units } from "./price.ts";
 
@@ -88,12 +88,47 @@ export function costOf(
   };
 }
 
+/** Bounds of a call that is not made yet. */
+export interface CallBounds {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Input may be written to a cache that is kept for an hour. */
+  readonly writesHourCache: boolean;
+  /** Searches of the provider. */
+  readonly searches: number;
+  readonly media: Media;
+  readonly outputImages: number;
+}
+
+/** The most that a call within these bounds costs, in 10^-12 USD: at the dearest rates that any number of tokens up to them can meet. */
+export function maxCostOf({ rates, above, ...fees }: Tariff, bounds: CallBounds): bigint {
+  const met = [rates, ...above.filter((step) => bounds.inputTokens > step.inputTokens).map((step) => step.rates)];
+  const input = highest(
+    met.flatMap(({ prompt, cacheRead, cacheWrite, cacheWriteHour }) =>
+      bounds.writesHourCache ? [prompt, cacheRead, cacheWrite, cacheWriteHour] : [prompt, cacheRead, cacheWrite],
+    ),
+  );
+  const output = highest(met.map(({ completion }) => completion));
+  const tokens = upPerMillion(BigInt(bounds.inputTokens) * input) + upPerMillion(BigInt(bounds.outputTokens) * output);
+  const fixed =
+    fees.request +
+    BigInt(bounds.media.images) * fees.image +
+    BigInt(bounds.media.audios) * fees.audio +
+    BigInt(bounds.outputImages) * fees.outputImage +
+    BigInt(bounds.searches) * fees.webSearch;
+  return bounded(tokens + fixed);
+}
+
+const highest = (values: readonly bigint[]): bigint => values.reduce((most, value) => (value > most ? value : most));
+
 /** 100,000 USD: no attempt costs more, and the sum over all attempts of a turn fits into the 64 bits of the contract. */
 const mostCost = 100_000n * 1_000_000_000_000n;
 
 const bounded = (pico: bigint): bigint => (pico > mostCost ? mostCost : pico);
 
 const million = 1_000_000n;
+
+const upPerMillion = (value: bigint): bigint => (value + million - 1n) / million;
 
 /** Rounded to the nearest. */
 const perMillion = (value: bigint): bigint => (value + million / 2n) / million;

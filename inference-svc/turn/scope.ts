@@ -25,6 +25,8 @@ export interface Scope {
   readonly dryRun?: true;
   /** Set when the house asks for its own purposes: then it pays, and nothing of the key is held or counted. */
   readonly purpose?: Purpose;
+  /** Set beside `purpose` when the operator's calls for the request are used up: then the key pays, from its budgets. */
+  readonly charged?: true;
   /** Set when a part of the request is asked. */
   readonly part?: Part;
   /**
@@ -104,6 +106,8 @@ export interface Bill {
   readonly usage: Usage | undefined;
   /** The attempt came to its end. */
   readonly settled: boolean;
+  /** The provider was left while it worked: what it was sent is to be paid for, even when it had not answered yet. */
+  abandoned: boolean;
 }
 
 /** Counted by itself, as of providers. */
@@ -121,6 +125,8 @@ export class Trace {
   /** How they answered. */
   readonly partNotes: PartNote[] = [];
   readonly stages: Stage[];
+  /** Calls made for the operator's own purposes, by role; parts of the request count together with it. */
+  readonly internalCalls: Map<object, number>;
   /** Answers that the alignment plugin has evaluated; undefined without it. */
   aligned: AlignedCall[] | undefined;
   /** A panel was asked: once a turn, whatever asks it. */
@@ -150,9 +156,11 @@ export class Trace {
   /** Until something was given out; undefined before. */
   firstMs: number | undefined;
 
-  constructor(policyGeneration: bigint, stages: Stage[] = []) {
+  /** @param whole of which this is a part */
+  constructor(policyGeneration: bigint, stages: Stage[] = [], whole?: Trace) {
     this.policyGeneration = policyGeneration;
     this.stages = stages;
+    this.internalCalls = whole?.internalCalls ?? new Map();
   }
 
   /** Something is given out. */
@@ -193,6 +201,12 @@ export class Trace {
   report(usage: Usage): void {
     const bill = this.bills.at(-1);
     if (bill) bill.reported = usage;
+  }
+
+  /** The attempt under way is given up though its provider may be working on it. */
+  abandon(): void {
+    const bill = this.bills.at(-1);
+    if (bill) bill.abandoned = true;
   }
 
   /** The turn has failed. If the attempt that had committed did not come to its end, it has failed as well. */

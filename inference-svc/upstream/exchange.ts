@@ -28,6 +28,8 @@ export interface Call extends Expected {
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
   /** Called with the figures of an answer that came to no end, where it gave some. */
   readonly reported: (usage: Usage) => void;
+  /** Called when the answer is given up while the provider may be working on it: it charges for that. */
+  readonly abandoned: () => void;
 }
 
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -70,7 +72,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#queue.opened;
   }
 
-  readonly #onAbort = () => this.#fail(abortFault(this.#call.signal));
+  readonly #onAbort = () => this.#abandon(abortFault(this.#call.signal));
+
+  /** A request that was never sent costs nothing. */
+  #abandon(fault: Fault): void {
+    if (this.sent && !this.#closed) this.#call.abandoned();
+    this.#fail(fault);
+  }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
@@ -188,7 +196,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** A reader who is done with an answer that has ended costs nothing; otherwise the provider must stop. */
   #leave(): void {
-    this.#fail(connectionLost());
+    this.#abandon(connectionLost());
   }
 
   #advance(): void {
@@ -202,7 +210,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #expire(): void {
     const { phase } = this.#deadline;
     if (phase === "close") return this.#release(false);
-    if (phase !== "figures") return this.#fail(providerTimeout(phase));
+    // A provider that has accepted the request charges for it, whether it is waited for or not.
+    if (phase !== "figures")
+      return this.status === 200 ? this.#abandon(providerTimeout(phase)) : this.#fail(providerTimeout(phase));
     this.#step(() => this.#translator.close());
   }
 

@@ -177,6 +177,7 @@ function httpProvider(
       framing: dialect.framing,
       translate: (emit) => dialect.open(request, target, emit),
       reported: (usage) => scope.trace.report(usage),
+      abandoned: () => scope.trace.abandon(),
       fault,
     });
   }

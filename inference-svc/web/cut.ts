@@ -1,5 +1,5 @@
 /** The beginning of a text, up to the end of a paragraph. */
-import { tokensOfBytes } from "../turn/estimate.ts";
+import { tokensOfBytes } from "../estimate/tokens.ts";
 
 /** Of what is kept, what is given up to end with a whole paragraph, line or word. */
 const mostGivenUp = 0.2;

@@ -14,6 +14,7 @@ import {
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
+import { openLog } from "@sluice/proto/runtime/log.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
@@ -27,6 +28,8 @@ import { startRpcProxy } from "../support/rpc-proxy.ts";
 import { DatabaseLink } from "./database-link.ts";
 import { type AdminHouse, addKey, bearer, openHouse, patiently, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
+
+const log = openLog("test", "silent");
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -233,7 +236,7 @@ test("nothing is held for a call whose asker has not heard that it may make it",
   const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
   const proxy = await startRpcProxy(house.port);
   const client = dial(`127.0.0.1:${proxy.port}`);
-  const budgets = new Budgets(client, serviceToken);
+  const budgets = new Budgets(client, serviceToken, log);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   const answer = proxy.hold("ReserveBudget");
   const held = proxy.held();
@@ -259,7 +262,7 @@ test("nor for one whose answer went with the process that gave it, once there is
   const address = `http://127.0.0.1:${proxy.port}`;
   const link = new DatabaseLink(address);
   const client = dial(new URL(await link.open(address)).host);
-  const budgets = new Budgets(client, serviceToken);
+  const budgets = new Budgets(client, serviceToken, log);
   const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
   const answer = proxy.hold("ReserveBudget");
   const held = proxy.held();
@@ -279,4 +282,53 @@ test("nor for one whose answer went with the process that gave it, once there is
   client.close();
   await proxy.stop();
   await link.cut();
+});
+
+test("3,000 calls at once on a budget that has room for one: the others are refused, and few of them are asked about", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
+  const client = dial(`127.0.0.1:${house.port}`);
+  let questions = 0;
+  const ask = client.makeUnaryRequest.bind(client) as (...args: unknown[]) => unknown;
+  Object.assign(client, { makeUnaryRequest: (...args: unknown[]) => (questions++, ask(...args)) });
+  const budgets = new Budgets(client, serviceToken, log);
+  const reserve = () => budgets.reserve({ turnId: randomUUID(), caller, trace: new Trace(1n) }, 600_000_000_000n);
+  /** A machine that is too slow to decide in time says so, and to come back. */
+  const decided = async (): Promise<FaultReason | undefined> => {
+    for (;;) {
+      const fault = await reserve().then(
+        () => undefined,
+        (error: unknown) => error as Fault,
+      );
+      if (fault?.reason !== FaultReason.UNAVAILABLE) return fault?.reason;
+    }
+  };
+  const reasons = await Promise.all(Array.from({ length: 3_000 }, decided));
+  expect(reasons.filter((reason) => reason === undefined).length).toBe(1);
+  expect(reasons.filter((reason) => reason === FaultReason.PAYMENT_REQUIRED).length).toBe(2_999);
+  // Two rounds of 64 where the machine is quick; each round that is too late is asked, and let go, once more.
+  expect(questions).toBeLessThan(1_500);
+  client.close();
+});
+
+test("what is held for a call grows with what it is known to cost, until its record is stored", async () => {
+  const keyHash = hashKey(await addKey(house.database));
+  await house.database.updateTable("api_keys").set({ limit_usd: "1" }).where("hash", "=", keyHash).execute();
+  const caller = create(CallerSchema, { keyHash, workspaceId: defaultWorkspaceId });
+  const budgets = new Budgets(house.client, serviceToken, log);
+  const reserve = (turnId: string, dollars: number) =>
+    budgets.reserve({ turnId, caller, trace: new Trace(1n) }, BigInt(dollars * 1e12));
+  const turnId = randomUUID();
+  const hold = await reserve(turnId, 0.1);
+  await hold.raise(BigInt(1.5e12));
+  const refused = { reason: FaultReason.PAYMENT_REQUIRED, metadata: { remaining: 0 } };
+  await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
+  // Less than is held changes nothing.
+  await hold.raise(1n);
+  await expect(reserve(randomUUID(), 0.1)).rejects.toMatchObject(refused);
+  await record([usageRecord({ turnId, keyHash, costUsd: "0.2" })]);
+  // Late: the record has said it already.
+  await hold.raise(BigInt(1.5e12));
+  await reserve(randomUUID(), 0.8);
 });

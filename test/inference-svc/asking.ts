@@ -17,6 +17,7 @@ import { Readers } from "@sluice/inference-svc/web/readers.js";
 import { Web } from "@sluice/inference-svc/web/web.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Budgets } from "@sluice/inference-svc/ledger/budget.js";
+import type { Hold } from "@sluice/inference-svc/ledger/hold.js";
 import type { Closed, Opened } from "@sluice/inference-svc/ledger/record.js";
 import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
@@ -107,17 +108,20 @@ export interface Engine {
 /** Of all engines: processes are begun when there is something to read. */
 const files = new FileReader(new PdfReaders());
 
+/** A budget that has room for everything. */
+export const noHold: Hold = { raise: () => Promise.resolve() };
+
 /** The whole stack over a configuration. */
 export function openEngine(
   file: HouseFile,
   records = new EndpointRecords(),
   packages = noPackages,
-  budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve() },
+  budgets: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) },
 ): Engine {
   const warnings: object[] = [];
   const errors: object[] = [];
   const into = (list: object[]) => (line: object | string) => void (typeof line === "object" && list.push(line));
-  const log = { warn: into(warnings), error: into(errors) };
+  const log = { info: () => {}, warn: into(warnings), error: into(errors) };
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
   const detectors = openDetectors(file.detectors, { version: "0.0.0", watch: () => () => {}, now: records.now });
   const web = new Web(file, {
@@ -133,7 +137,7 @@ export function openEngine(
   const ledger = {
     open(begun: Opened) {
       opened.push(begun);
-      return { close: (end: Closed) => void closed.push(end) };
+      return { note: () => {}, close: (end: Closed) => void closed.push(end) };
     },
   };
   const moderation = openModeration(file, {

@@ -1,9 +1,9 @@
 /** What a turn is said to have consumed and to cost: by the figures of providers, by estimates where they give none, and when it fails. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { sizeOf, inputTokensOf, tokensOfBytes } from "@sluice/inference-svc/turn/estimate.js";
+import { sizeOf, inputTokensOf, tokensOfBytes } from "@sluice/inference-svc/estimate/tokens.js";
 import { type Layer, type Outcome, type Usage, compose } from "@sluice/inference-svc/turn/turn.js";
 import { type Reply, type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.js";
-import { type Asked, type Engine, asking, functionTool, house, newScope, openEngine, run } from "./asking.js";
+import { type Asked, type Engine, asking, functionTool, house, newScope, noHold, openEngine, run } from "./asking.js";
 import { begun, stopped, textBlock } from "./messages-telling.js";
 import { completed } from "./reading.js";
 
@@ -292,13 +292,19 @@ describe("an estimate", () => {
     expect(size).toMatchObject({ items: 2, media: { images: 1, audios: 0, others: 1 } });
     expect(size.textBytes).toBeGreaterThan(40 + 400 + 400 + 100);
     expect(size.textBytes).toBeLessThan(1_100);
-    expect(inputTokensOf(size, "x")).toBe(Math.ceil(size.textBytes / 4) + 8 + 2_000);
+    // A picture of unknown size, and a document of 75,000 bytes.
+    expect(inputTokensOf(size, "x")).toBe(Math.ceil(size.textBytes / 4) + 8 + 1_000 + Math.ceil(75_000 / 32));
   });
 });
 
 test("a client that leaves while its budget is asked for is on record, so that nothing stays held for it", async () => {
   const asked = newScope({ hasBudget: true });
-  const leaving = { reserve: () => Promise.resolve(asked.abort.abort(new Error("left"))) };
+  const leaving = {
+    reserve: () => {
+      asked.abort.abort(new Error("left"));
+      return Promise.resolve(noHold);
+    },
+  };
   const guarded = openEngine(house({ url: acme.url }), undefined, undefined, leaving);
   await run(guarded.turn, asking(), asked);
   expect(guarded.closed).toMatchObject([{ status: "cancelled", isEstimated: false }]);

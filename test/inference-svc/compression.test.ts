@@ -1,7 +1,7 @@
 /** Inputs that are made to fit a window: what is given up in which order, and what must be true of whatever is left. */
 import { describe, expect, test } from "@jest/globals";
 import { type Compressed, compress } from "@sluice/inference-svc/plugins/compression/compress.js";
-import { inputTokensOf, sizeOfItems } from "@sluice/inference-svc/turn/estimate.js";
+import { inputTokensOf, sizeOfItems } from "@sluice/inference-svc/estimate/tokens.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
 import fc from "fast-check";
 

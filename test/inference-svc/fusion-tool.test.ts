@@ -8,7 +8,7 @@ import { AlignmentPluginSchema, FusionPluginSchema } from "@sluice/proto/gen/slu
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { answering, calling, callingStream, datetime, hosted } from "../support/tooling.ts";
 import { type Reply, type Upstream, chatAnswer, chatChunk, chatStream, startUpstream } from "../support/upstream.ts";
-import { type Engine, asking, house, itemsOf, newScope, openEngine, run } from "./asking.ts";
+import { type Engine, asking, house, itemsOf, newScope, noHold, openEngine, run } from "./asking.ts";
 import { guardrailOf, redact } from "./gating.ts";
 
 const names = ["a", "b", "lead", "outer"] as const;
@@ -39,7 +39,7 @@ beforeAll(async () => {
     },
   };
   engine = openEngine(file, undefined, undefined, {
-    reserve: () => (spent ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent")) : Promise.resolve()),
+    reserve: () => (spent ? Promise.reject(new Fault(FaultReason.PAYMENT_REQUIRED, "Spent")) : Promise.resolve(noHold)),
   });
 });
 afterAll(async () => {

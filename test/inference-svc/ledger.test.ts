@@ -250,6 +250,73 @@ describe("delivery", () => {
     rmSync(left, { recursive: true });
   });
 
+  test("a call that is lost is charged what was noted last", async () => {
+    const { port, stop } = await nobody();
+    const first = open(directory, port);
+    const [silent, heard] = [opened(), opened()];
+    const tokens = { input: 40, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+    first.ledger.open(silent).note({ tokens, costUsd: "0.00004" });
+    const entry = first.ledger.open(heard);
+    entry.note({ tokens, costUsd: "0.00004" });
+    entry.note({ tokens: { ...tokens, output: 7 }, costUsd: "0.00005" });
+    const left = mkdtempSync(join(tmpdir(), "sluice-test-spool-"));
+    cpSync(directory, left, { recursive: true });
+    await first.end(0);
+    await stop();
+    const second = open(left);
+    await second.end();
+    const stored = new Map((await rows([silent.turnId, heard.turnId])).map((row) => [row.turn_id, row]));
+    const lost = { status: "lost", is_estimated: true, input_tokens: "40" };
+    expect(stored.get(silent.turnId)).toMatchObject({ ...lost, output_tokens: "0", cost_usd: "0.000040000000" });
+    expect(stored.get(heard.turnId)).toMatchObject({ ...lost, output_tokens: "7", cost_usd: "0.000050000000" });
+    rmSync(left, { recursive: true });
+  });
+
+  test("an end that finds the disk full is written when there is room, and nothing is begun before that", async () => {
+    const module = (path: string) => JSON.stringify(import.meta.resolve(path));
+    const program = `
+      import { execFileSync } from "node:child_process";
+      import { setTimeout as delay } from "node:timers/promises";
+      import { Ledger } from ${module("@sluice/inference-svc/ledger/ledger.js")};
+      import { dial } from ${module("@sluice/proto/runtime/rpc/dial.js")};
+      import { Registry } from ${module("@sluice/proto/runtime/metrics.js")};
+      const [directory, address, token, closed, other, ...calls] = process.argv.slice(1);
+      const errors = [];
+      const log = { error: (_, text) => errors.push(text), warn() {}, info() {} };
+      const client = dial(address);
+      const ledger = new Ledger({ directory, instance: "t", client, token, log, registry: new Registry() });
+      const limit = (bytes) => execFileSync("prlimit", ["--pid", String(process.pid), "--fsize=" + bytes + ":"]);
+      const entries = calls.map((call) => ledger.open(JSON.parse(call)));
+      limit(1);
+      for (const entry of entries) entry.close(JSON.parse(closed));
+      const begins = () => {
+        try {
+          ledger.open(JSON.parse(other)).close(JSON.parse(closed));
+          return true;
+        } catch {
+          return false;
+        }
+      };
+      const full = begins();
+      limit("unlimited");
+      const room = begins();
+      await ledger.close(60_000);
+      client.close();
+      console.log(JSON.stringify({ full, room, errors }));`;
+    const calls = Array.from({ length: 3 }, () => opened());
+    const other = opened();
+    const address = `127.0.0.1:${house.port}`;
+    const texts = [closed, other, ...calls].map((value) => JSON.stringify(value));
+    const args = ["--input-type=module", "-e", program, directory, address, serviceToken, ...texts];
+    const { code, stdout, stderr } = await run(process.execPath, args);
+    const errors = ["the end of a call waits for room on the disk"];
+    expect([code, stderr, JSON.parse(stdout)]).toEqual([0, "", { full: false, room: true, errors }]);
+    const stored = await rows([...calls, other].map(({ turnId }) => turnId));
+    expect(stored.map(({ status, cost_usd: cost }) => [status, cost])).toEqual(
+      Array.from({ length: 4 }, () => ["completed", "0.000007000000"]),
+    );
+  });
+
   test("a start that is killed before it has delivered doubles nothing", async () => {
     const { port, stop } = await nobody();
     const first = open(directory, port);

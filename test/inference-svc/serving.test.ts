@@ -7,7 +7,7 @@ import { EndpointRecords } from "@sluice/inference-svc/routing/endpoint-record.j
 import { Serving } from "@sluice/inference-svc/serving.js";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatStream, startUpstream } from "../support/upstream.ts";
-import { asking, house, run } from "./asking.ts";
+import { asking, house, noHold, run } from "./asking.ts";
 
 describe("a replaced house file", () => {
   let upstream: Upstream;
@@ -24,7 +24,7 @@ describe("a replaced house file", () => {
   };
   const endpoint = (): Endpoint => serving.catalog.find("acme/large-2")?.model.endpoints[0] as Endpoint;
 
-  const log = { warn: () => {}, error: () => {} };
+  const log = { info: () => {}, warn: () => {}, error: () => {} };
 
   beforeAll(async () => {
     upstream = await startUpstream([chatStream("Hello")]);
@@ -32,8 +32,8 @@ describe("a replaced house file", () => {
   beforeEach(async () => {
     await serving?.close();
     records = new EndpointRecords();
-    const ledger = { open: () => ({ close: () => {} }) };
-    const budgets = { reserve: () => Promise.resolve() };
+    const ledger = { open: () => ({ note: () => {}, close: () => {} }) };
+    const budgets = { reserve: () => Promise.resolve(noHold) };
     const watchDetector = () => () => {};
     const watchWeb = () => () => {};
     const files = new FileReader(new PdfReaders());

@@ -7,7 +7,7 @@ import { withRoom } from "../../routing/roomiest.ts";
 import type { Router } from "../../routing/router.ts";
 import { nobodyFor } from "../../routing/stand-ins.ts";
 import { poolOf } from "../../routing/tiers.ts";
-import { sizeOf } from "../../turn/estimate.ts";
+import { sizeOf } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { Candidate } from "./choice.ts";

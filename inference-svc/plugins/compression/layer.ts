@@ -2,7 +2,7 @@
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Endpoint } from "../../routing/catalog.ts";
 import { Breath } from "../../turn/breath.ts";
-import { inputTokensOf, settingsBytesOf, sizeOfItems, tokensOfBytes } from "../../turn/estimate.ts";
+import { inputTokensOf, settingsBytesOf, sizeOfItems, tokensOfBytes } from "../../estimate/tokens.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope, Stage } from "../../turn/scope.ts";
 import type { Turn } from "../../turn/turn.ts";

@@ -8,7 +8,7 @@ import { Globs } from "../../routing/globs.ts";
 import { withRoom } from "../../routing/roomiest.ts";
 import type { Router } from "../../routing/router.ts";
 import { nobodyFor } from "../../routing/stand-ins.ts";
-import { type InputSize, sizeOf } from "../../turn/estimate.ts";
+import { type InputSize, sizeOf } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { type Effort, type Option, lengths } from "./choice.ts";

@@ -47,6 +47,7 @@ export function sdkProvider(settings: ProviderSettings, { version, packages, log
             if (request.echoUpstreamBody && request.stream) trace.bodies.push(bodyJson(body));
           },
           reported: (usage) => trace.report(usage),
+          abandoned: () => trace.abandon(),
         });
       } catch (error) {
         const failure = Fault.from(error);

@@ -35,6 +35,8 @@ export interface ModelCall {
   readonly asked: (body: unknown) => void;
   /** Called with the figures of an answer that came to no end, where it gave some. */
   readonly reported: (usage: Usage) => void;
+  /** Called when the answer is given up while the provider may be working on it: it charges for that. */
+  readonly abandoned: () => void;
 }
 
 export function runModel(call: ModelCall): Promise<AsyncIterable<Batch>> {
@@ -59,7 +61,7 @@ class ModelRun {
     this.#call = call;
     this.#queue = new BatchQueue(!call.stream, {
       taken: () => this.#room?.(),
-      left: () => this.#fail(connectionLost()),
+      left: () => this.#abandon(connectionLost()),
     });
     this.#reader = call.reader((event) => this.#queue.emit(event));
   }
@@ -97,7 +99,13 @@ class ModelRun {
     }
   }
 
-  readonly #onAbort = () => this.#fail(abortFault(this.#call.signal));
+  readonly #onAbort = () => this.#abandon(abortFault(this.#call.signal));
+
+  /** The package has begun to send when this is listened to. */
+  #abandon(fault: Fault): void {
+    if (!this.#closed) this.#call.abandoned();
+    this.#fail(fault);
+  }
 
   async #read(part: LanguageModelV3StreamPart): Promise<void> {
     const size = "delta" in part ? part.delta.length : part.type === "file" ? part.data.length : 0;

@@ -26,6 +26,14 @@ const judge = z.strictObject({
   total_ms: z.int().min(1).max(120_000).default(8_000).describe("Time limit of a question, repeats included."),
   retries: z.int().min(0).max(3).default(1).describe("Calls after one that failed or whose answer cannot be read."),
   max_concurrency: z.int().min(1).max(1_000).default(16).describe("Calls of one process at a time; others wait."),
+  max_calls_per_request: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(32)
+    .describe(
+      "Calls that the operator pays for one request. Further ones are charged to the key, and fit into its budget or end the request with 402.",
+    ),
   cache_ttl_s: z
     .int()
     .min(0)

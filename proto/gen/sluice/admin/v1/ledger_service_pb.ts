@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNInQKFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCSLBAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJQgwKCl9saW1pdF91c2RCEAoOX3JlbWFpbmluZ191c2QiOAoUUmVsZWFzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNIhcKFVJlbGVhc2VCdWRnZXRSZXNwb25zZSq+AQoNQXR0ZW1wdFN0YXR1cxIeChpBVFRFTVBUX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfU1RBVFVTX0NPTVBMRVRFRBABEh0KGUFUVEVNUFRfU1RBVFVTX0lOQ09NUExFVEUQAhIZChVBVFRFTVBUX1NUQVRVU19GQUlMRUQQAxIcChhBVFRFTVBUX1NUQVRVU19DQU5DRUxMRUQQBBIXChNBVFRFTVBUX1NUQVRVU19MT1NUEAUqsQEKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMyqQIKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2USXgoNUmVsZWFzZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLtBAoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZEIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZCJkCgtUb2tlbkNvdW50cxINCgVpbnB1dBgBIAEoDRIOCgZjYWNoZWQYAiABKA0SEwoLY2FjaGVfd3JpdGUYAyABKA0SDgoGb3V0cHV0GAQgASgNEhEKCXJlYXNvbmluZxgFIAEoDSIqChJSZWNvcmRVc2FnZVJlcXVlc3QSFAoMcmVjb3Jkc19qc29uGAEgAygMIisKE1JlY29yZFVzYWdlUmVzcG9uc2USFAoMc3RvcmVkX2NvdW50GAEgASgNInQKFFJlc2VydmVCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRIQCghrZXlfaGFzaBgDIAEoCRISCgphbW91bnRfdXNkGAQgASgJEhQKDHdvcmtzcGFjZV9pZBgFIAEoCSLBAQoVUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlEhAKCGFkbWl0dGVkGAEgASgIEhYKCWxpbWl0X3VzZBgCIAEoCUgAiAEBEhoKDXJlbWFpbmluZ191c2QYAyABKAlIAYgBARIsCgZidWRnZXQYBCABKA4yHC5zbHVpY2UuYWRtaW4udjEuQnVkZ2V0U2NvcGUSFAoMZ3VhcmRyYWlsX2lkGAUgASgJQgwKCl9saW1pdF91c2RCEAoOX3JlbWFpbmluZ191c2QiSgoSUmFpc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDRISCgphbW91bnRfdXNkGAMgASgJIhUKE1JhaXNlQnVkZ2V0UmVzcG9uc2UiOAoUUmVsZWFzZUJ1ZGdldFJlcXVlc3QSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNIhcKFVJlbGVhc2VCdWRnZXRSZXNwb25zZSq+AQoNQXR0ZW1wdFN0YXR1cxIeChpBVFRFTVBUX1NUQVRVU19VTlNQRUNJRklFRBAAEhwKGEFUVEVNUFRfU1RBVFVTX0NPTVBMRVRFRBABEh0KGUFUVEVNUFRfU1RBVFVTX0lOQ09NUExFVEUQAhIZChVBVFRFTVBUX1NUQVRVU19GQUlMRUQQAxIcChhBVFRFTVBUX1NUQVRVU19DQU5DRUxMRUQQBBIXChNBVFRFTVBUX1NUQVRVU19MT1NUEAUqkgIKCENhbGxLaW5kEhkKFUNBTExfS0lORF9VTlNQRUNJRklFRBAAEhUKEUNBTExfS0lORF9QUklNQVJZEAESEwoPQ0FMTF9LSU5EX0pVREdFEAISGAoUQ0FMTF9LSU5EX01PREVSQVRJT04QAxIYChRDQUxMX0tJTkRfQ0xBU1NJRklFUhAEEhMKD0NBTExfS0lORF9QQU5FTBALEhUKEUNBTExfS0lORF9BTkFMWVNUEAwSGwoXQ0FMTF9LSU5EX0NIQVJHRURfSlVER0UQDRIgChxDQUxMX0tJTkRfQ0hBUkdFRF9NT0RFUkFUSU9OEA4SIAocQ0FMTF9LSU5EX0NIQVJHRURfQ0xBU1NJRklFUhAPKnkKC0J1ZGdldFNjb3BlEhwKGEJVREdFVF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEEJVREdFVF9TQ09QRV9LRVkQARIaChZCVURHRVRfU0NPUEVfV09SS1NQQUNFEAISGgoWQlVER0VUX1NDT1BFX0dVQVJEUkFJTBADMoMDCg1MZWRnZXJTZXJ2aWNlElgKC1JlY29yZFVzYWdlEiMuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlc3BvbnNlEl4KDVJlc2VydmVCdWRnZXQSJS5zbHVpY2UuYWRtaW4udjEuUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlElgKC1JhaXNlQnVkZ2V0EiMuc2x1aWNlLmFkbWluLnYxLlJhaXNlQnVkZ2V0UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlc3BvbnNlEl4KDVJlbGVhc2VCdWRnZXQSJS5zbHVpY2UuYWRtaW4udjEuUmVsZWFzZUJ1ZGdldFJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVsZWFzZUJ1ZGdldFJlc3BvbnNlYgZwcm90bzM");
 
 /**
  * One call to a provider. It is known by turn and attempt, and counted by boot and sequence.
@@ -388,6 +388,56 @@ export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*
 /**
  * Names the call as the request did that reserved.
  *
+ * @generated from message sluice.admin.v1.RaiseBudgetRequest
+ */
+export type RaiseBudgetRequest = Message<"sluice.admin.v1.RaiseBudgetRequest"> & {
+  /**
+   * UUID of the turn.
+   *
+   * @generated from field: string turn_id = 1;
+   */
+  turnId: string;
+
+  /**
+   * Number of the call within the turn, from 1.
+   *
+   * @generated from field: uint32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * USD as a decimal string: what the call costs at least. A smaller amount than is held changes nothing.
+   *
+   * @generated from field: string amount_usd = 3;
+   */
+  amountUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.RaiseBudgetRequest.
+ * Use `create(RaiseBudgetRequestSchema)` to create a new message.
+ */
+export const RaiseBudgetRequestSchema: GenMessage<RaiseBudgetRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 6);
+
+/**
+ * The budget counts the amount from now on.
+ *
+ * @generated from message sluice.admin.v1.RaiseBudgetResponse
+ */
+export type RaiseBudgetResponse = Message<"sluice.admin.v1.RaiseBudgetResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.RaiseBudgetResponse.
+ * Use `create(RaiseBudgetResponseSchema)` to create a new message.
+ */
+export const RaiseBudgetResponseSchema: GenMessage<RaiseBudgetResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 7);
+
+/**
+ * Names the call as the request did that reserved.
+ *
  * @generated from message sluice.admin.v1.ReleaseBudgetRequest
  */
 export type ReleaseBudgetRequest = Message<"sluice.admin.v1.ReleaseBudgetRequest"> & {
@@ -411,7 +461,7 @@ export type ReleaseBudgetRequest = Message<"sluice.admin.v1.ReleaseBudgetRequest
  * Use `create(ReleaseBudgetRequestSchema)` to create a new message.
  */
 export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 6);
+  messageDesc(file_sluice_admin_v1_ledger_service, 8);
 
 /**
  * Nothing is held for the call any more.
@@ -426,7 +476,7 @@ export type ReleaseBudgetResponse = Message<"sluice.admin.v1.ReleaseBudgetRespon
  * Use `create(ReleaseBudgetResponseSchema)` to create a new message.
  */
 export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 7);
+  messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
  * How a call to a provider ended.
@@ -537,6 +587,27 @@ export enum CallKind {
    * @generated from enum value: CALL_KIND_ANALYST = 12;
    */
   ANALYST = 12,
+
+  /**
+   * To judge a text, beyond the calls that the operator pays for one request; the key pays for it.
+   *
+   * @generated from enum value: CALL_KIND_CHARGED_JUDGE = 13;
+   */
+  CHARGED_JUDGE = 13,
+
+  /**
+   * To have a request moderated, beyond the calls that the operator pays for one request; the key pays for it.
+   *
+   * @generated from enum value: CALL_KIND_CHARGED_MODERATION = 14;
+   */
+  CHARGED_MODERATION = 14,
+
+  /**
+   * To choose a model, beyond the calls that the operator pays for one request; the key pays for it.
+   *
+   * @generated from enum value: CALL_KIND_CHARGED_CLASSIFIER = 15;
+   */
+  CHARGED_CLASSIFIER = 15,
 }
 
 /**
@@ -613,6 +684,18 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof ReserveBudgetRequestSchema;
     output: typeof ReserveBudgetResponseSchema;
+  },
+  /**
+   * Raises what is held for a call that costs more than was reserved, and holds it for ten more minutes. Nothing is done for a call that holds
+   * nothing, because its record is stored already.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.RaiseBudget
+   */
+  raiseBudget: {
+    methodKind: "unary";
+    input: typeof RaiseBudgetRequestSchema;
+    output: typeof RaiseBudgetResponseSchema;
   },
   /**
    * Lets go what is held for a call that is not made, as its caller has not heard that it may be. Where nothing is held nothing is done.

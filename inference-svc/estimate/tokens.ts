@@ -4,7 +4,8 @@
  * Bytes of UTF-8 and not characters are divided: most scripts that take more bytes take more tokens. Held against the vocabulary o200k_base,
  * English, German, Chinese, Japanese and code come out right to about a fifth, JSON a fifth too low, Russian half too high.
  */
-import type { InputItem, TurnRequest } from "./request.ts";
+import type { InputItem, TurnRequest } from "../turn/request.ts";
+import { type Media, mediumOf } from "./media.ts";
 
 /** "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856), as with most vocabularies of today. */
 const bytesPerToken = 4;
@@ -18,40 +19,24 @@ const bytesPerTokenOf: Readonly<Record<string, number>> = {
 /** What stands around each message: its role and its borders. */
 const tokensPerItem = 4;
 
-/** Between the 765 that one family takes for a square of 1024 pixels and the 1,600 that another takes at most; of files nobody knows. */
-const tokensPerMedium = 1_000;
-
 /** @param model slug */
 export const tokensOfBytes = (bytes: number, model: string): number =>
   Math.ceil(bytes / (bytesPerTokenOf[model.slice(0, Math.max(0, model.indexOf("/")))] ?? bytesPerToken));
 
-/** Pictures and sounds of an input, which some endpoints charge one by one. */
-export interface Media {
-  images: number;
-  audios: number;
-  others: number;
-}
-
 /** What the input of a request consists of. */
 export interface InputSize {
+  /** Text files among it. */
   readonly textBytes: number;
   readonly items: number;
   readonly media: Readonly<Media>;
+  /** Tokens of pictures, sounds and documents, as most models count them. */
+  readonly mediaTokens: number;
 }
 
 /** @param model slug */
-export function inputTokensOf({ textBytes, items, media }: InputSize, model: string): number {
-  const mediaTokens = (media.images + media.audios + media.others) * tokensPerMedium;
+export function inputTokensOf({ textBytes, items, mediaTokens }: InputSize, model: string): number {
   return tokensOfBytes(textBytes, model) + items * tokensPerItem + mediaTokens;
 }
-
-const mediumOf: Readonly<Record<string, keyof Media>> = {
-  input_image: "images",
-  computer_screenshot: "images",
-  input_audio: "audios",
-  input_video: "others",
-  input_file: "others",
-};
 
 /** Fields that a model does not read as text. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
@@ -72,6 +57,7 @@ export function settingsBytesOf(request: TurnRequest): number {
 export function sizeOfItems(items: readonly InputItem[]): InputSize {
   const media: Media = { images: 0, audios: 0, others: 0 };
   let textBytes = 0;
+  let mediaTokens = 0;
   // By hand and not by recursion: how deep a client nests is its own choice.
   const open: unknown[] = [...items];
   while (open.length > 0) {
@@ -79,10 +65,13 @@ export function sizeOfItems(items: readonly InputItem[]): InputSize {
     if (typeof value === "string") textBytes += Buffer.byteLength(value);
     else if (Array.isArray(value)) for (const element of value) open.push(element);
     else if (typeof value === "object" && value !== null) {
-      const medium = mediumOf[String((value as { type?: unknown }).type)];
-      if (medium !== undefined) media[medium]++;
-      else for (const [field, inner] of Object.entries(value)) if (!notText.has(field)) open.push(inner);
+      const medium = mediumOf(value as Readonly<Record<string, unknown>>);
+      if (medium !== undefined) {
+        media[medium.count]++;
+        textBytes += medium.textBytes;
+        mediaTokens += medium.typicalTokens;
+      } else for (const [field, inner] of Object.entries(value)) if (!notText.has(field)) open.push(inner);
     }
   }
-  return { textBytes, items: items.length, media };
+  return { textBytes, items: items.length, media, mediaTokens };
 }

@@ -1,0 +1,11 @@
+/** Calls of judges, moderation and classifiers that the key pays for, beyond those that the operator pays for one request. */
+import { type Kysely, sql } from "kysely";
+
+export async function up(database: Kysely<unknown>): Promise<void> {
+  await sql`
+    alter table usage_records
+      drop constraint usage_records_kind_check,
+      add constraint usage_records_kind_check
+        check (kind in ('primary', 'judge', 'moderation', 'classifier', 'panel', 'analyst',
+          'charged_judge', 'charged_moderation', 'charged_classifier'))`.execute(database);
+}

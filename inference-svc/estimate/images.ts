@@ -1,0 +1,95 @@
+/** Width and height of pictures, read from their headers, and the most tokens that any vendor counts for a picture of that size. */
+
+export interface Pixels {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** JPEGs carry previews and colour profiles before their dimensions; in base64 this many characters hold them. */
+const maxHeaderCharacters = 512 * 1024;
+
+/** @returns undefined for bytes of another format, or with the dimensions out of reach */
+export function pixelsOf(base64: string): Pixels | undefined {
+  const head = Buffer.from(base64.slice(0, maxHeaderCharacters), "base64");
+  const pixels = png(head) ?? gif(head) ?? webp(head) ?? jpeg(head);
+  return pixels && pixels.width > 0 && pixels.height > 0 ? pixels : undefined;
+}
+
+function png(bytes: Buffer): Pixels | undefined {
+  if (bytes.length < 24 || bytes.toString("latin1", 1, 4) !== "PNG") return undefined;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gif(bytes: Buffer): Pixels | undefined {
+  if (bytes.length < 10 || bytes.toString("latin1", 0, 4) !== "GIF8") return undefined;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** https://developers.google.com/speed/webp/docs/riff_container: one layout for each of three kinds of chunk. */
+function webp(bytes: Buffer): Pixels | undefined {
+  if (bytes.length < 30 || bytes.toString("latin1", 8, 12) !== "WEBP") return undefined;
+  switch (bytes.toString("latin1", 12, 16)) {
+    case "VP8X":
+      return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 };
+    case "VP8L": {
+      const bits = bytes.readUInt32LE(21);
+      return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 };
+    }
+    case "VP8 ":
+      return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff };
+    default:
+      return undefined;
+  }
+}
+
+/** Walks from segment to segment up to the one that starts a frame. */
+function jpeg(bytes: Buffer): Pixels | undefined {
+  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return undefined;
+  for (let at = 2; at + 9 <= bytes.length && bytes[at] === 0xff; ) {
+    const marker = bytes[at + 1] as number;
+    // Frames have the markers C0 to CF, except for tables (C4), extensions (C8) and arithmetic coding (CC).
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
+    if (isFrame) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+    at += marker === 0xff ? 1 : 2 + bytes.readUInt16BE(at + 2);
+  }
+  return undefined;
+}
+
+/** One family takes 765 tokens for a square of 1024 pixels, another at most 1,600 for any picture. */
+const typicalTokens = 1_000;
+const maxTypicalTokens = 1_600;
+
+/** The divisor is that of the Claude family (https://platform.claude.com/docs/en/build-with-claude/vision). */
+export const typicalImageTokens = (pixels: Pixels | undefined): number =>
+  pixels ? Math.min(maxTypicalTokens, Math.ceil((pixels.width * pixels.height) / 750)) : typicalTokens;
+
+/** The highest media resolution of Gemini 3 takes this many for a picture of any size. */
+const minImageTokens = 2_240;
+/** The largest published factor of a model that counts patches of 28 to 32 pixels. */
+const tokensPerPatch = 2.46;
+const patchPixels = 28;
+/** Gemini 2 cuts a narrow picture into tiles of at least 256 pixels, each of 258 tokens. */
+const tilePixels = 256;
+const tokensPerTile = 258;
+
+/** Authors that scale every picture down: 10,000 patches at the largest factor are the most that any of their models takes. */
+const scalingAuthors: ReadonlySet<string> = new Set(["anthropic", "google", "openai"]);
+const maxScaledTokens = 10_000 * tokensPerPatch;
+
+/** GPT-4o mini counts 2,833 tokens and 5,667 for each of at most eight tiles, so that a picture costs as much as with GPT-4o. */
+const miniTokens = 2_833 + 8 * 5_667;
+
+/**
+ * The most that a picture has in any published way of counting.
+ * @param pixels undefined when they cannot be read
+ * @param model slug
+ * @returns undefined when nothing bounds it but the window of the model
+ */
+export function maxImageTokens(pixels: Pixels | undefined, model: string): number | undefined {
+  if (model.includes("4o-mini")) return miniTokens;
+  const scales = scalingAuthors.has(model.split("/", 1)[0] as string);
+  if (pixels === undefined) return scales ? maxScaledTokens : undefined;
+  const grid = (side: number) => Math.ceil(pixels.width / side) * Math.ceil(pixels.height / side);
+  const tokens = Math.max(minImageTokens, grid(patchPixels) * tokensPerPatch, grid(tilePixels) * tokensPerTile);
+  return Math.ceil(scales ? Math.min(tokens, maxScaledTokens) : tokens);
+}

@@ -1,0 +1,88 @@
+/** Pictures, sounds and files of an input: what can be told about their tokens without a provider. */
+import { enclosedIn, kindOf } from "../files/part.ts";
+import { type Pixels, maxImageTokens, pixelsOf, typicalImageTokens } from "./images.ts";
+import { maxSoundTokens, soundLengthOf, typicalSoundTokens } from "./sounds.ts";
+
+/** Pictures and sounds of an input, which some endpoints charge one by one. */
+export interface Media {
+  images: number;
+  audios: number;
+  others: number;
+}
+
+export interface Medium {
+  /** The counter that it belongs to. */
+  readonly count: keyof Media;
+  /** Bytes that a model reads as text; of other media 0. */
+  readonly textBytes: number;
+  /** Beside the text. */
+  readonly typicalTokens: number;
+  /** The most that a model can count beside the text; undefined when only its window bounds that. */
+  maxTokens(model: string): number | undefined;
+}
+
+type Part = Readonly<Record<string, unknown>>;
+
+const readers: Readonly<Record<string, (part: Part) => Medium>> = {
+  input_image: (part) => image(part["image_url"]),
+  computer_screenshot: (part) => image(part["image_url"]),
+  // An answer that is sent again as input carries the picture in base64.
+  image_generation_call: (part) => image(`data:image/png;base64,${textOf(part["result"])}`),
+  input_audio: (part) => sound(part["input_audio"]),
+  input_video: () => unknown,
+  input_file: (part) => file(part),
+};
+
+/** A request is measured several times on its way, by filters, the budget and the bill. */
+const known = new WeakMap<object, Medium>();
+
+/** @returns undefined for what is no medium */
+export function mediumOf(part: Part): Medium | undefined {
+  const read = Object.hasOwn(readers, String(part["type"])) ? readers[String(part["type"])] : undefined;
+  if (read === undefined) return undefined;
+  let medium = known.get(part);
+  if (medium === undefined) known.set(part, (medium = read(part)));
+  return medium;
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** A video, or a file that the provider fetches itself or unpacks. */
+const unknown: Medium = { count: "others", textBytes: 0, typicalTokens: 1_000, maxTokens: () => undefined };
+
+const dataUrl = /^data:[^,]{0,1000};base64,/i;
+
+function image(url: unknown): Medium {
+  const [head] = dataUrl.exec(textOf(url)) ?? [];
+  const pixels: Pixels | undefined = head === undefined ? undefined : pixelsOf(textOf(url).slice(head.length));
+  return {
+    count: "images",
+    textBytes: 0,
+    typicalTokens: typicalImageTokens(pixels),
+    maxTokens: (model) => maxImageTokens(pixels, model),
+  };
+}
+
+function sound(value: unknown): Medium {
+  const { data, format } = (value ?? {}) as { readonly data?: unknown; readonly format?: unknown };
+  const length = soundLengthOf(textOf(data), textOf(format));
+  return {
+    count: "audios",
+    textBytes: 0,
+    typicalTokens: typicalSoundTokens(length),
+    maxTokens: () => maxSoundTokens(length),
+  };
+}
+
+/** A page of a PDF has some 50 kB and 1,500 tokens; its pictures make it larger, and its packed text smaller. */
+const documentBytesPerToken = 32;
+
+function file(part: Part): Medium {
+  const filePart = { path: "", part: part as Record<string, unknown> };
+  const enclosed = enclosedIn(filePart);
+  if (enclosed === undefined) return unknown;
+  const characters = enclosed.data.length - enclosed.start;
+  const bytes = enclosed.isBase64 ? Math.ceil((characters * 3) / 4) : characters;
+  if (kindOf(filePart) === "text") return { count: "others", textBytes: bytes, typicalTokens: 0, maxTokens: () => 0 };
+  return { ...unknown, typicalTokens: Math.max(unknown.typicalTokens, Math.ceil(bytes / documentBytesPerToken)) };
+}

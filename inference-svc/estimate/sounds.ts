@@ -1,0 +1,56 @@
+/** The length of sounds, and the tokens that models count for it. */
+
+/** Gemini counts 32 tokens a second, others 10 to 25 (https://ai.google.dev/gemini-api/docs/audio). */
+const maxTokensPerSecond = 40;
+const typicalTokensPerSecond = 25;
+
+/** 8 kbit/s is the lowest bit rate of MP3 (ISO/IEC 13818-3); speech mostly has 64 kbit/s. */
+const minMp3BytesPerSecond = 1_000;
+const typicalMp3BytesPerSecond = 8_000;
+
+/** A model pads a sound to a whole second and frames it. */
+const framingSeconds = 2;
+
+export interface SoundLength {
+  readonly maxSeconds: number;
+  readonly typicalSeconds: number;
+}
+
+/**
+ * @param format as the request names it
+ * @returns undefined for formats whose length cannot be told from their size
+ */
+export function soundLengthOf(base64: string, format: string): SoundLength | undefined {
+  const bytes = Math.ceil((base64.length * 3) / 4);
+  const head = Buffer.from(base64.slice(0, 128), "base64");
+  if (isWave(head)) return waveLength(head, bytes);
+  if (format !== "mp3" || !isMp3(head)) return undefined;
+  return { maxSeconds: bytes / minMp3BytesPerSecond, typicalSeconds: bytes / typicalMp3BytesPerSecond };
+}
+
+const isWave = (head: Buffer): boolean =>
+  head.toString("latin1", 0, 4) === "RIFF" && head.toString("latin1", 8, 12) === "WAVE";
+
+const isMp3 = (head: Buffer): boolean =>
+  head.toString("latin1", 0, 3) === "ID3" || (head.length > 1 && (head.readUInt16BE(0) & 0xffe0) === 0xffe0);
+
+const pcm = 1;
+
+/**
+ * Only of plain samples: a packed format in the same container may claim any rate. The rate is that of samples and bits, not the field beside
+ * them: players go by those.
+ */
+function waveLength(head: Buffer, bytes: number): SoundLength | undefined {
+  if (head.length < 36 || head.toString("latin1", 12, 16) !== "fmt " || head.readUInt16LE(20) !== pcm) return undefined;
+  const bytesPerSecond = (head.readUInt16LE(22) * head.readUInt32LE(24) * head.readUInt16LE(34)) / 8;
+  if (bytesPerSecond === 0) return undefined;
+  const seconds = bytes / bytesPerSecond;
+  return { maxSeconds: seconds, typicalSeconds: seconds };
+}
+
+export const maxSoundTokens = (length: SoundLength | undefined): number | undefined =>
+  length && Math.ceil((length.maxSeconds + framingSeconds) * maxTokensPerSecond);
+
+/** One minute where the length is not known. */
+export const typicalSoundTokens = (length: SoundLength | undefined): number =>
+  Math.ceil((length?.typicalSeconds ?? 60) * typicalTokensPerSecond);

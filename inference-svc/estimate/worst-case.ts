@@ -1,0 +1,105 @@
+/**
+ * The most tokens that a provider can count for the input of a request: what a budget has to hold before the request is sent.
+ *
+ * Text counts a token for each byte, because no vocabulary has tokens shorter than a byte; names and numbers are text as well. Media count by
+ * the rules of their formats, and what no rule bounds counts the whole window of the model.
+ */
+import type { TurnRequest } from "../turn/request.ts";
+import { mediumOf } from "./media.ts";
+import { inputTokensOf, sizeOf } from "./tokens.ts";
+
+/** The model that reads the input. */
+export interface Reader {
+  /** Slug. */
+  readonly model: string;
+  /** Tokens of its window. */
+  readonly contextLength: number;
+}
+
+export interface WorstCase {
+  readonly inputTokens: number;
+  /** The request asks for a cache that is kept for an hour, which is written at a price of its own. */
+  readonly writesHourCache: boolean;
+}
+
+/** A role, borders, and the names by which a format wraps each item and each tool. */
+const tokensPerItem = 32;
+/** What vendors say to a model on their own: most of all how tools are called (Claude: 264 to 804 tokens). */
+const vendorTokens = 64;
+const vendorToolTokens = 1_024;
+
+/** Sealed thoughts are base64, and a thought has no fewer than three bytes for a token: it is a model's own words. */
+const sealedCharactersPerToken = 4;
+const sealed: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
+
+/** A text of ordinary words stays far below a token a byte: a window that it does not fill by twice its estimate bounds it. */
+const estimateFactor = 2;
+
+export function worstCaseOf(request: TurnRequest, { model, contextLength }: Reader): WorstCase {
+  const counts = new Counts(model);
+  counts.add(request.instructions);
+  for (const { json } of request.tools) counts.add(json);
+  if (request.textFormat?.type === "json_schema") counts.add(request.textFormat.schemaJson);
+  for (const item of request.input) counts.add(item);
+  const searches = request.tools.some(({ type }) => type === "hosted");
+  const fixed = vendorTokens + (request.tools.length > 0 ? vendorToolTokens : 0);
+  const items = (request.input.length + request.tools.length) * tokensPerItem;
+  const bound = Math.max(contextLength, estimateFactor * inputTokensOf(sizeOf(request), model));
+  const known = Math.min(counts.tokens + items + fixed, bound);
+  return {
+    // Results of a search that the provider runs are input, too, and nobody knows them before.
+    inputTokens: Math.ceil(counts.unbounded || searches ? known + contextLength : known),
+    writesHourCache: counts.writesHourCache || request.cacheControl?.ttl === "1h",
+  };
+}
+
+class Counts {
+  readonly #model: string;
+  tokens = 0;
+  /** Something is in the input whose size no rule tells. */
+  unbounded = false;
+  writesHourCache = false;
+
+  constructor(model: string) {
+    this.#model = model;
+  }
+
+  add(value: unknown): void {
+    // A loop and no recursion: clients choose how deep they nest.
+    const open: unknown[] = [value];
+    while (open.length > 0) {
+      const next = open.pop();
+      if (typeof next === "string") this.tokens += Buffer.byteLength(next);
+      else if (typeof next === "number" || typeof next === "boolean") this.tokens += String(next).length;
+      else if (Array.isArray(next)) for (const element of next) open.push(element);
+      else if (typeof next === "object" && next !== null) this.#addObject(next as Record<string, unknown>, open);
+    }
+  }
+
+  #addObject(value: Readonly<Record<string, unknown>>, open: unknown[]): void {
+    const medium = mediumOf(value);
+    if (medium) {
+      const tokens = medium.maxTokens(this.#model);
+      this.tokens += medium.textBytes + (tokens ?? 0);
+      this.unbounded ||= tokens === undefined;
+    }
+    if (value["ttl"] === "1h") this.writesHourCache = true;
+    for (const [name, inner] of Object.entries(value)) {
+      if (medium && mediumFields.has(name)) continue;
+      this.tokens += Buffer.byteLength(name);
+      if (sealed.has(name) && typeof inner === "string") this.tokens += inner.length / sealedCharactersPerToken;
+      else open.push(inner);
+    }
+  }
+}
+
+/** Fields that hold a medium itself, which its own rule has counted. */
+const mediumFields: ReadonlySet<string> = new Set([
+  "image_url",
+  "result",
+  "input_audio",
+  "video_url",
+  "file_data",
+  "file_url",
+  "file_id",
+]);

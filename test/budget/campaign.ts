@@ -1,0 +1,263 @@
+/**
+ * Random requests against budgets of real processes, held against the provider's own journal.
+ *
+ * What a key's calls cost by the journal is at most its limit plus a bound of two parts, both zero for a provider that counts by the rules and a
+ * client that stays: what estimated records (of calls that were left, or that the provider gave no figures of) say less than the journal; and
+ * what calls that were under way at once cost above their worst case, when a provider counts more than any rule explains.
+ */
+import { setTimeout as wait } from "node:timers/promises";
+import { ledgerState } from "@sluice/admin-svc/store/ledger-check.js";
+import { cliLimits, openDatabase } from "@sluice/admin-svc/store/postgres.js";
+import pg from "pg";
+import { Random } from "../fuzz/random.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { type JournalEntry, costOf, manners, prices, startProvider, windowTokens } from "./provider.ts";
+import { type Wanted, mannerNames, wanted } from "./requests.ts";
+
+export interface Report {
+  readonly asked: number;
+  /** By status; 0: the client left. */
+  readonly statuses: Readonly<Record<string, number>>;
+  readonly groups: readonly Group[];
+  readonly complaints: readonly string[];
+}
+
+/** Keys whose requests go to one kind of model, from clients that stay or leave. USD. */
+export interface Group {
+  readonly name: string;
+  readonly keys: number;
+  readonly limits: number;
+  readonly journal: number;
+  /** The most by which the journal of a key was above its limit, and the bound of that key. */
+  readonly overshoot: number;
+  readonly bound: number;
+}
+
+export interface Options {
+  readonly seed: number;
+  readonly requests: number;
+  /** The house runs a Postgres of its own; otherwise it uses that of the test run. */
+  readonly embeddedPostgres?: boolean;
+  readonly progress?: (line: string) => void;
+}
+
+/** Requests of one key that are under way at once. */
+const clientsPerKey = 4;
+const requestsPerKey = 40;
+/** Keys that are used at the same time. */
+const keysAtOnce = 4;
+/** Records are on their way for a while. */
+const settledLimitMs = 120_000;
+/** The sums are floats here: ten digits of them count. */
+const rounding = 1e-9;
+
+interface Key {
+  readonly secret: string;
+  readonly limit: number;
+  readonly manner: string;
+  readonly leaves: boolean;
+  readonly requests: readonly Wanted[];
+}
+
+export async function campaign({
+  seed,
+  requests,
+  embeddedPostgres = false,
+  progress = () => {},
+}: Options): Promise<Report> {
+  const provider = await startProvider(seed);
+  const house = await startHouse({ embeddedPostgres, inferenceReplicas: 2, config: configOf(provider.url) });
+  try {
+    const keys = await makeKeys(house, Math.ceil(requests / requestsPerKey), new Random(seed));
+    const statuses: Record<string, number> = {};
+    let used = 0;
+    const left = [...keys];
+    await Promise.all(
+      Array.from({ length: keysAtOnce }, async () => {
+        for (let key = left.shift(); key; key = left.shift()) {
+          await use(house, key, statuses);
+          progress(`${++used} of ${keys.length} keys, ${provider.journal.length} calls`);
+        }
+      }),
+    );
+    const database = new pg.Client({ connectionString: house.databaseUrl });
+    await database.connect();
+    try {
+      const complaints = [...(await settled(house, database)), ...untold(provider.journal)];
+      const groups = await judged(database, keys, provider.journal, complaints);
+      return { asked: keys.length * requestsPerKey, statuses, groups, complaints };
+    } finally {
+      await database.end();
+    }
+  } finally {
+    await house.stop();
+    await provider.stop();
+  }
+}
+
+const configOf = (url: string): string => `
+providers:
+  - {id: journal, dialect: chat, base_url: "${url}/v1"}
+models:
+${mannerNames
+  .map(
+    (name) => `  - id: journal/${name}
+    context_length: ${windowTokens}
+    input_modalities: [text, image, file, audio]
+    endpoints: [{provider: journal, pricing: {prompt: "${prices.prompt}", completion: "${prices.completion}"}}]`,
+  )
+  .join("\n")}
+limits: {streams_per_key: 1000}
+`;
+
+async function makeKeys(house: House, count: number, random: Random): Promise<readonly Key[]> {
+  const keys: Key[] = [];
+  for (let n = 0; n < count; n++) {
+    // Enough for the worst case of a document and an answer of the default length, and for some ten calls beside it.
+    const limit = Math.round((0.6 + random.next()) * 1_000) / 1_000;
+    const answer = await fetch(`${house.baseUrl}/keys`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: `key ${n}`, limit }),
+    });
+    const { key: secret } = (await answer.json()) as { key: string };
+    const manner = mannerNames[n % mannerNames.length] as string;
+    const leaves = n % (2 * mannerNames.length) >= mannerNames.length;
+    const requests = Array.from({ length: requestsPerKey }, (_, m) =>
+      wanted(n * requestsPerKey + m, random, manner, leaves),
+    );
+    keys.push({ secret, limit, manner, leaves, requests });
+  }
+  return keys;
+}
+
+async function use(house: House, key: Key, statuses: Record<string, number>): Promise<void> {
+  const left = [...key.requests];
+  await Promise.all(
+    Array.from({ length: clientsPerKey }, async () => {
+      for (let request = left.shift(); request; request = left.shift()) {
+        const status = await ask(house, key.secret, request);
+        statuses[status] = (statuses[status] ?? 0) + 1;
+      }
+    }),
+  );
+}
+
+/** @returns 0 when the client left */
+async function ask(house: House, secret: string, { body, leavesMs }: Wanted): Promise<number> {
+  const leave = new AbortController();
+  const timer = leavesMs === undefined ? undefined : setTimeout(() => leave.abort(), leavesMs);
+  try {
+    const answer = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+      signal: leave.signal,
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch (error) {
+    if (!leave.signal.aborted) throw error;
+    return 0;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Waits until nothing is held any more and the ledger is whole. @returns what still is not so after a while */
+async function settled(house: House, database: pg.Client): Promise<string[]> {
+  const ledger = openDatabase(house.databaseUrl, cliLimits, () => {});
+  const limit = performance.now() + settledLimitMs;
+  try {
+    for (;;) {
+      const { gaps, wrongSums } = await ledgerState(ledger);
+      const { rows } = await database.query<{ held: string }>("select count(*) as held from budget_reservations");
+      const held = Number(rows[0]?.held);
+      const complaints = [
+        ...(held > 0 ? [`${held} reservations are left`] : []),
+        ...gaps.map(({ missing }) => `${missing} records are missing`),
+        ...wrongSums.map(({ owner }) => `the sums of ${owner} are not those of its records`),
+      ];
+      if (complaints.length === 0 || performance.now() > limit) return complaints;
+      await wait(100);
+    }
+  } finally {
+    await ledger.destroy();
+  }
+}
+
+const untold = (journal: readonly JournalEntry[]): string[] =>
+  journal.flatMap(({ request, limit }) =>
+    limit === undefined ? [`the provider was told no maximum for ${request}`] : [],
+  );
+
+interface RecordRow {
+  readonly session_id: string;
+  readonly cost: string | null;
+  readonly is_estimated: boolean;
+}
+
+async function judged(
+  database: pg.Client,
+  keys: readonly Key[],
+  journal: readonly JournalEntry[],
+  complaints: string[],
+): Promise<readonly Group[]> {
+  const { rows } = await database.query<RecordRow>(
+    "select session_id, cost_usd as cost, is_estimated from usage_records",
+  );
+  const records = new Map<string, RecordRow[]>();
+  for (const row of rows) records.set(row.session_id, [...(records.get(row.session_id) ?? []), row]);
+  const calls = new Map(journal.map((entry) => [entry.request, entry]));
+  const results = keys.map((key) => resultOf(key, calls, records, complaints));
+  const names = [...new Set(results.map(({ name }) => name))];
+  return names.map((name) => {
+    const own = results.filter((result) => result.name === name);
+    const worst = own.reduce((most, result) => (result.overshoot > most.overshoot ? result : most));
+    return {
+      name,
+      keys: own.length,
+      limits: sum(own.map(({ limit }) => limit)),
+      journal: sum(own.map(({ cost }) => cost)),
+      overshoot: worst.overshoot,
+      bound: worst.bound,
+    };
+  });
+}
+
+interface Result {
+  readonly name: string;
+  readonly limit: number;
+  readonly cost: number;
+  readonly overshoot: number;
+  readonly bound: number;
+}
+
+function resultOf(
+  { limit, manner, leaves, requests }: Key,
+  calls: ReadonlyMap<string, JournalEntry>,
+  records: ReadonlyMap<string, readonly RecordRow[]>,
+  complaints: string[],
+): Result {
+  const name = `${manner}, clients ${leaves ? "leave" : "stay"}`;
+  const own = requests.flatMap(({ id }) => calls.get(id) ?? []);
+  let unseen = 0;
+  for (const entry of own) {
+    const found = records.get(entry.request) ?? [];
+    const recorded = sum(found.map((record) => Number(record.cost)));
+    const missing = costOf(entry) - recorded;
+    if (found.length === 0) complaints.push(`${entry.request} is not on record`);
+    else if (found.some((record) => record.is_estimated)) unseen += Math.max(0, missing);
+    else if (Math.abs(missing) > rounding)
+      complaints.push(`${entry.request} cost ${costOf(entry)} and is on record with ${recorded}`);
+  }
+  const cost = sum(own.map(costOf));
+  const dearest = own.reduce((most, entry) => Math.max(most, costOf(entry)), 0);
+  const bound = unseen + (manners[manner]?.factor === 1 ? 0 : clientsPerKey * dearest);
+  const overshoot = cost - limit;
+  if (overshoot > bound + rounding)
+    complaints.push(`a key of ${limit} USD (${name}) spent ${cost}: ${overshoot - bound} above its bound of ${bound}`);
+  return { name, limit, cost, overshoot, bound };
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

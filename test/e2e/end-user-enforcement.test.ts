@@ -29,22 +29,21 @@ end_users: {enforce: true}
     await house?.stop();
   });
 
-  async function send<Body>(method: string, path: string, body: object | undefined, key: string) {
+  async function send(method: string, path: string, body: object | undefined, key: string) {
     const answer = await fetch(`${house.baseUrl}${path}`, {
       method,
       headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       ...(body && { body: JSON.stringify(body) }),
     });
-    return { status: answer.status, body: (await answer.json()) as Body };
+    return { status: answer.status, body: (await answer.json()) as { key: string; error?: { message: string } } };
   }
 
-  const manage = (method: string, path: string, body?: object) =>
-    send<{ key: string }>(method, path, body, house.managementKey);
+  const manage = (method: string, path: string, body?: object) => send(method, path, body, house.managementKey);
   const setActive = (user: string, isActive: boolean) =>
     manage("PATCH", `/end-users/${encodeURIComponent(user)}`, { is_active: isActive });
   const ask = async (user: string | undefined, { key = house.apiKey, path = "/responses" } = {}) => {
     const body = { model: "sluice/echo", input: "Hello", ...(user !== undefined && { user }) };
-    const answer = await send<{ error?: { message: string } }>("POST", path, body, key);
+    const answer = await send("POST", path, body, key);
     return [answer.status, answer.body.error?.message ?? undefined];
   };
   const refusal = "user: this end user is not active; an administrator can activate it";

@@ -261,7 +261,7 @@ describe("web", () => {
       ]);
       expect(await refusal({})).toEqual([
         400,
-        "plugins: web: the provider does not search by itself, and search.engines.searxng is not in the house file",
+        "plugins: web: the provider does not search by itself, and search.engines.searxng is not in the configuration file",
       ]);
     });
 

@@ -12,15 +12,29 @@ export interface Failure {
 const leastMs = 1_000;
 
 export function summary(failures: readonly Failure[], walk: Walk): Fault {
-  const last = failures.at(-1)?.fault ?? unasked(walk);
+  const failure = failures.at(-1);
+  const last = failure?.fault ?? unasked(walk);
   if (last.reason === FaultReason.INTERNAL) return last;
-  return inState(last, walk).with({
-    metadata: {
-      error_type: last.errorType,
-      ...last.metadata,
-      ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(slim) }),
-    },
-  });
+  const metadata = {
+    error_type: last.errorType,
+    ...last.metadata,
+    ...(failure &&
+      isProviders(last) && { provider_name: failure.endpoint.provider, provider_status: last.providerStatus ?? null }),
+    ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(slim) }),
+  };
+  return inState(last, walk).with({ metadata }, failure ? messageOf(failure) : last.message);
+}
+
+/** The provider failed or refused: what it is and what it answered helps an operator, and says nothing about the request. */
+const isProviders = ({ reason, origin }: Fault): boolean =>
+  origin === FaultOrigin.UPSTREAM && (reason === FaultReason.PROVIDER_FAILED || reason === FaultReason.NO_ENDPOINTS);
+
+/** The provider's own words stay here: they may quote the prompt or name what only the operator should know. */
+function messageOf({ endpoint: { provider, model }, fault }: Failure): string {
+  const { reason, origin, providerStatus, message } = fault;
+  if (reason !== FaultReason.NO_ENDPOINTS || origin !== FaultOrigin.UPSTREAM) return message;
+  const status = providerStatus === undefined ? "" : ` (it answered ${providerStatus})`;
+  return `Provider ${provider} does not serve ${model} under the name that it is configured with${status}`;
 }
 
 /** Nobody was asked, because everybody has said when to come back. */

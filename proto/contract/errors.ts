@@ -99,7 +99,14 @@ export const errorMetadata = object(
       string({ max: 100 }),
       "Of moderation: the text that was flagged, at most 100 characters; the middle of a longer one is left out.",
     ),
-    provider_name: described(string(), "Of moderation: name of the provider that would have been asked."),
+    provider_name: described(
+      string(),
+      "Id of the provider that failed; of moderation, name of the one that would have been asked.",
+    ),
+    provider_status: described(
+      nullable(integer()),
+      "HTTP status that the provider answered with; null where it gave none.",
+    ),
     model_slug: described(string(), "Of moderation: slug of the model that would have been asked."),
     provider_code: described(string(), "The provider's own name for the failure."),
     previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),

@@ -163,6 +163,11 @@ export class Fault extends Error {
     return this.#providerStatus ?? this.status;
   }
 
+  /** HTTP status that a provider answered with; absent when none did. */
+  get providerStatus(): number | undefined {
+    return this.#providerStatus;
+  }
+
   get errorType(): string {
     return table[this.reason].errorType;
   }

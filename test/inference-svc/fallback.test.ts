@@ -239,7 +239,10 @@ describe("when all fail", () => {
     const ask = () => run(engine.turn, asking({ models: ["corona/small"] }));
     for (let index = 0; index < 4; index++) {
       const { fault } = await ask();
-      expect([fault?.status, fault?.metadata]).toEqual([502, { error_type: "provider_unavailable" }]);
+      expect([fault?.status, fault?.metadata]).toEqual([
+        502,
+        { error_type: "provider_unavailable", provider_name: "corona", provider_status: 500 },
+      ]);
     }
     // Twice, twice, and with the fifth failure in a row it is ejected.
     expect(third.requests).toHaveLength(6);
@@ -257,6 +260,35 @@ describe("when all fail", () => {
     expect(await ask(error(500))).toBe(3);
     // Which is not looked at.
     expect(await ask(error(401))).toBe(4);
+  });
+
+  test("a 502 names the provider and what it answered, also where it answered nothing", async () => {
+    third.script([error(401, { error: { message: "key sk-secret is unknown" } })]);
+    const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+    expect(fault).toMatchObject({
+      status: 502,
+      message: "Provider returned error",
+      metadata: { provider_name: "corona", provider_status: 401 },
+    });
+    await third.stop();
+    const gone = await run(engine.turn, asking({ models: ["corona/small"] }));
+    expect(gone.fault).toMatchObject({ status: 502, metadata: { provider_name: "corona", provider_status: null } });
+  });
+
+  test("a provider that does not know the model is named, without its own words", async () => {
+    for (const reply of [
+      error(404, { error: { message: "The model `large` does not exist for org-7", code: "model_not_found" } }),
+      error(404),
+    ]) {
+      third.script([reply]);
+      const { fault } = await run(engine.turn, asking({ models: ["corona/small"] }));
+      expect(fault).toMatchObject({
+        status: 404,
+        message:
+          "Provider corona does not serve corona/small under the name that it is configured with (it answered 404)",
+        metadata: { provider_name: "corona", provider_status: 404 },
+      });
+    }
   });
 
   test("one attempt has no previous errors", async () => {

@@ -99,7 +99,12 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       upstream.script([reply]);
       const response = await post({ model: loneOf(name, stream), stream });
       const body = await expectFault(response, status);
-      expect(body.error.metadata).toEqual({ error_type: errorType });
+      const isNamed = status === 502 || status === 404;
+      const provider = {
+        provider_name: loneOf(name, stream),
+        provider_status: reply.cut ? null : (reply.status ?? null),
+      };
+      expect(body.error.metadata).toEqual({ error_type: errorType, ...(isNamed && provider) });
       expect(response.headers.get("x-should-retry")).toBe(retry);
       const [seconds = null, ms = null] = ["retry-after", "retry-after-ms"].map((header) =>
         response.headers.get(header),
@@ -115,7 +120,8 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       upstream.script([answering(500)]);
       const body = await expectFault(await post({ model: "acme/twice", stream }), 502);
       const sample = samples["502"]?.error;
-      expect(body.error).toEqual(sample);
+      const provider = { provider_name: "borealis", provider_status: 500 };
+      expect(body.error).toEqual({ ...sample, metadata: { ...sample?.metadata, ...provider } });
     });
 
     test("two that are busy: the shorter wait is the hint", async () => {

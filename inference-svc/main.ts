@@ -7,7 +7,7 @@ import { Access } from "@sluice/proto/runtime/access.js";
 import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
-import { loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { type LeftOut, type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
@@ -44,7 +44,7 @@ import { sendersOf } from "./senders.ts";
 import { Serving } from "./serving.ts";
 import { Identities } from "./turn/identity.ts";
 import { parseTurn } from "./turn/parse.ts";
-import { loadSdkPackages } from "./upstream/ai-sdk/load.ts";
+import { loadSdkPackages, withoutBroken } from "./upstream/ai-sdk/load.ts";
 
 /** What is not delivered by then waits on the disk for the next start. */
 const lastDeliveryMs = 10_000;
@@ -64,8 +64,14 @@ const house = new LiveFile({
   log,
   registry,
 });
-const { leftOut } = house.current;
-if (leftOut.length > 0) log.info({ left_out: leftOut }, "left out: their variables are not set");
+const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_PACKAGES_DIR);
+const usable = (loaded: LoadedHouse) => withoutBroken(loaded, packages, settings.SLUICE_CONFIG);
+const atStart = usable(house.current);
+const isBroken = ({ problem }: LeftOut) => problem !== undefined;
+const broken = atStart.leftOut.filter(isBroken);
+const unset = atStart.leftOut.filter((left) => !isBroken(left));
+if (unset.length > 0) log.info({ left_out: unset }, "left out: their variables are not set");
+if (broken.length > 0) log.warn({ left_out: broken }, "left out: their packages cannot be loaded");
 
 const instance = `${hostname()}-${process.pid}`;
 const tracing = await openTracing({ room: "inference-svc", instance, log, registry, environment: process.env });
@@ -91,7 +97,6 @@ const ledger = new Ledger({
   registry,
 });
 const budgets = new Budgets(admin, token, log);
-const packages = await loadSdkPackages(house.current.file.providers, settings.SLUICE_CONFIG);
 const records = new EndpointRecords();
 const pdfReaders = new PdfReaders();
 const callObservers = [
@@ -115,7 +120,7 @@ const serving: Serving = new Serving(
     secret: settings.SLUICE_SECRET,
     log,
   },
-  house.current.file,
+  atStart.file,
 );
 endpointMetrics(registry, () => serving.catalog, records);
 const pressure = new Pressure({ waiting: () => 0, log, registry });
@@ -186,7 +191,8 @@ await serveProbes(probes, lifecycle, registry);
 await access.watch();
 pressure.start();
 
-house.watch(({ file, leftOut: left }) => {
+house.watch((loaded) => {
+  const { file, leftOut: left } = usable(loaded);
   serving.replace(file);
   log.info(
     { models: file.models.length, providers: file.providers.map(({ id }) => id), left_out: left },

@@ -35,9 +35,10 @@ const { stdout, stderr } = process;
 stdout.on("error", () => process.exit());
 const { operatorHelp, runOperator } = await import("@sluice/inference-svc/operator.js");
 if (check) {
-  const { configPath } = await import("@sluice/local/settings.js");
+  const { configPath, packagesPath } = await import("@sluice/local/settings.js");
   const config = configPath(process.env.SLUICE_CONFIG || undefined);
-  process.exitCode = await runOperator(argv, { environment: process.env, config, stdout, stderr });
+  const environment = { ...process.env, SLUICE_PACKAGES_DIR: packagesPath(process.env) };
+  process.exitCode = await runOperator(argv, { environment, config, stdout, stderr });
 } else {
   const { runCli } = await import("@sluice/admin-svc/cli.js");
   const managementKey = process.env.SLUICE_BOOTSTRAP_MANAGEMENT_KEY;

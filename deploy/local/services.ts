@@ -85,6 +85,7 @@ export function inferenceServices(house: House): Service[] {
       SLUICE_INFERENCE_HEALTH_PORT: String(health),
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
       SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
+      SLUICE_PACKAGES_DIR: settings.packagesDir,
       SLUICE_SPOOL_DIR: join(settings.dataDir, "spool", String(n)),
     },
   }));

@@ -32,6 +32,7 @@ const schema = z.object({
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(1).max(32).default(1),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
+  SLUICE_PACKAGES_DIR: z.string().optional(),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/, error: "must be postgres://user:password@host:port/database" })
     .optional(),
@@ -49,16 +50,33 @@ const schema = z.object({
 /** Names of all that is read here. */
 export const settingNames: readonly string[] = Object.keys(schema.shape);
 
-export type Settings = Readonly<z.infer<typeof schema>> & { readonly dataDir: string; readonly config: string };
+export interface Settings extends Readonly<z.infer<typeof schema>> {
+  readonly dataDir: string;
+  readonly config: string;
+  /** Prefix of `npm install --prefix` for packages that the configuration file names. */
+  readonly packagesDir: string;
+}
 
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const settings = readEnvironment(schema, environment);
   return {
     ...settings,
-    dataDir: settings.SLUICE_DATA_DIR === undefined ? join(root, ".sluice") : resolve(settings.SLUICE_DATA_DIR),
+    dataDir: dataPath(settings.SLUICE_DATA_DIR),
     config: configPath(settings.SLUICE_CONFIG),
+    packagesDir: packagesPath(settings),
   };
 }
+
+const dataPath = (given: string | undefined): string => (given === undefined ? join(root, ".sluice") : resolve(given));
+
+/** In the data folder, so that packages of the operator's choice leave the checkout as it is. */
+export const packagesPath = (given: {
+  readonly SLUICE_DATA_DIR?: string | undefined;
+  readonly SLUICE_PACKAGES_DIR?: string | undefined;
+}): string =>
+  given.SLUICE_PACKAGES_DIR === undefined
+    ? join(dataPath(given.SLUICE_DATA_DIR), "packages")
+    : resolve(given.SLUICE_PACKAGES_DIR);
 
 /** The house file: the one that is named, else sluice.yaml of the checkout, else the one that ships with it. */
 export function configPath(given: string | undefined): string {

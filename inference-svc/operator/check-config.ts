@@ -2,16 +2,16 @@
 import { parseArgs } from "node:util";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import type { HouseFile, LoadedHouse, ModelSettings } from "@sluice/proto/runtime/house-file.js";
-import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
+import { loadSdkPackages, withoutBroken } from "../upstream/ai-sdk/load.ts";
 import {
   type Command,
   type Terminal,
   UsageError,
   leftOutProblems,
+  leftOutWords,
   load,
   seedDate,
   table,
-  unsetWords,
 } from "./command.ts";
 
 export const checkConfig: Command = {
@@ -52,6 +52,8 @@ interface ProviderRow {
   readonly id: string;
   /** Variables that would have to be set; then it serves nothing. */
   readonly left_out?: readonly string[];
+  /** Another reason why it is left out. */
+  readonly problem?: string;
   readonly name?: string;
   readonly dialect?: string;
   readonly region?: string;
@@ -86,8 +88,8 @@ async function check(file: string, terminal: Terminal): Promise<Checked> {
   const problems = new Set<string>();
   const house = await collecting(problems, async () => {
     const loaded = load(file, terminal);
-    await loadSdkPackages(loaded.file.providers, file);
-    return loaded;
+    const packages = await loadSdkPackages(loaded.file.providers, terminal.environment["SLUICE_PACKAGES_DIR"]);
+    return withoutBroken(loaded, packages, file);
   });
   const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
   for (const problem of ofLeftOut ?? []) problems.add(problem);
@@ -115,7 +117,7 @@ const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "mo
       region,
       models: modelsAt(id, file),
     })),
-    ...leftOut.map(({ provider: id, unset }) => ({ id, left_out: unset })),
+    ...leftOut.map(({ provider: id, unset, problem }) => ({ id, left_out: unset, ...(problem && { problem }) })),
   ],
   models: file.models.map(modelRow),
   detectors: file.detectors.map(({ id, dialect, base_url, categories }) => ({
@@ -153,8 +155,10 @@ function linesOf({ ok, file, problems, providers, models, detectors, catalogue_d
     `${file}: good`,
     "",
     ...table(["PROVIDER", "NAME", "DIALECT", "REGION", "MODELS"], providers.filter(isServed).map(providerCells)),
-    ...providers.flatMap(({ id, left_out: unset }) =>
-      unset ? [`Left out: ${id}, as ${unsetWords(unset)}. Its definition is good.`] : [],
+    ...providers.flatMap(({ id, left_out: unset, problem }) =>
+      unset
+        ? [`Left out: ${id}, as ${leftOutWords({ unset, problem })}.${problem ? "" : " Its definition is good."}`]
+        : [],
     ),
     "",
     ...table(["MODEL", "PROVIDER", "ITS NAME THERE", "TIER", "WINDOW", "INPUT", "OUTPUT"], endpoints),

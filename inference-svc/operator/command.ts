@@ -1,6 +1,6 @@
 /** What the operator's commands are given, and how they end. */
 import { fileURLToPath } from "node:url";
-import { type LoadedHouse, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
+import { type LeftOut, type LoadedHouse, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 
 /** The command line is wrong: exit code 2. */
@@ -47,8 +47,11 @@ export const leftOutProblems = (file: string, { environment }: Terminal): readon
 export const seedDate = (): string => readSeed(seedFile).date;
 
 /** Why a provider is left out. */
-export const unsetWords = (unset: readonly string[]): string =>
-  unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`;
+export const leftOutWords = ({
+  unset,
+  problem,
+}: Pick<LeftOut, "unset"> & { readonly problem?: string | undefined }): string =>
+  problem ?? (unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`);
 
 /** Lines of aligned columns under their titles. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -14,7 +14,7 @@ import { loadSdkPackages } from "../upstream/ai-sdk/load.ts";
 import { connectionLost, providerTimeout } from "../upstream/failure.ts";
 import { type Destination, openUpstreams } from "../upstream/providers.ts";
 import { type Cause, causeOf } from "./causes.ts";
-import { type Command, CommandError, type Terminal, UsageError, load, unsetWords } from "./command.ts";
+import { type Command, CommandError, type Terminal, UsageError, load, leftOutWords } from "./command.ts";
 
 const limitMs = 60_000;
 /** The least that every provider takes. */
@@ -59,7 +59,7 @@ function providerOf({ file, leftOut }: LoadedHouse, id: string): ProviderSetting
   const provider = file.providers.find((each) => each.id === id);
   if (provider) return provider;
   const left = leftOut.find((each) => each.provider === id);
-  if (left) throw new CommandError(`${id} is left out: ${unsetWords(left.unset)}`);
+  if (left) throw new CommandError(`${id} is left out: ${leftOutWords(left)}`);
   throw new CommandError(`no provider is called ${id}; one of ${file.providers.map((each) => each.id).join(", ")}`);
 }
 
@@ -80,9 +80,9 @@ function targetOf({ file }: LoadedHouse, id: string, model: string | undefined):
   throw new CommandError(`${id} serves no model here; name one of its own with --model`);
 }
 
-async function attempt(settings: ProviderSettings, target: Target, { version, config }: Terminal): Promise<Tried> {
+async function attempt(settings: ProviderSettings, target: Target, { version, environment }: Terminal): Promise<Tried> {
   const { model, destination } = target;
-  const packages = await loadSdkPackages([settings], config);
+  const packages = await loadSdkPackages([settings], environment["SLUICE_PACKAGES_DIR"]);
   const log = { error: () => {} };
   const upstreams = openUpstreams([settings], { version, packages, log, now: () => performance.now() });
   const startedAt = performance.now();

@@ -110,6 +110,27 @@ function check({ file: raw, asWritten }: Part, environment: NodeJS.ProcessEnv, s
   };
 }
 
+/**
+ * Leaves out providers that were found unusable after the file was read, together with the endpoints and models that only they serve.
+ * @param unusable reasons by provider id
+ * @throws ConfigError when the rest of the file refers to what is gone
+ */
+export function leaveOut(loaded: LoadedHouse, unusable: ReadonlyMap<string, string>, path: string): LoadedHouse {
+  if (unusable.size === 0) return loaded;
+  const { file, leftOut } = loaded;
+  const providers = file.providers.filter(({ id }) => !unusable.has(id));
+  const models = file.models.flatMap((model) => {
+    const endpoints = model.endpoints.filter(({ provider }) => !unusable.has(provider));
+    return endpoints.length === 0 ? [] : [{ ...model, endpoints }];
+  });
+  const rest: HouseFile = { ...file, providers, models };
+  const added = [...unusable].map(([provider, problem]): LeftOut => ({ provider, unset: [], problem }));
+  const problems = dangling(rest);
+  const reasons = added.map(({ provider, problem }) => `provider ${provider}: ${problem}`);
+  if (problems.length > 0) throw new ConfigError(path, [...reasons, ...problems]);
+  return { ...loaded, file: rest, leftOut: [...leftOut, ...added] };
+}
+
 const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 
 /** A vendor is known by its address, so nothing is known of one whose address is not. */

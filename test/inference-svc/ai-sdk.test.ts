@@ -2,21 +2,29 @@
  * Providers that are asked through a package of the AI SDK: a real one against a scripted server that speaks its vendor's format
  * (https://docs.mistral.ai/api/endpoint/chat), and parts as the interface describes them, for what that vendor never says.
  */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import type { LanguageModelV3StreamPart } from "@ai-sdk/provider";
+import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import { loadSdkPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
+import { loadSdkPackages, withoutBroken } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { callOptions } from "@sluice/inference-svc/upstream/ai-sdk/options.js";
 import { sdkRefusal } from "@sluice/inference-svc/upstream/ai-sdk/refusal.js";
 import { SdkReader } from "@sluice/inference-svc/upstream/ai-sdk/stream.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { LoadedHouse } from "@sluice/proto/runtime/house-file.js";
 import fc from "fast-check";
 import { stalled } from "../support/clock.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/upstream.js";
 import { type Engine, asking, functionTool, house, itemsOf, masked, newScope, openEngine, run } from "./asking.js";
 
-const dialect = "ai-sdk:@ai-sdk/mistral";
+/** The same package in two major versions, one for each version of the interface. */
+const packages = [
+  ["v3", "@ai-sdk/mistral"],
+  ["v4", "ai-sdk-mistral-4"],
+] as const;
 const end = (reason: string) => [
   chatChunk({}, reason, { usage: { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 } }),
   "[DONE]",
@@ -41,7 +49,8 @@ const called = (name: string, json: string, more: object = {}) => ({
   ...more,
 });
 
-describe("through a real package", () => {
+describe.each(packages)("through a real package of %s", (version, packageName) => {
+  const dialect = `ai-sdk:${packageName}`;
   const closers: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closers.splice(0)) await close();
@@ -51,7 +60,7 @@ describe("through a real package", () => {
     const upstream = await startUpstream(replies);
     closers.push(() => upstream.stop());
     const file = house({ url: upstream.url, dialect, provider });
-    const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, "house.yaml"));
+    const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, undefined));
     closers.push(() => engine.upstreams.close());
     return [upstream, engine];
   }
@@ -99,6 +108,28 @@ describe("through a real package", () => {
     const { events } = await run(turn, asking({ topK: 3, echoUpstreamBody: true }), asked);
     expect(events[0]?.type === "debug" && JSON.parse(events[0].bodyJson)).toMatchObject({ model: "large-2" });
     expect(asked.scope.trace.losses).toEqual([{ path: "top_k", reason: expect.any(String) }]);
+  });
+
+  test("pictures, and an effort where the interface has it", async () => {
+    const [upstream, { turn }] = await open([saying("A dot.")]);
+    const image = { type: "input_image", image_url: "data:image/png;base64,QUJD", detail: "auto" };
+    const input = [{ type: "message", role: "user", content: [{ type: "input_text", text: "What is it?" }, image] }];
+    const asked = newScope();
+    const { fault } = await run(turn, asking({ input, reasoning: { effort: "high" } }), asked);
+    expect([fault, upstream.requests[0]?.json["messages"]]).toEqual([
+      undefined,
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "What is it?" },
+            { type: "image_url", image_url: "data:image/png;base64,QUJD" },
+          ],
+        },
+      ],
+    ]);
+    const paths = asked.scope.trace.losses.map(({ path }) => path);
+    expect(paths).toEqual(version === "v3" ? ["reasoning"] : []);
   });
 
   test.each<[string, Reply, FaultReason, number]>([
@@ -210,7 +241,7 @@ describe("through a real package", () => {
       ],
       models: [{ id: "acme/large-2", endpoints: [endpoint("one"), endpoint("two")] }],
     });
-    const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, "house.yaml"));
+    const engine = openEngine(file, undefined, await loadSdkPackages(file.providers, undefined));
     closers.push(() => engine.upstreams.close());
     const closed = upstream.nextClose();
     const { events } = await run(engine.turn, asking());
@@ -236,9 +267,9 @@ describe("through a real package", () => {
 
 describe("what the interface is told", () => {
   const target = { upstreamModel: "m", tier: "default", original: false };
-  function told(request: Partial<TurnRequest>, at = target) {
+  function told(request: Partial<TurnRequest>, at = target, version: "v3" | "v4" = "v3") {
     const losses: string[] = [];
-    const options = callOptions(asking(request), at, (path) => void losses.push(path));
+    const options = callOptions(asking(request), at, (path) => void losses.push(path), version);
     return { options, losses };
   }
   const say = (role: string, content: unknown) => ({ type: "message", role, content });
@@ -278,7 +309,7 @@ describe("what the interface is told", () => {
       answers("b", [{ type: "input_text", text: "2" }, image]),
       { type: "agent_message", author: "x", recipient: "y", content: [{ type: "input_text", text: "z" }] },
     ];
-    const file = { type: "file", mediaType: "image/png", data: "AA" };
+    const file = { type: "file", mediaType: "image/png", data: { type: "data", data: "AA" } };
     const { options, losses } = told({ instructions: "i", input });
     expect(options.prompt).toEqual([
       { role: "system", content: "i" },
@@ -303,9 +334,9 @@ describe("what the interface is told", () => {
       { type: "input_audio", input_audio: { data: "AA", format: "mp3" } },
     ];
     expect(told({ input: [say("user", content)] }).options.prompt[0]?.content).toEqual([
-      { type: "file", mediaType: "text/csv", data: "AA", filename: "a.csv" },
-      { type: "file", mediaType: "application/pdf", data: "JVBERAA" },
-      { type: "file", mediaType: "audio/mp3", data: "AA" },
+      { type: "file", mediaType: "text/csv", data: { type: "data", data: "AA" }, filename: "a.csv" },
+      { type: "file", mediaType: "application/pdf", data: { type: "data", data: "JVBERAA" } },
+      { type: "file", mediaType: "audio/mp3", data: { type: "data", data: "AA" } },
     ]);
     const refused = (part: object) => sdkRefusal(asking({ input: [say("user", [part])] }))?.path;
     for (const part of [
@@ -401,9 +432,28 @@ describe("what the interface is told", () => {
   });
 });
 
+test("version 4 is told an effort, the last one, and nothing else of reasoning", () => {
+  const losses: string[] = [];
+  const options = (request: Partial<TurnRequest>) =>
+    callOptions(
+      asking(request),
+      { upstreamModel: "m", tier: "default", original: false },
+      (path) => void losses.push(path),
+      "v4",
+    );
+  expect(options({ reasoning: { effort: "low", summary: "auto", maxTokens: 9 } }).reasoning).toBe("low");
+  expect(losses.toSorted()).toEqual(["reasoning.max_tokens", "reasoning.summary"]);
+  const update = { type: "configuration_update", reasoning: { effort: "max" } };
+  expect(options({ input: [update], reasoning: { effort: "low" } }).reasoning).toBe("max");
+  expect(options({}).reasoning).toBeUndefined();
+});
+
 describe("what the interface says", () => {
-  type Part = LanguageModelV3StreamPart;
-  const finish = (unified: "stop" | "length" | "content-filter" | "other" | "error", raw?: string): Part => ({
+  type Part = LanguageModelV4StreamPart;
+  const finish = (
+    unified: "stop" | "length" | "content-filter" | "other" | "error" | "interrupted",
+    raw?: string,
+  ): Part => ({
     type: "finish",
     finishReason: { unified, raw },
     usage: {
@@ -439,7 +489,7 @@ describe("what the interface says", () => {
       { type: "tool-input-delta", id: "c", delta: "1}" },
       { type: "tool-call", toolCallId: "c", toolName: "f", input: '{"a":1}' },
       { type: "tool-call", toolCallId: "d", toolName: "g", input: "{}", providerExecuted: true },
-      { type: "file", mediaType: "image/png", data: Uint8Array.of(65, 66, 67) },
+      { type: "file", mediaType: "image/png", data: { type: "data", data: Uint8Array.of(65, 66, 67) } },
       finish("stop"),
     );
     const citation = { type: "url_citation", url: "https://a.example/", title: "A", start_index: 0, end_index: 2 };
@@ -477,10 +527,22 @@ describe("what the interface says", () => {
     ["no end", [words("Hi")]],
     ["an end without a reason", [words("Hi"), finish("other")]],
     ["an end in an error", [words("Hi"), finish("error", "boom")]],
+    ["an end that was broken off", [words("Hi"), finish("interrupted", "stop")]],
     ["an error", [words("Hi"), { type: "error", error: new Error("boom") }]],
     ["an error that is none", [{ type: "error", error: 7 }]],
   ])("%s is a failure", (_, parts) => {
     expect(() => read(...parts)).toThrow(expect.objectContaining({ reason: FaultReason.PROVIDER_FAILED }));
+  });
+
+  test("a call whose pieces are plain text is read from its whole", () => {
+    const events = read(
+      { type: "ping" },
+      { type: "tool-input-start", id: "c", toolName: "f", inputEncoding: "text" },
+      { type: "tool-input-delta", id: "c", delta: "plain" },
+      { type: "tool-call", toolCallId: "c", toolName: "f", input: '"plain"' },
+      finish("stop"),
+    );
+    expect(masked(itemsOf(events))).toEqual([called("f", '"plain"')]);
   });
 
   test("an error inside of the stream keeps its status", () => {
@@ -507,7 +569,7 @@ describe("what the interface says", () => {
       id.map((each): Part => ({ type: "tool-call", toolCallId: each, toolName: "f", input: "{}" })),
       fc.constantFrom<Part>(
         { type: "source", sourceType: "url", id: "s", url: "https://a.example/" },
-        { type: "file", mediaType: "image/png", data: "QUJD" },
+        { type: "file", mediaType: "image/png", data: { type: "data", data: "QUJD" } },
         { type: "stream-start", warnings: [] },
         { type: "raw", rawValue: 1 },
       ),
@@ -530,26 +592,84 @@ describe("what the interface says", () => {
 });
 
 describe("packages", () => {
-  const load = (name: string) => {
-    const { providers } = house({ providers: [{ id: "far", dialect: `ai-sdk:${name}` }], models: [] });
-    return loadSdkPackages(providers, "house.yaml");
+  const configured = (...names: string[]): LoadedHouse => {
+    const providers = names.map((name, index) => ({ id: `far-${index}`, dialect: `ai-sdk:${name}` }));
+    const models = providers.map(({ id }) => ({ id, endpoints: [{ provider: id }] }));
+    return { file: house({ providers, models }), leftOut: [], files: [] };
+  };
+  const left = async (name: string, folder?: string) => {
+    const loaded = configured(name, "@ai-sdk/mistral");
+    const packages = await loadSdkPackages(loaded.file.providers, folder);
+    const { file, leftOut } = withoutBroken(loaded, packages, "sluice.yaml");
+    expect(file.models).toHaveLength(2 - leftOut.length);
+    expect(() => openEngine(file, undefined, packages)).not.toThrow();
+    return leftOut;
   };
 
-  test("one that is not there is named, with what installs it", async () => {
-    await expect(load("@ai-sdk/nobody-has-this")).rejects.toThrow(
-      "house.yaml:\n  provider far: package @ai-sdk/nobody-has-this is not installed; npm install @ai-sdk/nobody-has-this",
+  test("one that cannot be loaded leaves out its provider and the models that only that serves, and says why", async () => {
+    const problem = (text: string) => [{ provider: "far-0", unset: [], problem: text }];
+    expect(await left("nobody-has-this")).toEqual(
+      problem("package nobody-has-this is not installed; npm install nobody-has-this"),
+    );
+    expect(await left("nobody-has-this", "/data/packages")).toEqual(
+      problem("package nobody-has-this is not installed; npm install --prefix /data/packages nobody-has-this"),
+    );
+    expect(await left("fast-check")).toEqual(problem("package fast-check is no provider of the AI SDK"));
+    expect(await left("pg")).toEqual(
+      problem("package pg cannot be used: it exports 0 functions called create…, not one"),
+    );
+    expect(await left("ai-sdk-mistral-4")).toEqual([]);
+  });
+
+  test("a configuration that needs what is left out is refused, with both reasons", async () => {
+    const { file } = configured("nobody-has-this");
+    const needing = { ...file, internal_models: { ...file.internal_models, guard_judge: { model: "far-0" } } } as never;
+    const packages = await loadSdkPackages(file.providers, undefined);
+    expect(() => withoutBroken({ file: needing, leftOut: [], files: [] }, packages, "sluice.yaml")).toThrow(
+      /^sluice.yaml:\n {2}provider far-0: package .* is not installed.*\n {2}internal_models.guard_judge.model: no model is called far-0$/,
     );
   });
 
-  test("one that is no provider is named", async () => {
-    await expect(load("fast-check")).rejects.toThrow("provider far: package fast-check is no provider of the AI SDK");
-    await expect(load("pg")).rejects.toThrow("package pg cannot be asked: it exports 0 functions called create…");
+  test("the operator's folder comes before Sluice's own modules, whatever form a package has", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-test-packages-"));
+    const install = (name: string, manifest: object, files: Readonly<Record<string, string>>) => {
+      const home = join(folder, "node_modules", name);
+      for (const [path, text] of Object.entries({ ...files, "package.json": JSON.stringify(manifest) })) {
+        mkdirSync(dirname(join(home, path)), { recursive: true });
+        writeFileSync(join(home, path), text);
+      }
+    };
+    const v3 = "export const createIt = () => ({ specificationVersion: 'v3' });";
+    const v9 = "export const createIt = () => ({ specificationVersion: 'v9' });";
+    const esm = { type: "module" };
+    install("plain", { ...esm, main: "lib/main.js" }, { "lib/main.js": v3 });
+    install("nothing-said", esm, { "index.js": v3 });
+    install("text", { ...esm, exports: "./it.js" }, { "it.js": v3 });
+    install("root", { ...esm, exports: { ".": "./it.js", "./other": "./other.js" } }, { "it.js": v3 });
+    const nested = { ".": { require: "./no.cjs", import: { types: "./it.d.ts", default: "./it.js" } } };
+    install("@nested/it", { ...esm, exports: nested }, { "it.js": v3 });
+    install("@ai-sdk/openai", { ...esm, exports: { default: "./it.js" } }, { "it.js": v9 });
+    install("torn", esm, { "index.js": "export const create = ;" });
+    for (const name of ["plain", "nothing-said", "text", "root", "@nested/it"]) {
+      expect([name, await left(name, folder)]).toEqual([name, []]);
+    }
+    expect(await left("@ai-sdk/openai", folder)).toMatchObject([
+      {
+        problem: expect.stringMatching(
+          /^package @ai-sdk\/openai implements v9 .* takes v3 and v4; npm install another/,
+        ),
+      },
+    ]);
+    expect(await left("torn", folder)).toMatchObject([
+      { problem: expect.stringMatching(/^package torn cannot be loaded: /) },
+    ]);
+    rmSync(folder, { recursive: true });
   });
 
-  test("one that a changed house file names asks for a restart", () => {
-    const file = house({ providers: [{ id: "far", dialect }], models: [] });
+  test("one that a changed configuration names asks for a restart", () => {
+    const { file } = configured("@ai-sdk/mistral");
     expect(() => openEngine(file)).toThrow(
-      "provider far:\n  package @ai-sdk/mistral is loaded at the start: restart the house",
+      "provider far-0:\n  package @ai-sdk/mistral is loaded at the start: restart the house",
     );
   });
 

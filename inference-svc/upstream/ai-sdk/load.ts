@@ -1,13 +1,15 @@
 /**
- * Packages of the AI SDK that a configuration names as `ai-sdk:<package>`: for vendors whose format is none of the house's own. They are
- * no dependencies of the house: the operator installs them, and they are loaded once, at start.
+ * Packages of the AI SDK that a configuration names as `ai-sdk:<package>`, for vendors whose format Sluice does not speak. The operator
+ * installs them, and they are loaded once, at start.
  */
-import type { LanguageModelV3, ProviderV3 } from "@ai-sdk/provider";
+import type { LanguageModelV3, LanguageModelV4, ProviderV3, ProviderV4 } from "@ai-sdk/provider";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { type LoadedHouse, type ProviderSettings, leaveOut } from "@sluice/proto/runtime/house-file.js";
+import { importPackage } from "./packages.ts";
+import { fromVersion3 } from "./version-3.ts";
 
-/** The model of that name, asked with that key. */
-export type ModelOf = (upstreamModel: string, key: string | undefined) => LanguageModelV3;
+/** Finds a model of a package; it is called with that key. */
+export type ModelOf = (upstreamModel: string, key: string | undefined) => LanguageModelV4;
 
 /** What the packages' factories have in common. */
 interface FactorySettings {
@@ -18,10 +20,18 @@ interface FactorySettings {
   readonly fetch: typeof fetch;
 }
 
-type Factory = (settings: FactorySettings) => ProviderV3;
+type Factory = (settings: FactorySettings) => ProviderV3 | ProviderV4;
 
-/** By the name of the package. */
-export type SdkPackages = ReadonlyMap<string, Factory>;
+/** Version of the interface that a package implements. */
+export type SdkVersion = "v3" | "v4";
+
+interface Loaded {
+  readonly create: Factory;
+  readonly version: SdkVersion;
+}
+
+/** By package name; a string says why the package cannot be used. */
+export type SdkPackages = ReadonlyMap<string, Loaded | string>;
 
 export const noPackages: SdkPackages = new Map();
 
@@ -31,42 +41,59 @@ export const isSdk = ({ dialect }: ProviderSettings): boolean => dialect.startsW
 
 const packageOf = ({ dialect }: ProviderSettings): string => dialect.slice(prefix.length);
 
-/**
- * @param source of the configuration, which opens the message
- * @throws ConfigError with every package that is not there, or speaks another version of the interface
- */
-export async function loadSdkPackages(providers: readonly ProviderSettings[], source: string): Promise<SdkPackages> {
-  const packages = new Map<string, Factory>();
-  const problems: string[] = [];
+/** Loads the packages that the providers name. @param folder where the operator installs them */
+export async function loadSdkPackages(
+  providers: readonly ProviderSettings[],
+  folder: string | undefined,
+): Promise<SdkPackages> {
+  const packages = new Map<string, Loaded | string>();
   for (const provider of providers) {
-    if (!isSdk(provider)) continue;
-    try {
-      const name = packageOf(provider);
-      const create = factoryIn(name, await importOf(name));
-      requireVersion(name, create(settingsOf(provider, provider.api_keys?.[0], "")));
-      packages.set(name, create);
-    } catch (error) {
-      problems.push(`provider ${provider.id}: ${(error as Error).message}`);
-    }
+    const name = packageOf(provider);
+    if (!isSdk(provider) || packages.has(name)) continue;
+    packages.set(name, await load(name, provider, folder).catch((error: unknown) => (error as Error).message));
   }
-  if (problems.length > 0) throw new ConfigError(source, problems);
   return packages;
 }
 
+async function load(name: string, provider: ProviderSettings, folder: string | undefined): Promise<Loaded> {
+  const create = factoryIn(name, await importPackage(name, folder));
+  return { create, version: versionOf(name, create(settingsOf(provider, provider.api_keys?.[0], ""))) };
+}
+
+/** The configuration without the providers whose packages could not be loaded. @throws ConfigError as leaveOut does */
+export function withoutBroken(house: LoadedHouse, packages: SdkPackages, path: string): LoadedHouse {
+  const broken = new Map<string, string>();
+  for (const provider of house.file.providers) {
+    const found = isSdk(provider) ? packages.get(packageOf(provider)) : undefined;
+    if (typeof found === "string") broken.set(provider.id, found);
+  }
+  return leaveOut(house, broken, path);
+}
+
 /**
- * @param version of the house, for the user agent
+ * @param version of Sluice, for the user agent
  * @throws ConfigError when the package is not among those that were loaded
  */
-export function modelsOf(provider: ProviderSettings, packages: SdkPackages, version: string): ModelOf {
+export function modelsOf(
+  provider: ProviderSettings,
+  packages: SdkPackages,
+  version: string,
+): { readonly modelOf: ModelOf; readonly version: SdkVersion } {
   const name = packageOf(provider);
-  const create = packages.get(name);
-  if (!create)
-    throw new ConfigError(`provider ${provider.id}`, [`package ${name} is loaded at the start: restart the house`]);
+  const found = packages.get(name);
+  if (found === undefined || typeof found === "string") {
+    const problem = found ?? `package ${name} is loaded at the start: restart the house`;
+    throw new ConfigError(`provider ${provider.id}`, [problem]);
+  }
   const byKey = new Map(
     // Without one, packages look for a variable of their own.
-    [undefined, ...(provider.api_keys ?? [])].map((key) => [key, create(settingsOf(provider, key, version))]),
+    [undefined, ...(provider.api_keys ?? [])].map((key) => [key, found.create(settingsOf(provider, key, version))]),
   );
-  return (upstreamModel, key) => (byKey.get(key) as ProviderV3).languageModel(upstreamModel);
+  const modelOf: ModelOf = (upstreamModel, key) => {
+    const model = (byKey.get(key) as ProviderV3 | ProviderV4).languageModel(upstreamModel);
+    return model.specificationVersion === "v3" ? fromVersion3(model satisfies LanguageModelV3) : model;
+  };
+  return { modelOf, version: found.version };
 }
 
 const settingsOf = ({ id, base_url }: ProviderSettings, key: string | undefined, version: string): FactorySettings => ({
@@ -77,31 +104,19 @@ const settingsOf = ({ id, base_url }: ProviderSettings, key: string | undefined,
   fetch: withoutRedirects,
 });
 
-async function importOf(name: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    return (await import(name)) as Readonly<Record<string, unknown>>;
-  } catch (cause) {
-    if (!String((cause as { code?: unknown }).code).endsWith("MODULE_NOT_FOUND")) {
-      throw new Error(`package ${name} cannot be loaded: ${(cause as Error).message}`, { cause });
-    }
-    throw new Error(`package ${name} is not installed; npm install ${name}`, { cause });
-  }
-}
-
 /** Some export it under an older name as well. */
 function factoryIn(name: string, exported: Readonly<Record<string, unknown>>): Factory {
   const names = Object.keys(exported).filter((key) => /^create[A-Z]/.test(key) && typeof exported[key] === "function");
   const [only, ...others] = new Set(names.map((key) => exported[key]));
   if (only !== undefined && others.length === 0) return only as Factory;
-  throw new Error(`package ${name} cannot be asked: it exports ${names.length} functions called create…, not one`);
+  throw new Error(`package ${name} cannot be used: it exports ${names.length} functions called create…, not one`);
 }
 
-function requireVersion(name: string, provider: ProviderV3): void {
-  const version: unknown = (provider as { specificationVersion?: unknown }).specificationVersion;
-  if (version === "v3") return;
+function versionOf(name: string, { specificationVersion: version }: { specificationVersion?: unknown }): SdkVersion {
+  if (version === "v3" || version === "v4") return version;
   if (typeof version !== "string") throw new Error(`package ${name} is no provider of the AI SDK`);
   throw new Error(
-    `package ${name} speaks ${version} of the AI SDK's interface, the house v3; npm install another major version of it`,
+    `package ${name} implements ${version} of the AI SDK's interface, and Sluice takes v3 and v4; npm install another major version of it`,
   );
 }
 

@@ -1,10 +1,10 @@
 /** Responses input as a prompt of the interface. */
 import type {
-  LanguageModelV3Message,
-  LanguageModelV3Prompt,
-  LanguageModelV3TextPart,
-  LanguageModelV3ToolCallPart,
-  LanguageModelV3ToolResultPart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4TextPart,
+  LanguageModelV4ToolCallPart,
+  LanguageModelV4ToolResultPart,
 } from "@ai-sdk/provider";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, objects, text } from "../json.ts";
@@ -12,7 +12,7 @@ import { type Speech, type ToldCall, tellInput } from "../teller.ts";
 import type { Words } from "../words.ts";
 import { type UserPart, sdkPart } from "./parts.ts";
 
-export function promptOf(request: TurnRequest, words: Words): LanguageModelV3Prompt {
+export function promptOf(request: TurnRequest, words: Words): LanguageModelV4Prompt {
   const speech = new SdkSpeech(words);
   const { instructions = "" } = request;
   if (instructions !== "") speech.messages.push({ role: "system", content: instructions });
@@ -23,17 +23,17 @@ export function promptOf(request: TurnRequest, words: Words): LanguageModelV3Pro
 
 interface Said {
   readonly role: "assistant";
-  readonly content: (LanguageModelV3TextPart | LanguageModelV3ToolCallPart)[];
+  readonly content: (LanguageModelV4TextPart | LanguageModelV4ToolCallPart)[];
 }
 
 interface Results {
   readonly role: "tool";
-  readonly content: LanguageModelV3ToolResultPart[];
+  readonly content: LanguageModelV4ToolResultPart[];
 }
 
 class SdkSpeech implements Speech {
   readonly #words: Words;
-  readonly messages: LanguageModelV3Message[] = [];
+  readonly messages: LanguageModelV4Message[] = [];
   /** Where each call was made, and under which name. */
   readonly #calls = new Map<unknown, { readonly name: string; readonly said: Said }>();
   readonly #results = new Map<Said, Results>();

@@ -22,7 +22,7 @@ const targetOf = ({ upstreamModel, tier }: Destination): Target => ({ upstreamMo
 /** @throws ConfigError when the package has not been loaded */
 export function sdkProvider(settings: ProviderSettings, { version, packages, log, now }: Surroundings): Provider {
   const { api_keys = [], timeouts } = settings;
-  const modelOf = modelsOf(settings, packages, version);
+  const { modelOf, version: sdkVersion } = modelsOf(settings, packages, version);
   const keys = new KeyRing(api_keys, now);
   const noteKey = keyNotes(settings.id, keys, log);
 
@@ -32,7 +32,7 @@ export function sdkProvider(settings: ProviderSettings, { version, packages, log
       const { trace, signal } = scope;
       throwIfAborted(signal);
       const lose = (path: string, reason: string) => void trace.losses.push({ path, reason });
-      const options = callOptions(request, targetOf(destination), lose);
+      const options = callOptions(request, targetOf(destination), lose, sdkVersion);
       const key = keys.take(upstreamModel);
       try {
         return await runModel({
@@ -60,7 +60,8 @@ export function sdkProvider(settings: ProviderSettings, { version, packages, log
   /** What the package makes of it is known only when it is asked. */
   function told(destination: Destination, request: TurnRequest): Told {
     const losses: Loss[] = [];
-    const options = callOptions(request, targetOf(destination), (path, reason) => losses.push({ path, reason }));
+    const lose = (path: string, reason: string) => void losses.push({ path, reason });
+    const options = callOptions(request, targetOf(destination), lose, sdkVersion);
     return { losses, bodyJson: bodyJson(options) };
   }
 
@@ -81,6 +82,7 @@ const paths: Readonly<Record<string, string>> = {
   presencePenalty: "presence_penalty",
   maxOutputTokens: "max_output_tokens",
   responseFormat: "text.format",
+  reasoning: "reasoning.effort",
   toolChoice: "tool_choice",
 };
 

@@ -3,10 +3,10 @@
  * the consumer. The call is aborted when the signal aborts, a limit is passed, or the consumer leaves.
  */
 import type {
-  LanguageModelV3,
-  LanguageModelV3CallOptions,
-  LanguageModelV3StreamPart,
-  LanguageModelV3StreamResult,
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamPart,
+  LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { abortFault } from "../../turn/abort.ts";
@@ -15,7 +15,7 @@ import type { Batch, Patience, TurnEvent, Usage } from "../../turn/turn.ts";
 import { connectionLost, providerFailed, providerTimeout } from "../failure.ts";
 import { BatchQueue } from "../queue.ts";
 import { askingFault, sdkFault } from "./error.ts";
-import type { SdkReader } from "./stream.ts";
+import { type SdkReader, dataOf } from "./stream.ts";
 
 /** Characters, as in an exchange of the house's own. */
 const unreadLimit = 256 * 1024;
@@ -23,8 +23,8 @@ const answerLimit = 64 * 1024 * 1024;
 
 export interface ModelCall {
   /** Throws for a model that the package does not know. */
-  readonly model: () => LanguageModelV3;
-  readonly options: LanguageModelV3CallOptions;
+  readonly model: () => LanguageModelV4;
+  readonly options: LanguageModelV4CallOptions;
   readonly timeouts: { readonly headers_ms: number; readonly first_event_ms: number; readonly idle_ms: number };
   readonly patience: Patience;
   readonly signal: TurnSignal;
@@ -90,7 +90,7 @@ class ModelRun {
     }
   }
 
-  async #ask(): Promise<LanguageModelV3StreamResult> {
+  async #ask(): Promise<LanguageModelV4StreamResult> {
     const { model, options } = this.#call;
     try {
       return await model().doStream({ ...options, abortSignal: this.#abort.signal });
@@ -107,8 +107,8 @@ class ModelRun {
     this.#fail(fault);
   }
 
-  async #read(part: LanguageModelV3StreamPart): Promise<void> {
-    const size = "delta" in part ? part.delta.length : part.type === "file" ? part.data.length : 0;
+  async #read(part: LanguageModelV4StreamPart): Promise<void> {
+    const size = "delta" in part ? part.delta.length : part.type === "file" ? (dataOf(part)?.length ?? 0) : 0;
     this.#size += size;
     if (this.#size > answerLimit) throw providerFailed(`answer of more than ${answerLimit} characters`);
     this.#reader.read(part);

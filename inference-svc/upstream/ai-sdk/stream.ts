@@ -1,5 +1,5 @@
 /** Reads the parts of an answer as turn events. */
-import type { LanguageModelV3StreamPart, LanguageModelV3Usage } from "@ai-sdk/provider";
+import type { LanguageModelV4File, LanguageModelV4StreamPart, LanguageModelV4Usage } from "@ai-sdk/provider";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Outcome, Usage } from "../../turn/turn.ts";
 import { connectionLost, providerFailed } from "../failure.ts";
@@ -11,12 +11,14 @@ import { SentTools } from "../tool-names.ts";
 import { WrappedInput } from "../wrapped-input.ts";
 import { sdkFault } from "./error.ts";
 
-type Finish = Extract<LanguageModelV3StreamPart, { type: "finish" }>;
+type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
 interface Call {
   readonly writer: CallWriter;
   /** Of a custom tool that was told as a function. */
   readonly wrapped: WrappedInput | undefined;
+  /** Its pieces are plain text; the JSON comes with the whole call. */
+  readonly inText: boolean;
 }
 
 export class SdkReader {
@@ -42,7 +44,7 @@ export class SdkReader {
   }
 
   /** @throws Fault for an error inside of the answer */
-  read(part: LanguageModelV3StreamPart): void {
+  read(part: LanguageModelV4StreamPart): void {
     switch (part.type) {
       case "stream-start":
         for (const warning of part.warnings) {
@@ -55,15 +57,16 @@ export class SdkReader {
       case "reasoning-delta":
         return this.#think(part.delta);
       case "tool-input-start":
-        return part.providerExecuted === true ? undefined : void this.#call(part.id, part.toolName);
+        if (part.providerExecuted !== true) this.#call(part.id, part.toolName, part.inputEncoding === "text");
+        return;
       case "tool-input-delta":
-        return this.#argue(this.#calls.get(part.id), part.delta);
+        return this.#argueInPieces(this.#calls.get(part.id), part.delta);
       case "tool-call":
         return part.providerExecuted === true ? undefined : this.#called(part.toolCallId, part.toolName, part.input);
       case "source":
         return part.sourceType === "url" ? this.#cite(part.url, part.title ?? "") : undefined;
       case "file":
-        return this.#draw(part.mediaType, part.data);
+        return this.#draw(part.mediaType, dataOf(part));
       case "error":
         throw sdkFault(part.error);
       case "finish":
@@ -80,7 +83,8 @@ export class SdkReader {
   close(): void {
     const { unified, raw } = this.#finish?.finishReason ?? {};
     // Packages end in good order what the provider broke off.
-    if (unified === undefined || (unified === "other" && raw === undefined)) throw connectionLost();
+    const isCut = unified === "interrupted" || (unified === "other" && raw === undefined);
+    if (unified === undefined || isCut) throw connectionLost();
     if (unified === "error") throw providerFailed(`finish reason ${raw ?? "error"}`);
     const filtered = unified === "content-filter";
     const status: ItemStatus = filtered || unified === "length" ? "incomplete" : "completed";
@@ -119,14 +123,14 @@ export class SdkReader {
     this.#message.annotation(at, { type: "url_citation", url, title, start_index: 0, end_index });
   }
 
-  #draw(mediaType: string, data: string | Uint8Array): void {
-    if (!mediaType.startsWith("image/")) return;
+  #draw(mediaType: string, data: string | Uint8Array | undefined): void {
+    if (data === undefined || !mediaType.startsWith("image/")) return;
     this.#closeReasoning();
     this.#closeMessage();
     writeImage(this.#output, typeof data === "string" ? data : Buffer.from(data).toString("base64"));
   }
 
-  #call(id: string, sentName: string): Call {
+  #call(id: string, sentName: string, inText = false): Call {
     this.#closeReasoning();
     this.#closeMessage();
     // Nothing more can be said of a call whose id is used again.
@@ -139,9 +143,14 @@ export class SdkReader {
     const call: Call = {
       writer: custom ? this.#output.customCall(name, id, namespace) : this.#output.call(name, id, namespace),
       wrapped: custom ? new WrappedInput() : undefined,
+      inText,
     };
     this.#calls.set(id, call);
     return call;
+  }
+
+  #argueInPieces(call: Call | undefined, piece: string): void {
+    if (call?.inText !== true) this.#argue(call, piece);
   }
 
   #argue(call: Call | undefined, json: string): void {
@@ -173,8 +182,12 @@ export class SdkReader {
   }
 }
 
+/** Undefined for a file that the provider only names by an address. */
+export const dataOf = ({ data }: LanguageModelV4File): string | Uint8Array | undefined =>
+  data.type === "data" ? data.data : undefined;
+
 /** Undefined when the package gives no totals. */
-function usageOf({ inputTokens: read, outputTokens: written }: LanguageModelV3Usage): Usage | undefined {
+function usageOf({ inputTokens: read, outputTokens: written }: LanguageModelV4Usage): Usage | undefined {
   if (read.total === undefined && written.total === undefined) return undefined;
   const inputTokens = count(read.total);
   const outputTokens = count(written.total);

@@ -6,7 +6,10 @@ export type Section = Record<string, unknown>;
 export interface LeftOut {
   /** Id of the provider. */
   readonly provider: string;
+  /** Variables that it names and that are not set. */
   readonly unset: readonly string[];
+  /** Another reason, as a clause: its package cannot be loaded. */
+  readonly problem?: string;
 }
 
 /** A part of the file. Its lists are shorter than those of the file, so a problem with an entry has another number there. */

@@ -20,7 +20,8 @@ export class References {
       if (item.type !== "item_reference") this.#ids.add(item["id"]);
     }
     if (typeof id !== "string" || this.#ids.has(id)) return;
-    const says = "names no item before it in this input: nothing is stored";
+    const says =
+      "names no item before it in this input: nothing is stored; send the item itself, as clients do with store: false";
     this.#problems.add(`input.${index}.id`, says, FaultReason.INVALID_PROMPT);
   }
 }

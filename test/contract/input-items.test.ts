@@ -158,7 +158,9 @@ describe("items together", () => {
     };
     const { status, errorType, message, metadata } = caught();
     expect([status, errorType, metadata?.["error_type"]]).toEqual([400, "invalid_prompt", "invalid_prompt"]);
-    expect(message).toBe(`input.${index}.id: names no item before it in this input: nothing is stored`);
+    expect(message).toBe(
+      `input.${index}.id: names no item before it in this input: nothing is stored; send the item itself, as clients do with store: false`,
+    );
   });
 
   test("two configuration updates in a row", () => {

@@ -95,7 +95,7 @@ describe("input", () => {
     [{ input: [{ type: "service:spoon" }] }, "input.0.type: unknown type service:spoon"],
     [
       { input: [{ type: "item_reference", id: "m" }] },
-      "input.0.id: names no item before it in this input: nothing is stored",
+      "input.0.id: names no item before it in this input: nothing is stored; send the item itself, as clients do with store: false",
     ],
     [{ input: [{ type: "message", content: "x" }] }, "input.0.role: required"],
     [{ input: [{ role: "boss", content: "x" }] }, "input.0.role: must be one of user, system, developer, assistant"],

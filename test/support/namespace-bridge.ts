@@ -1,0 +1,19 @@
+/** Runs in a namespace: a port of loopback that leads to a Unix socket, for as long as the program runs that is named behind them. */
+import { spawn } from "node:child_process";
+import { connect, createServer } from "node:net";
+
+const [path = "", port = "", command = "", ...args] = process.argv.slice(2);
+const server = createServer((socket) => {
+  const out = connect(path);
+  socket.on("error", () => out.destroy());
+  out.on("error", () => socket.destroy());
+  socket.pipe(out).pipe(socket);
+});
+server.listen(Number(port), "127.0.0.1", () => {
+  const child = spawn(command, args, { stdio: "inherit" });
+  child.once("error", (error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(127);
+  });
+  child.once("exit", (code) => process.exit(code ?? 1));
+});

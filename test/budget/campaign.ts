@@ -253,7 +253,9 @@ function resultOf(
   }
   const cost = sum(own.map(costOf));
   const dearest = own.reduce((most, entry) => Math.max(most, costOf(entry)), 0);
-  const bound = unseen + (manners[manner]?.factor === 1 ? 0 : clientsPerKey * dearest);
+  // A call was held for at least what it would cost by the rules.
+  const excess = dearest * (1 - 1 / (manners[manner]?.factor ?? 1));
+  const bound = unseen + clientsPerKey * excess;
   const overshoot = cost - limit;
   if (overshoot > bound + rounding)
     complaints.push(`a key of ${limit} USD (${name}) spent ${cost}: ${overshoot - bound} above its bound of ${bound}`);

@@ -96,7 +96,7 @@ const filter: Shape = tagged(
                   problems.add(path, "must be a string, a number, true, false or an array");
                 }
               },
-              schema: () => ({ type: ["string", "number", "boolean", "array"] }),
+              schema: () => ({ type: ["string", "number", "boolean", "array"], items: {} }),
             },
           },
           { required: ["type", "key", "value"] },

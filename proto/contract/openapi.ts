@@ -1,11 +1,14 @@
 /** The published document: OpenAPI 3.1, printed from the same shapes that check requests and that tests hold answers against. */
+import { readFileSync } from "node:fs";
 import { rateLimitHeaderNames } from "../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../runtime/validation/shape.ts";
 import { errorOf, errorStatuses, errorTypeOf, messageOf } from "./errors.ts";
 import { type PublishedAnswer, type PublishedPaths, type Reference, pathsOf, rateLimitHeaders } from "./operations.ts";
 
-/** Of the interface, not of the program. */
-const version = "1.0.0";
+/** The version of the package, which stands one folder above the built files. */
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  readonly version: string;
+};
 
 const headers = {
   RequestId: {

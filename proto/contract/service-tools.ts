@@ -99,7 +99,7 @@ const parameterValues = map({
       problems.add(path, "must be a string, a number, true, false, null or an array");
     }
   },
-  schema: () => ({ type: ["string", "number", "boolean", "null", "array"] }),
+  schema: () => ({ type: ["string", "number", "boolean", "null", "array"], items: {} }),
 });
 
 /** A tool for the use of another tool. */

@@ -1,4 +1,5 @@
 /** The published document as such: valid, complete, and true to its own examples. */
+import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "@jest/globals";
 import type { PublishedContent } from "@sluice/proto/contract/operations.js";
@@ -20,6 +21,24 @@ describe("the published document", () => {
   test.each(Object.keys(document.components.schemas))("has a schema %s that a validator can use", (name) => {
     // An unknown keyword or a reference to nothing throws.
     expect(() => validate(name, null)).not.toThrow();
+  });
+
+  test("has the version of the package", () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
+      readonly version: string;
+    };
+    expect(document.info.version).toBe(version);
+  });
+
+  test("says of every array what stands in it, without which generators of clients stop", () => {
+    const arrays: unknown[] = [];
+    JSON.stringify(document, (_, value: unknown) => {
+      const { type } = (value ?? {}) as { readonly type?: unknown };
+      if (type === "array" || (Array.isArray(type) && type.includes("array"))) arrays.push(value);
+      return value;
+    });
+    expect(arrays.length).toBeGreaterThan(100);
+    expect(arrays.filter((schema) => (schema as { readonly items?: unknown }).items === undefined)).toEqual([]);
   });
 
   test("has no pattern with a slash at its end, which generators of clients would cut off with the escape before it", () => {

@@ -5,29 +5,13 @@ import { providerFailed } from "./failure.ts";
 import { type JsonObject, text } from "./json.ts";
 import type { Emit, ItemStatus } from "./output.ts";
 
-/** Kinds whose status is optional: whoever sends such an item back would send a field that its provider does not know. */
-const statusOptional: ReadonlySet<string> = new Set([
-  "custom_tool_call",
-  "mcp_list_tools",
-  "mcp_approval_request",
-  "mcp_call",
-  "tool_search_call",
-  "tool_search_output",
-  "compaction",
-]);
-
-/** However its provider announces an item, as completed for one: clients are told that it begins. */
-const begun = (item: OutputItem): JsonObject =>
-  item.status !== undefined || !statusOptional.has(item.type) ? { status: "in_progress" } : {};
-
-/** @param status where the provider said none, of an item that was begun with one */
-function ended(start: OutputItem, final: JsonObject, status: ItemStatus): JsonObject {
-  // Servers forget to change it in calls; a tool that runs on in the next request is said to.
+/** @param status where the provider gave none */
+function ended(start: OutputItem, final: JsonObject, status: ItemStatus): string {
+  // Servers forget to change it in calls, and a tool that runs on in the next request keeps it.
   const forgotten = final.status === "in_progress" && carriesText(start.type);
-  if (typeof final.status === "string" && !forgotten) return { status: final.status };
-  if (start.status === undefined && statusOptional.has(start.type)) return {};
-  // The one kind of call that ends completed or not at all.
-  return { status: start.type === "apply_patch_call" && status === "incomplete" ? "in_progress" : status };
+  if (typeof final.status === "string" && !forgotten) return final.status;
+  // A change of a file has no status "incomplete".
+  return start.type === "apply_patch_call" && status === "incomplete" ? "in_progress" : status;
 }
 
 /** What was announced stays: clients found the item by it. */
@@ -64,7 +48,8 @@ export class CallWriter {
     this.#emit = emit;
     this.#index = index;
     this.#place = carriedBy(item);
-    this.#start = { ...item, ...begun(item) };
+    // Some providers announce an item as completed: to clients it begins.
+    this.#start = { ...item, status: "in_progress" };
     emit({ type: "item.start", index, item: { ...this.#start, ...this.#place.write(item, "") } });
   }
 
@@ -98,7 +83,7 @@ export class CallWriter {
       item: {
         ...item,
         ...(!whole && this.#place.write(item, this.carried)),
-        ...ended(this.#start, final, status),
+        status: ended(this.#start, final, status),
         ...identity(this.#start),
       },
     });
@@ -113,7 +98,8 @@ export class OtherWriter {
   constructor(emit: Emit, index: number, item: OutputItem) {
     this.#emit = emit;
     this.#index = index;
-    this.#start = { ...item, ...begun(item) };
+    // Some providers announce an item as completed: to clients it begins.
+    this.#start = { ...item, status: "in_progress" };
     emit({ type: "item.start", index, item: this.#start });
   }
 
@@ -122,7 +108,7 @@ export class OtherWriter {
     const item = {
       ...this.#start,
       ...final,
-      ...ended(this.#start, final, status),
+      status: ended(this.#start, final, status),
       ...identity(this.#start),
     } as OutputItem;
     this.#emit({ type: "item.end", index: this.#index, item });

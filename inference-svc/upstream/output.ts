@@ -63,7 +63,6 @@ export class Output {
       call_id: this.#callId(callId),
       name,
       ...(namespace !== undefined && { namespace }),
-      status: "in_progress",
     });
   }
 

@@ -42,7 +42,7 @@ export const customToolCall = item(
     namespace,
     async: asynchronous,
   },
-  { required: ["call_id", "name", "input"], statusOptional: true },
+  { required: ["call_id", "name", "input"] },
 );
 
 const safetyCheck = object(

@@ -113,16 +113,15 @@ export const shellCallOutput = item(
 
 const execution = word("client", "server");
 
-export const toolSearchCall = item(
-  "tool_search_call",
-  "A search for tools that were held back.",
-  { call_id: nullable(string()), arguments: anything, execution },
-  { statusOptional: true },
-);
+export const toolSearchCall = item("tool_search_call", "A search for tools that were held back.", {
+  call_id: nullable(string()),
+  arguments: anything,
+  execution,
+});
 
 export const toolSearchOutput = item(
   "tool_search_output",
   "Tools that a search found.",
   { call_id: nullable(string()), tools: array(openObject), execution },
-  { required: ["tools"], statusOptional: true },
+  { required: ["tools"] },
 );

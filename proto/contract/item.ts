@@ -5,18 +5,16 @@ import { type ObjectShape, type Shape, described, object, string, word } from ".
 export const settled = ["in_progress", "completed", "incomplete"] as const;
 
 interface ItemRules {
-  /** Beyond `type` and `id`, and `status` unless it is optional. */
+  /** Fields that each item of the kind has beside `type`, `id` and `status`. */
   readonly required?: readonly string[];
   readonly status?: readonly string[];
-  /** Providers leave it out of some kinds. */
-  readonly statusOptional?: boolean;
 }
 
 export function item(
   type: string,
   description: string,
   fields: Readonly<Record<string, Shape>>,
-  { required = [], status = settled, statusOptional = false }: ItemRules = {},
+  { required = [], status = settled }: ItemRules = {},
 ): ObjectShape {
   return object(
     {
@@ -25,7 +23,7 @@ export function item(
       status: described(word(...status), "How far the item is. Without a stream it has ended."),
       ...fields,
     },
-    { required: ["type", "id", ...(statusOptional ? [] : ["status"]), ...required], description },
+    { required: ["type", "id", "status", ...required], description },
   );
 }
 

@@ -20,14 +20,14 @@ export const mcpListTools = item(
     tools: described(array(mcpTool), "Its tools."),
     error: described(anything, "Why they could not be listed."),
   },
-  { required: ["server_label", "tools"], statusOptional: true },
+  { required: ["server_label", "tools"] },
 );
 
 export const mcpApprovalRequest = item(
   "mcp_approval_request",
   "A call of an MCP tool that waits for a yes.",
   { server_label: string(), name: string(), arguments: string() },
-  { required: ["server_label", "name", "arguments"], statusOptional: true },
+  { required: ["server_label", "name", "arguments"] },
 );
 
 export const mcpCall = item(
@@ -44,6 +44,5 @@ export const mcpCall = item(
   {
     required: ["server_label", "name", "arguments"],
     status: ["in_progress", "calling", "completed", "incomplete", "failed"],
-    statusOptional: true,
   },
 );

@@ -65,14 +65,14 @@ const reasoning = item(
     format: reasoningFormat,
     signature: described(nullable(string()), "By which the provider recognizes its own reasoning."),
   },
-  { required: ["summary"], statusOptional: true },
+  { required: ["summary"] },
 );
 
 const compaction = item(
   "compaction",
   "The conversation so far in a form that only its provider can read.",
   { encrypted_content: string() },
-  { required: ["encrypted_content"], statusOptional: true },
+  { required: ["encrypted_content"] },
 );
 
 /** The kinds that models make, by type. */

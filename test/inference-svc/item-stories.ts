@@ -285,6 +285,8 @@ export const kinds = Object.entries(stories).map(([type, story]) => ({ type, sto
 export type Kind = (typeof kinds)[number];
 
 export const itemOf = ({ type, story }: Kind, at: number): Json => ({ type, id: `item_${at}`, ...story.item });
+/** The same as clients get it: each item has a status, whether its provider gives one or not. */
+export const answerOf = (kind: Kind, at: number): Json => ({ ...done, ...itemOf(kind, at) });
 export const eventsOf = (kind: Kind): readonly (readonly [string, Json])[] =>
   (kind.story.events ?? []).map(([name, payload]) => [`response.${name}`, payload ?? {}]);
 

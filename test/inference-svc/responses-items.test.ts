@@ -5,7 +5,7 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import fc from "fast-check";
 import { sse } from "../support/upstream.js";
 import { itemsOf } from "./asking.js";
-import { eventsOf, itemOf, kinds, streamOf } from "./item-stories.js";
+import { answerOf, eventsOf, itemOf, kinds, streamOf } from "./item-stories.js";
 import { added, completed, itemDone, read, readBytes } from "./reading.js";
 
 const wanted: Partial<TurnRequest> = { include: ["reasoning.encrypted_content"] };
@@ -15,9 +15,9 @@ const short = (event: TurnEvent): string => (event.type === "native" ? `native $
 describe("every kind of item", () => {
   test.each(kinds.map((kind) => [kind.type, kind] as const))("%s", (_, kind) => {
     const { events, items } = read(streamOf([kind]), wanted);
-    expect(items).toEqual([itemOf(kind, 0)]);
+    expect(items).toEqual([answerOf(kind, 0)]);
     expect(events.map(short)).toEqual(["item.start", ...(kind.story.given ?? []), "item.end", "end"]);
-    const start = { type: kind.type, id: "item_0", ...kind.story.start };
+    const start = { type: kind.type, id: "item_0", status: "in_progress", ...kind.story.start };
     if (kind.story.start && kind.type !== "reasoning")
       expect(events[0]).toEqual({ type: "item.start", index: 0, item: start });
   });
@@ -35,9 +35,11 @@ describe("every kind of item", () => {
 
   test("all of them, in one stream and whole", () => {
     const items = kinds.map(itemOf);
-    expect(read(streamOf(kinds), wanted).items).toEqual(items);
-    expect(read([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(items);
-    expect(read([completed(items)], wanted).items).toEqual(items);
+    expect(read(streamOf(kinds), wanted).items).toEqual(kinds.map(answerOf));
+    expect(read([{ object: "response", status: "completed", output: items }], wanted).items).toEqual(
+      kinds.map(answerOf),
+    );
+    expect(read([completed(items)], wanted).items).toEqual(kinds.map(answerOf));
   });
 
   const chosen = fc.array(fc.constantFrom(...kinds), { minLength: 1, maxLength: 6 });
@@ -66,7 +68,7 @@ describe("every kind of item", () => {
               }
             : event,
         );
-        expect(read(renumbered, wanted).items).toEqual(some.map(itemOf));
+        expect(read(renumbered, wanted).items).toEqual(some.map(answerOf));
       }),
       { numRuns: 100 },
     );
@@ -79,7 +81,7 @@ describe("every kind of item", () => {
         const starts = stream.filter((event) => event.type === "response.output_item.added");
         const ends = stream.filter((event) => event.type === "response.output_item.done");
         const between = stream.filter((event) => !starts.includes(event) && !ends.includes(event));
-        expect(read([...starts, ...between, ...ends, completed([])], wanted).items).toEqual(some.map(itemOf));
+        expect(read([...starts, ...between, ...ends, completed([])], wanted).items).toEqual(some.map(answerOf));
       }),
       { numRuns: 100 },
     );
@@ -184,6 +186,7 @@ describe("what a provider leaves out", () => {
         call_id: expect.stringMatching(/^call_/),
         name: "f",
         input: "x",
+        status: "completed",
       },
     ]);
   });

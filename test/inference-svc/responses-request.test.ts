@@ -356,6 +356,14 @@ describe("input items", () => {
     }
   });
 
+  test.each(items.filter(({ type }) => ["mcp_list_tools", "mcp_approval_request", "compaction"].includes(type)))(
+    "%j goes without the status that clients are given",
+    (item) => {
+      expect(said({ input: [{ ...item, status: "completed" }] })).toMatchObject({ losses: [] });
+      expect(bodyOf({ input: [{ ...item, status: "completed" }] }).input).toEqual([item]);
+    },
+  );
+
   test("items of server tools go to providers that run them", () => {
     const item = { type: "vendor:datetime", id: "st", status: "completed", datetime: "d", timezone: "t" };
     expect(said({ input: [item] })).toMatchObject({ body: { input: [] }, losses: ["input.0"] });

@@ -13,15 +13,23 @@ export function inputItems(request: TurnRequest, target: Target, lose: Lose): re
     if (item.type === "item_reference") return [];
     if (item.type === "reasoning") return reasoning(item, `input.${index}`, target, lose);
     if (item.type.includes(":")) return ofServerTool(item, `input.${index}`, request, target, lose);
-    const sent = item.type === "message" && item.model !== undefined ? withoutModel(item) : item;
+    const sent = withoutOwn(item);
     return [vendor ? forVendor(sent, `input.${index}`, lose) : sent];
   });
 }
 
-/** Which model said it is read by the routers of the house. */
-function withoutModel(item: InputItem): JsonObject {
-  const { model: _, ...message } = item;
-  return message;
+/** Kinds that have no status in the providers' format; clients send back the one that they were given here. */
+const noStatus: ReadonlySet<string> = new Set(["mcp_list_tools", "mcp_approval_request", "compaction"]);
+
+/** The item without the fields that only Sluice gives and reads. */
+function withoutOwn(item: InputItem): JsonObject {
+  if (item.type === "message" && item.model !== undefined) {
+    const { model: _, ...message } = item;
+    return message;
+  }
+  if (!noStatus.has(item.type) || item.status === undefined) return item;
+  const { status: _, ...sent } = item;
+  return sent;
 }
 
 /** Sealed reasoning is read by who sealed it, and a 400 for everybody else. */

@@ -73,7 +73,13 @@ function parsed(request: RunTurnRequest, { aliases = [], identityHash, promptCac
     ...(stopsWhen !== undefined && { stopServerToolsWhen: [JSON.parse(stopsWhen)].flat() as readonly StopCondition[] }),
     ...(identityHash !== undefined && { identityHash }),
     ...(promptCacheKey !== undefined && { promptCacheKey }),
+    ...identityFieldOf(request),
   };
+}
+
+function identityFieldOf({ safetyIdentifier, user }: RunTurnRequest): Pick<TurnRequest, "identityField"> {
+  if (safetyIdentifier !== undefined) return { identityField: "safety_identifier" };
+  return user === undefined ? {} : { identityField: "user" };
 }
 
 function scanSubtrees(request: RunTurnRequest): void {

@@ -162,6 +162,8 @@ export interface TurnRequest {
   readonly promptCacheOptionsJson?: string;
   /** Whom a provider may hold to account, as a keyed hash: what the client sent goes nowhere. */
   readonly identityHash?: string;
+  /** The field in which the client names its end user; undefined where it names none. */
+  readonly identityField?: "safety_identifier" | "user";
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
 }

@@ -138,7 +138,15 @@ describe("by a service", () => {
       { type: "input_image", image_url: "x" },
       { type: "input_text", text: "three" },
     ];
-    await run(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }));
+    const asked = newScope();
+    await run(engine.turn, request({ input: [user("Zero"), assistant, user("One"), user(parts)] }), asked);
+    expect(stagesOf(asked)).toMatchObject([
+      {
+        name: "moderation",
+        summary: "Not moderated: 1 input_image",
+        data: { action: "not_run", detected: false, unread: { input_image: 1 } },
+      },
+    ]);
     await run(engine.turn, request({ input: [user("Zero"), user("Last"), assistant] }));
     expect(askedOf(guard)).toEqual(["One", "Two\nthree", "Last"]);
   });

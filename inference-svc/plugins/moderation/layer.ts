@@ -32,8 +32,10 @@ export const moderable = (moderator: Moderator | undefined): Layer =>
 export const moderation = (moderator: Moderator | undefined): Layer =>
   onRequest(async (request, scope) => {
     if (moderator === undefined || !request.plugins?.moderation) return request;
-    const texts = saidNow(request.input);
+    const said = saidNow(request.input);
+    const texts = said.map(({ content }) => textOf(content)).filter((text) => text.trim() !== "");
     if (texts.length > 0) await moderated(texts, moderator, request, scope);
+    noteUnread(said, moderator, scope);
     return request;
   });
 
@@ -76,12 +78,26 @@ const stageOf = ({ model }: Moderator, summary: string, data: object, spending?:
 });
 
 /** What the user has said since the assistant did: what came before was looked at then. */
-function saidNow(input: readonly InputItem[]): readonly string[] {
+function saidNow(input: readonly InputItem[]): readonly InputItem[] {
   const isUser = ({ type, role }: InputItem) => type === "message" && role === "user";
   const answered = input.findLastIndex(({ type, role }) => type === "message" && role === "assistant");
   const last = input.findLastIndex(isUser);
-  const now = input.filter((item, index) => isUser(item) && (index > answered || index === last));
-  return now.map(({ content }) => textOf(content)).filter((text) => text.trim() !== "");
+  return input.filter((item, index) => isUser(item) && (index > answered || index === last));
+}
+
+/** The moderation model reads texts alone: the receipt names the kinds of parts that it was not shown. */
+function noteUnread(said: readonly InputItem[], moderator: Moderator, { trace }: Scope): void {
+  const unread = new Map<string, number>();
+  for (const { content } of said) {
+    for (const part of Array.isArray(content) ? (content as readonly { type?: unknown; text?: unknown }[]) : []) {
+      const type = typeof part?.text === "string" ? undefined : part?.type;
+      if (typeof type === "string") unread.set(type, (unread.get(type) ?? 0) + 1);
+    }
+  }
+  if (unread.size === 0) return;
+  const counts = [...unread].map(([type, count]) => `${count} ${type}`).join(", ");
+  const data = { action: "not_run", detected: false, unread: Object.fromEntries(unread) };
+  trace.stages.push(stageOf(moderator, `Not moderated: ${counts}`, data));
 }
 
 function textOf(content: unknown): string {

@@ -11,6 +11,7 @@ import { type Words, supports } from "../words.ts";
 
 export function chatBody(request: TurnRequest, target: Target, lose: Lose): string {
   const words: Words = { target, tools: SentTools.of(request, !target.original), lose };
+  if (request.maxToolCalls !== undefined) lose("max_tool_calls", "the format has no words for it");
   return objectJson({
     model: target.upstreamModel,
     messages: chatMessages(request, words),
@@ -68,6 +69,7 @@ function ofTheVendor(request: TurnRequest, { lose }: Words): JsonObject {
 
 /** Servers differ: what is newer than the format's first years is sent where the operator says that the endpoint knows it. */
 function ofOthers(request: TurnRequest, { target, lose }: Words): JsonObject {
+  if (request.identityField) lose(request.identityField, "the endpoint is not known to take it");
   const draws = request.outputModalities.includes("image");
   if (request.imageConfigJson !== undefined && !draws) lose("image_config", "no images were asked for");
   const newer: JsonObject = {

@@ -32,6 +32,7 @@ export function converseBody(request: TurnRequest, target: Target, lose: Lose): 
   // A budget has to fit into the limit.
   const maxTokens = isObject(thinking) && thinking.type === "enabled" ? limit : request.maxOutputTokens;
   declareUnsaid(request, lose);
+  if (request.identityField) lose(request.identityField, "the format has no words for it");
   const { system, messages } = say(told);
   return jsonText({
     system: system.length > 0 ? system : undefined,

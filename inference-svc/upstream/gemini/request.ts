@@ -100,4 +100,5 @@ function declareUnsaid(request: TurnRequest, lose: Lose): void {
     if (value !== undefined) lose(path, "the format has no words for it");
   }
   if (request.cacheControl) lose("cache_control", "the provider caches as it sees fit");
+  if (request.identityField) lose(request.identityField, "the format has no words for it");
 }

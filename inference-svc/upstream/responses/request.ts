@@ -25,7 +25,7 @@ export function responsesBody(request: TurnRequest, target: Target, lose: Lose):
     ...(request.include.length > 0 && { include: request.include }),
     prompt_cache_key: request.promptCacheKey,
     prompt_cache_options: verbatim(request.promptCacheOptionsJson),
-    ...(isVendor(target) ? ofVendor(request, lose) : ofOthers(request)),
+    ...(isVendor(target) ? ofVendor(request, lose) : ofOthers(request, lose)),
     ...(target.tier !== "default" && { service_tier: target.tier }),
   });
 }
@@ -34,15 +34,18 @@ const verbatim = (json: string | undefined): Verbatim | undefined =>
   json === undefined ? undefined : new Verbatim(json);
 
 /** All that the contract has beyond the vendor's format, for servers that ignore what they do not know. */
-const ofOthers = (request: TurnRequest): JsonObject => ({
-  top_k: request.topK,
-  frequency_penalty: request.frequencyPenalty,
-  presence_penalty: request.presencePenalty,
-  reasoning: reasoning(request, { max_tokens: request.reasoning?.maxTokens }),
-  cache_control: request.cacheControl && { type: "ephemeral", ttl: request.cacheControl.ttl },
-  image_config: verbatim(request.imageConfigJson),
-  ...(request.outputModalities.length > 0 && { modalities: request.outputModalities }),
-});
+function ofOthers(request: TurnRequest, lose: Lose): JsonObject {
+  if (request.identityField) lose(request.identityField, "the endpoint is not known to take it");
+  return {
+    top_k: request.topK,
+    frequency_penalty: request.frequencyPenalty,
+    presence_penalty: request.presencePenalty,
+    reasoning: reasoning(request, { max_tokens: request.reasoning?.maxTokens }),
+    cache_control: request.cacheControl && { type: "ephemeral", ttl: request.cacheControl.ttl },
+    image_config: verbatim(request.imageConfigJson),
+    ...(request.outputModalities.length > 0 && { modalities: request.outputModalities }),
+  };
+}
 
 /** The vendor answers 400 to names that its reference of POST /responses does not list. */
 function ofVendor(request: TurnRequest, lose: Lose): JsonObject {

@@ -51,10 +51,13 @@ function written(write: Write, target: Target, request: Partial<TurnRequest>) {
   return { body: JSON.stringify(body), lost };
 }
 
+/** Servers of the chat format run no tools, so that Sluice keeps the limit itself and nothing of it is lost. */
+const isKeptHere = (write: Write, path: string): boolean => write === chatBody && path === "max_tool_calls";
+
 describe.each(formats)("%s", (_, write, target) => {
   const bare = written(write, target, {});
 
-  test.each(Object.entries(settings))("%s is sent or named", (path, request) => {
+  test.each(Object.entries(settings).filter(([path]) => !isKeptHere(write, path)))("%s is sent or named", (path, request) => {
     const { body, lost } = written(write, target, request);
     expect({ path, isSent: body !== bare.body, lost }).not.toEqual({ path, isSent: false, lost: [] });
     if (body === bare.body) expect(lost[0]).toMatch(path.split(".")[0] as string);

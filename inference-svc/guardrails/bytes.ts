@@ -50,3 +50,13 @@ export function* isMedia(text: string, isUrl: boolean): Pauses<boolean> {
   }
   return true;
 }
+
+/** Base64 of the first bytes of PNG, JPEG, GIF, WebP, AVIF and HEIC; of the last two the first byte that differs is the length of a box. */
+const imageStart = /^(?:iVBORw0KGgo|\/9j\/|R0lGOD|UklGR|AAAA[\w+/]{2}Z0eX[A-D])/;
+
+export const startsAsImage = (text: string): boolean => imageStart.test(text) || head.test(text);
+
+/** Whether a text is an image and nothing else: words alone are base64, too. */
+export function* isImageBytes(text: string): Pauses<boolean> {
+  return startsAsImage(text) && (yield* isMedia(text, head.test(text)));
+}

@@ -1,6 +1,7 @@
 /** A provider's own events that carry a text in pieces: nothing of a match goes out with any of them, whatever else they say. */
 import { describe, expect, test } from "@jest/globals";
 import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { block, end, flag, gated, message, over, redact, start, text } from "./gating.js";
 import { added, completed, read } from "./reading.js";
 
@@ -63,6 +64,89 @@ describe.each([
     const { events } = await gated(batches([{ delta: "a secret" }, { delta: " b" }]), [redact("secret", "<s>")]);
     expect(payloadsOf(events)).toEqual([{ delta: "a <s>" }, { delta: " b" }]);
   });
+});
+
+describe.each([
+  ["of an item", inItem],
+  ["of none", inNone],
+])("a text in any field of events %s", (_, batches) => {
+  test.each<[string, (piece: string, at: number) => object]>([
+    ["another name", (text) => ({ text })],
+    ["a name of a later version", (later) => ({ later_text: later })],
+    ["within", (text) => ({ part: { deep: [{ text }] } })],
+    ["in a list that grows", (text, at) => ({ parts: [...Array.from({ length: at }, () => null), { text }] })],
+    ["beside another one", (text, at) => ({ text, other: `o${at % 2}` })],
+    ["without a name", (text) => ({ list: [text] })],
+  ])("%s", async (_name, payloadOf) => {
+    const payloads = pieces.map(payloadOf);
+    const { events } = await gated(batches(payloads), [redact("secret")]);
+    expect(payloadsOf(events)).toEqual([payloads[0], payloads[4]]);
+    const { events: given } = await gated(batches(payloads), [block("secret")]);
+    expect([payloadsOf(given), given.at(-1)]).toEqual([[], { ...over, outcome: cut }]);
+  });
+
+  test("the same in every event is no text in pieces", async () => {
+    const payloads = pieces.map((delta) => ({ delta, voice: "ab" }));
+    const { events } = await gated(batches(payloads), [redact("baba", "<s>")]);
+    expect(payloadsOf(events)).toEqual(payloads);
+  });
+});
+
+describe.each([0, undefined])("the name of an event, of item %s", (index) => {
+  const named = (...names: readonly string[]): Batch[] => [
+    [start(0, message())],
+    [...names.map((name) => native({}, name, index)), text("well")],
+    [end(0, message("well")), over],
+  ];
+
+  test("that a rule finds something in is not given", async () => {
+    const names = ["response.x.begun", "response.secret.delta", "response.x.a_secret_step", "response.x.over"];
+    const { events } = await gated(named(...names), [redact("secret")]);
+    expect(events.flatMap((event) => (event.type === "native" ? [event.name] : []))).toEqual([names[0], names[3]]);
+    const { fault, events: given } = await gated(named(...names), [block("secret")]);
+    expect(JSON.stringify(given)).not.toContain("secret");
+    expect(fault?.reason).toBe(FaultReason.GUARDRAIL_BLOCKED);
+  });
+
+  test("that the contract has means what it means", async () => {
+    const { events } = await gated(named("response.web_search_call.searching"), [block("search")]);
+    expect([events.length, events.at(-1)]).toEqual([5, over]);
+  });
+});
+
+describe("images", () => {
+  const png = `iVBORw0KGgo${"A".repeat(40)}secret`;
+  const drawn = (result: unknown) => ({ type: "image_generation_call", id: "ig_1", status: "completed", result });
+
+  test.each([png, `/9j/${"A".repeat(40)}secret`, `data:image/png;base64,${png}`, "AAAAIGZ0eXBhdmlmsecret"])(
+    "are no text: %s",
+    async (image) => {
+      const partial = native({ partial_image_b64: image }, "response.image_generation_call.partial_image", 0);
+      const batches = [
+        [start(0, drawn(null)), partial, partial],
+        [end(0, drawn(image)), over],
+      ];
+      const { events, fault } = await gated(batches, [block("secret")]);
+      expect([events, fault]).toEqual([batches.flat(), undefined]);
+    },
+  );
+
+  test.each(["a secret", "secret", "https://a.example/secret.png", "data:text/plain,secret", ["secret"]])(
+    "a result that is none is a text: %j",
+    async (result) => {
+      const partial = native({ partial_image_b64: result }, "response.image_generation_call.partial_image", 0);
+      for (const batch of [
+        [start(0, drawn(null)), end(0, drawn(result)), over],
+        [start(0, drawn(null)), partial, end(0, drawn(null)), over],
+      ]) {
+        const { events } = await gated([batch], [redact("secret", "<s>")]);
+        expect(JSON.stringify(events)).toContain("<s>");
+        expect(JSON.stringify(events)).not.toContain("secret");
+        const { events: given } = await gated([batch], [block("secret")]);
+        expect(JSON.stringify(given)).not.toContain("secret");
+      }
+    },
+  );
 });
 
 test("what comes behind a text in pieces stays behind it", async () => {

@@ -350,6 +350,7 @@ describe("a block", () => {
         start(1, { type: "later", id: "l" }),
         ...events,
         end(1, { type: "later", id: "l" }),
+        over,
       ],
     ];
     const { fault } = await gated(batches, [block("secret")]);

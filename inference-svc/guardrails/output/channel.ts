@@ -39,6 +39,7 @@ export class Channel {
   #own: Strand | undefined;
   /** Those of the three that there are. */
   #readings: readonly Strand[] = [];
+  #last: Part | undefined;
   /** Up to here the other strands have decided. */
   #othersDecided = Number.POSITIVE_INFINITY;
   /** Those that were not delivered completely, and the one before them. */
@@ -70,7 +71,7 @@ export class Channel {
 
   /** @throws Fault UNAVAILABLE when a rule fails */
   *push(part: Part, text: string): Pauses {
-    if (part !== this.#siblings.at(-1)) yield* this.#begin(part);
+    if (part !== this.#last) yield* this.#begin(part);
     part.raw += text;
     this.#held += text;
     for (const strand of this.#readings) {
@@ -84,6 +85,7 @@ export class Channel {
   *endItem(): Pauses {
     yield* this.#endAlone();
     this.#siblings = [];
+    this.#last = undefined;
     this.#advance();
   }
 
@@ -125,6 +127,7 @@ export class Channel {
     this.#own = strand.isEmpty ? undefined : new Strand(this.#ownRules, this.#report);
     this.#strand = strand;
     this.#siblings.push(part);
+    this.#last = part;
     this.#readings = [strand, this.#item, this.#own].filter((each) => each !== undefined);
     for (const each of this.#readings) each.begin(part);
     const others = [...this.#strands.values()].filter((each) => each !== strand);
@@ -168,8 +171,9 @@ export class Channel {
   /** Up to here no rule finds anything any more. */
   #decided(over: boolean): number {
     if (over) return this.#length;
-    const decided = Math.min(this.#length, this.#othersDecided, this.#strand?.decided ?? this.#length);
-    return Math.min(decided, this.#item?.decided ?? decided, this.#own?.decided ?? decided);
+    let least = Math.min(this.#length, this.#othersDecided);
+    for (const { decided } of this.#readings) if (decided < least) least = decided;
+    return least;
   }
 
   #add(hits: readonly Hit[]): void {

@@ -134,12 +134,10 @@ export class OutputGate {
     this.#ready.push(event);
   }
 
-  /** What belongs to no item. A text that comes in pieces is held, and what follows behind it. */
+  /** An event of no item. */
   async #alone(event: Extract<TurnEvent, { readonly type: "native" }>): Promise<void> {
-    const payload = JSON.parse(event.payloadJson) as Readonly<Record<string, unknown>>;
-    if (!this.#natives.isEmpty || typeof payload["delta"] === "string") return this.#natives.hold(event, payload);
-    const looked = await cleanedLeaves(payload, this.#looker);
-    this.#ready.push(looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) });
+    const passes = await this.#natives.take(event);
+    if (passes) this.#ready.push(passes);
   }
 
   /** What the provider was told is no answer, so that the receipt says nothing of it: what must not be shown of it is left out, with all of it where that is no redaction. */

@@ -3,9 +3,10 @@
  * whole. What was not looked at does not pass.
  */
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
-import { type AnnotationEvent, Annotations, keptAnnotations } from "./annotations.ts";
+import { type AnnotationEvent, Annotations } from "./annotations.ts";
 import { Channel } from "./channel.ts";
 import { cutItem } from "./cut.ts";
+import { asDelivered, sealsOf, withoutSeals } from "./finished.ts";
 import { cleanedJson } from "./json-text.ts";
 import { cleanedLeaves } from "./leaves.ts";
 import { Blocked, type Looker } from "./look.ts";
@@ -15,9 +16,6 @@ import { type TextEvent, type TextKey, carriesJson, carriesText, deltaOf, edited
 
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
 
-/** Fields that say what a reasoning says, in a form that only the provider reads. */
-const sealed = ["encrypted_content", "signature"] as const;
-
 export class GuardedItem {
   readonly #index: number;
   readonly #looker: Looker;
@@ -25,6 +23,7 @@ export class GuardedItem {
   /** Reads its texts. */
   #channel: Channel;
   #parts = new Map<TextKey, Part<TextKey>>();
+  #last: { readonly type: TextEvent["type"]; readonly number: number; readonly part: Part<TextKey> } | undefined;
   readonly #natives: NativeTexts;
   readonly #annotations: Annotations;
   #start: OutputItem | undefined;
@@ -97,12 +96,25 @@ export class GuardedItem {
   #delta(event: TextEvent): Promise<void> | void {
     this.#streamed = true;
     if (carriesJson(this.#start?.type ?? "")) return;
-    const key = keyOf(event);
-    const part = this.#partOf(key);
-    this.#annotations.goOn(key);
+    const part = this.#goesOn(event) ?? this.#next(event);
     if (this.#looker.asks || !this.#looker.isShort(event.delta)) return this.#push(part, event.delta);
     const push = this.#looker.through(this.#channel.push(part, event.delta));
     return push ? push.then(() => this.#stop()) : this.#stop();
+  }
+
+  /** The part of the delta before it, which most deltas go on with. */
+  #goesOn(event: TextEvent): Part<TextKey> | undefined {
+    const number = "part" in event ? event.part : 0;
+    const isSame = this.#last?.type === event.type && this.#last.number === number;
+    return isSame ? this.#last?.part : undefined;
+  }
+
+  #next(event: TextEvent): Part<TextKey> {
+    const key = keyOf(event);
+    this.#annotations.goOn(key);
+    const part = this.#partOf(key);
+    this.#last = { type: event.type, number: "part" in event ? event.part : 0, part };
+    return part;
   }
 
   #partOf(key: TextKey): Part<TextKey> {
@@ -121,7 +133,8 @@ export class GuardedItem {
   }
 
   async #native(event: NativeEvent): Promise<void> {
-    if (!(await this.#natives.take(event))) this.#ready.push(event);
+    const passes = await this.#natives.take(event);
+    if (passes) this.#ready.push(passes);
   }
 
   /** @throws as step */
@@ -175,7 +188,7 @@ export class GuardedItem {
       texts.push([key, text]);
       return { text };
     });
-    if (!texts.every(([key, text]) => this.#goesOn(key, text))) this.#restart();
+    if (!texts.every(([key, text]) => this.#isBegunBy(key, text))) this.#restart();
     for (const [key, text] of texts) {
       const part = this.#partOf(key);
       if (text.length > part.raw.length) await this.#pushAll(part, text.slice(part.raw.length));
@@ -199,7 +212,7 @@ export class GuardedItem {
   }
 
   /** Whether a text begins with what its deltas said, and something can still be added if it says more. */
-  #goesOn(key: TextKey, text: string): boolean {
+  #isBegunBy(key: TextKey, text: string): boolean {
     const part = this.#parts.get(key);
     if (!part) return true;
     return text.startsWith(part.raw) && (text.length === part.raw.length || part === [...this.#parts.values()].at(-1));
@@ -213,24 +226,11 @@ export class GuardedItem {
   }
 
   #written(cleaned: OutputItem, item: OutputItem): OutputItem {
-    const annotations = new Map<TextKey, unknown>();
-    edited(item, (key, text, { annotations: list }) => {
-      annotations.set(key, list);
-      return { text };
-    });
-    const whole = edited(cleaned, (key, _, { annotations: looked }) => {
-      const part = this.#parts.get(key);
-      const kept = keptAnnotations(annotations.get(key), looked, part);
-      return { text: part?.shown ?? "", part: { ...(kept && { annotations: kept }) } };
-    });
+    const whole = asDelivered(cleaned, item, this.#parts);
     const redacted = [...this.#parts.values()].some(({ replaced }) => replaced.length > 0);
-    return redacted && item.type === "reasoning" ? this.#unsealed(whole) : whole;
-  }
-
-  #unsealed(item: OutputItem): OutputItem {
-    const fields = sealed.filter((field) => item[field] !== undefined && item[field] !== null);
-    for (const field of fields) this.#looker.report.dropped(`output.${this.#index}.${field}`);
-    return Object.fromEntries(Object.entries(item).filter(([field]) => !fields.includes(field as never))) as OutputItem;
+    if (!redacted || item.type !== "reasoning") return whole;
+    for (const field of sealsOf(item)) this.#looker.report.dropped(`output.${this.#index}.${field}`);
+    return withoutSeals(whole);
   }
 
   #deliver(key: TextKey, text: string): void {

@@ -2,12 +2,12 @@
 import { streamEvent } from "@sluice/proto/contract/events.js";
 import { outputItem } from "@sluice/proto/contract/output.js";
 import { vocabularyOf } from "@sluice/proto/contract/vocabulary.js";
-import { isMedia } from "../bytes.ts";
+import { isImageBytes, isMedia, startsAsImage } from "../bytes.ts";
 import { names, shortestNumber } from "../input/places.ts";
 import { cleanedJson } from "./json-text.ts";
 import type { Looker } from "./look.ts";
 
-/** Fields that hold ids, bytes or sealed text. A field that nobody has thought of is read. */
+/** Fields that hold ids or sealed text. A field that is not listed is read. */
 const notText: ReadonlySet<string> = new Set([
   "id",
   "item_id",
@@ -16,9 +16,9 @@ const notText: ReadonlySet<string> = new Set([
   "container_id",
   "encrypted_content",
   "signature",
-  "b64_json",
-  "partial_image_b64",
 ]);
+/** Fields that hold an image as base64; anything else that they say is a text. */
+const imageFields: ReadonlySet<string> = new Set(["b64_json", "partial_image_b64"]);
 
 /** Fields that say a word of the contract; anything else that they say is a text. */
 const wordFields: ReadonlySet<string> = new Set(["type", "role", "status", "phase", "detail", "format"]);
@@ -28,6 +28,9 @@ const mediaFields: ReadonlySet<string> = new Set(["url", "image_url"]);
 const ownWords: ReadonlySet<string> = new Set(["arguments", "input_schema", "env"]);
 
 const { fields: known, words } = vocabularyOf([outputItem, streamEvent]);
+
+/** Whether it has a meaning that only the contract gives it, such as the name of an event. */
+export const isContractWord = (name: string): boolean => words.has(name);
 
 const isWord = (field: string, value: unknown): boolean =>
   notText.has(field) || (wordFields.has(field) && typeof value === "string" && words.has(value));
@@ -68,7 +71,7 @@ async function cleanedFields(value: object, looker: Looker, within: Omit<Place, 
   for (const [field, inner] of Object.entries(value)) {
     const isOurs = within.isOurs && known.has(field);
     const name = isOurs || looker.asks ? field : await looker.cleaned(field);
-    const skipped = within.isOurs && (isWord(field, inner) || isImage(value, field));
+    const skipped = within.isOurs && (isWord(field, inner) || (await isImage(value, field, looker)));
     const cleaned = skipped
       ? (inner as unknown)
       : await cleanedLeaves(inner as unknown, looker, { ...within, name: field });
@@ -86,8 +89,17 @@ async function cleanedNumber(value: number, { name, isOurs }: Place, looker: Loo
   return cleaned === text ? value : cleaned;
 }
 
-const isImage = (value: object, field: string): boolean =>
-  field === "result" && (value as { type?: unknown }).type === "image_generation_call";
+/** What the field says where an image belongs there. */
+function imageIn(value: object, field: string): string | undefined {
+  const { type, [field]: image } = value as Readonly<Record<string, unknown>>;
+  const holdsImage = imageFields.has(field) || (field === "result" && type === "image_generation_call");
+  return holdsImage && typeof image === "string" ? image : undefined;
+}
+
+async function isImage(value: object, field: string, looker: Looker): Promise<boolean> {
+  const image = imageIn(value, field);
+  return image !== undefined && looker.through(isImageBytes(image));
+}
 
 async function cleanedText(name: string, text: string, looker: Looker): Promise<string> {
   if (text === "") return text;
@@ -95,11 +107,28 @@ async function cleanedText(name: string, text: string, looker: Looker): Promise<
   return name === "arguments" ? cleanedJson(text, looker) : looker.cleaned(text);
 }
 
-/** Whether there is any text to look at. */
+/** Whether it says a word of the contract, or begins as an image: neither is a piece of a text. */
+const isNoPiece = (value: object, field: string, inner: unknown): boolean =>
+  isWord(field, inner) || startsAsImage(imageIn(value, field) ?? "");
+
+/** Whether there is anything that may be a piece of a text. */
 export function hasText(value: unknown): boolean {
-  if (typeof value === "string") return value !== "";
   if (typeof value === "number") return String(value).length >= shortestNumber;
-  if (typeof value !== "object" || value === null) return false;
+  if (typeof value !== "object" || value === null) return typeof value === "string" && value !== "";
   if (Array.isArray(value)) return value.some(hasText);
-  return Object.entries(value).some(([field, inner]) => !known.has(field) || (!isWord(field, inner) && hasText(inner)));
+  const fields = Object.entries(value);
+  return fields.some(([field, inner]) => !known.has(field) || (!isNoPiece(value, field, inner) && hasText(inner)));
+}
+
+/** The texts of a value, each with the names of the fields that lead to it. */
+export function* textsIn(
+  value: unknown,
+  path: readonly string[] = [],
+): Iterable<readonly [path: string, text: string]> {
+  if (typeof value === "string" && value !== "") yield [path.join(" "), value];
+  if (typeof value !== "object" || value === null || path.length > deepest) return;
+  if (Array.isArray(value)) for (const element of value) yield* textsIn(element, path);
+  else
+    for (const [field, inner] of Object.entries(value))
+      if (!isNoPiece(value, field, inner)) yield* textsIn(inner, [...path, field]);
 }

@@ -1,6 +1,6 @@
-/** Progress events with texts in them, held until their item is whole: a text may be cut over several. */
+/** A provider's own events: one whose name or text no rule finds anything in passes. Those with text are held until their item is whole, since a text may be cut over several. */
 import type { TurnEvent } from "../../turn/turn.ts";
-import { cleanedLeaves, hasText } from "./leaves.ts";
+import { cleanedLeaves, hasText, isContractWord, textsIn } from "./leaves.ts";
 import type { Looker } from "./look.ts";
 
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
@@ -11,59 +11,72 @@ interface Held {
   readonly payload: Payload;
 }
 
+/** A piece of a text that comes in several events. */
+interface Piece {
+  readonly held: Held;
+  readonly text: string;
+}
+
 export class NativeTexts {
   readonly #looker: Looker;
   readonly #held: Held[] = [];
+  /** Names that no contract knows, and whether nothing was found in them. */
+  readonly #names = new Map<string, boolean>();
 
   constructor(looker: Looker) {
     this.#looker = looker;
   }
 
-  get isEmpty(): boolean {
-    return this.#held.length === 0;
+  /** Keeps it for `cleaned`, or gives it back where there is no text in it. One with a redacted name is left out: nothing can stand in its place. @throws as Looker.cleaned */
+  async take(event: NativeEvent): Promise<NativeEvent | undefined> {
+    if (!(await this.#isAllowed(event.name))) return undefined;
+    const payload = JSON.parse(event.payloadJson) as Payload;
+    // Behind an event that is held, all others are.
+    if (this.#held.length === 0 && !hasText(payload)) return this.#cleaned({ event, payload });
+    this.#held.push({ event, payload });
+    return undefined;
   }
 
-  hold(event: NativeEvent, payload: unknown): void {
-    this.#held.push({ event, payload: payload as Payload });
-  }
-
-  async take(event: NativeEvent): Promise<boolean> {
-    const payload: unknown = JSON.parse(event.payloadJson);
-    if (hasText(payload)) this.hold(event, payload);
-    return hasText(payload);
+  async #isAllowed(name: string): Promise<boolean> {
+    // No service is asked about names.
+    if (isContractWord(name) || this.#looker.asks) return true;
+    const known = this.#names.get(name) ?? (await this.#looker.cleaned(name)) === name;
+    this.#names.set(name, known);
+    return known;
   }
 
   /** Of a text that was cut, what is redacted is missing with the events that carried it. @throws as Looker.cleaned */
   async cleaned(): Promise<readonly NativeEvent[]> {
     const cut = await this.#cut();
     const cleaned: NativeEvent[] = [];
-    for (const held of this.#held) {
-      if (cut.has(held)) continue;
-      const { event, payload } = held;
-      const looked = await cleanedLeaves(payload, this.#looker);
-      cleaned.push(looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) });
-    }
+    for (const held of this.#held) if (!cut.has(held)) cleaned.push(await this.#cleaned(held));
     return cleaned;
   }
 
-  /** The deltas over which something goes that no single one of them shows. */
+  async #cleaned({ event, payload }: Held): Promise<NativeEvent> {
+    const looked = await cleanedLeaves(payload, this.#looker);
+    return looked === payload ? event : { ...event, payloadJson: JSON.stringify(looked) };
+  }
+
+  /** The events over which something goes that no single one of them shows. */
   async #cut(): Promise<ReadonlySet<Held>> {
     const cut = new Set<Held>();
-    for (const stream of streamsOf(this.#held)) {
+    for (const pieces of jointsOf(this.#held)) {
       const ends: number[] = [];
       let text = "";
-      for (const { payload } of stream) ends.push((text += payload["delta"] as string).length);
+      for (const piece of pieces) ends.push((text += piece.text).length);
       const hits = await this.#looker.hits(text);
       const across = hits.filter(({ start, end }) => end > (ends[indexAt(ends, start)] as number));
       for (const { start, end } of this.#looker.settled(across)) {
-        for (let at = indexAt(ends, start); at === 0 || (ends[at - 1] ?? end) < end; at++) cut.add(stream[at] as Held);
+        for (let at = indexAt(ends, start); at === 0 || (ends[at - 1] ?? end) < end; at++)
+          cut.add((pieces[at] as Piece).held);
       }
     }
     return cut;
   }
 }
 
-/** Of the first event that ends behind the position. */
+/** Of the first piece that ends behind the position. */
 function indexAt(ends: readonly number[], position: number): number {
   let from = 0;
   for (let to = ends.length; from < to; ) {
@@ -74,24 +87,43 @@ function indexAt(ends: readonly number[], position: number): number {
   return from;
 }
 
-/** Deltas of one text each, of more than one event. */
-const streamsOf = (held: readonly Held[]): readonly (readonly Held[])[] =>
-  grouped(
-    held.filter(({ payload }) => typeof payload["delta"] === "string"),
-    ({ event }) => event.name,
-  )
-    .flatMap((named) => {
-      const fields = tellingFields(named);
-      return grouped(named, ({ payload }) => JSON.stringify(fields.map((field) => payload[field])));
-    })
-    .filter(({ length }) => length > 1);
+/** From so many events on, a field that says the same in each of them is no text in pieces. */
+const minRepeats = 3;
+
+/** The texts that clients may put together from events of one name: of each field, in order, and of those apart that come beside each other. */
+function* jointsOf(all: readonly Held[]): Iterable<readonly Piece[]> {
+  for (const named of grouped(all, ({ event }) => event.name)) {
+    if (named.length === 1) continue;
+    for (const [path, pieces] of piecesIn(named)) {
+      const isConstant = pieces.length >= minRepeats && pieces.every(({ text }) => text === pieces[0]?.text);
+      if (pieces.length === 1 || (isConstant && path !== "delta")) continue;
+      const fields = tellingFields(pieces, path);
+      const apart = grouped(pieces, ({ held: { payload } }) => JSON.stringify(fields.map((field) => payload[field])));
+      yield pieces;
+      if (apart.length > 1) yield* apart;
+    }
+  }
+}
+
+/** By the path of the field. */
+function piecesIn(events: readonly Held[]): ReadonlyMap<string, readonly Piece[]> {
+  const pieces = new Map<string, Piece[]>();
+  for (const held of events) {
+    for (const [path, text] of textsIn(held.payload)) {
+      const list = pieces.get(path);
+      if (list) list.push({ held, text });
+      else pieces.set(path, [{ held, text }]);
+    }
+  }
+  return pieces;
+}
 
 /** Fields that tell texts apart which come beside each other: they go back to what they said before, and counters and times do not. */
-function tellingFields(deltas: readonly Held[]): readonly string[] {
-  const fields = new Set(deltas.flatMap(({ payload }) => Object.keys(payload)));
-  fields.delete("delta");
+function tellingFields(pieces: readonly Piece[], path: string): readonly string[] {
+  const fields = new Set(pieces.flatMap(({ held }) => Object.keys(held.payload)));
   return [...fields].filter((field) => {
-    const values = deltas.map(({ payload }) => JSON.stringify(payload[field]));
+    if (path === field || path.startsWith(`${field} `)) return false;
+    const values = pieces.map(({ held }) => JSON.stringify(held.payload[field]));
     const begun = values.filter((value, at) => value !== values[at - 1]);
     return new Set(begun).size < begun.length;
   });

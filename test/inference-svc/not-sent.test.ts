@@ -22,7 +22,7 @@ const formats: readonly (readonly [string, Write, Target])[] = [
   ["messages", messagesBody, { ...vendor, upstreamModel: "claude-sonnet-4-5" }],
   ["converse", converseBody, { ...vendor, upstreamModel: "anthropic.claude-sonnet-4-5" }],
   ["gemini", geminiBody, { ...vendor, upstreamModel: "gemini-3-pro" }],
-  ["ai-sdk", callOptions, other],
+  ["ai-sdk", (request, target, lose) => callOptions(request, target, lose, "v4"), other],
 ];
 
 const settings: Readonly<Record<string, Partial<TurnRequest>>> = {
@@ -57,9 +57,12 @@ const isKeptHere = (write: Write, path: string): boolean => write === chatBody &
 describe.each(formats)("%s", (_, write, target) => {
   const bare = written(write, target, {});
 
-  test.each(Object.entries(settings).filter(([path]) => !isKeptHere(write, path)))("%s is sent or named", (path, request) => {
-    const { body, lost } = written(write, target, request);
-    expect({ path, isSent: body !== bare.body, lost }).not.toEqual({ path, isSent: false, lost: [] });
-    if (body === bare.body) expect(lost[0]).toMatch(path.split(".")[0] as string);
-  });
+  test.each(Object.entries(settings).filter(([path]) => !isKeptHere(write, path)))(
+    "%s is sent or named",
+    (path, request) => {
+      const { body, lost } = written(write, target, request);
+      expect({ path, isSent: body !== bare.body, lost }).not.toEqual({ path, isSent: false, lost: [] });
+      if (body === bare.body) expect(lost[0]).toMatch(path.split(".")[0] as string);
+    },
+  );
 });

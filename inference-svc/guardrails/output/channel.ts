@@ -12,16 +12,12 @@
 import type { Pauses } from "../../turn/breath.ts";
 import type { Region } from "../../turn/replaced.ts";
 import { maxHeld } from "./bounded.ts";
+import { Outlet } from "./outlet.ts";
 import type { Part } from "./part.ts";
 import { type Hit, regionsOf } from "./regions.ts";
 import type { Report } from "./report.ts";
 import type { OutputRule } from "./rules.ts";
 import { Strand } from "./strand.ts";
-
-interface Note {
-  readonly at: number;
-  readonly pass: () => void;
-}
 
 export class Channel {
   readonly #rules: readonly OutputRule[];
@@ -42,15 +38,10 @@ export class Channel {
   #last: Part | undefined;
   /** Up to here the other strands have decided. */
   #othersDecided = Number.POSITIVE_INFINITY;
-  /** Those that were not delivered completely, and the one before them. */
-  #parts: Part[] = [];
-  /** Text that was not delivered, and where it begins. */
-  #held = "";
-  #from = 0;
+  readonly #outlet = new Outlet();
   #hits: Hit[] = [];
   /** Hits that several readings have found. */
   readonly #known = new Set<string>();
-  readonly #notes: Note[] = [];
   /** Nothing more is delivered. */
   blocked = false;
 
@@ -62,18 +53,14 @@ export class Channel {
 
   /** UTF-16 units that are held back. */
   get held(): number {
-    return this.#held.length;
-  }
-
-  get #length(): number {
-    return this.#from + this.#held.length;
+    return this.#outlet.held;
   }
 
   /** @throws Fault UNAVAILABLE when a rule fails */
   *push(part: Part, text: string): Pauses {
     if (part !== this.#last) yield* this.#begin(part);
     part.raw += text;
-    this.#held += text;
+    this.#outlet.hold(text);
     for (const strand of this.#readings) {
       const hits = yield* strand.push(text);
       if (hits.length > 0) this.#add(strand.located(hits));
@@ -107,10 +94,9 @@ export class Channel {
     this.#advance(true);
   }
 
-  /** Called once everything that came before is delivered. */
+  /** Calls back once everything that came before is delivered. */
   note(pass: () => void): void {
-    if (this.#held === "") pass();
-    else this.#notes.push({ at: this.#length, pass });
+    this.#outlet.note(pass);
   }
 
   *#begin(part: Part): Pauses {
@@ -118,8 +104,7 @@ export class Channel {
     if (part.start !== undefined) throw new Error(`${String(part.key)} goes on behind another part`);
     if (this.#siblings.at(-1)?.of.item !== part.of.item) yield* this.endItem();
     else if (this.#own) this.#add(yield* this.#own.end());
-    part.start = this.#length;
-    this.#parts.push(part);
+    this.#outlet.begin(part);
     const strand = this.#strands.get(part.of.strand) ?? new Strand(this.#rules, this.#report);
     this.#strands.set(part.of.strand, strand);
     yield* this.#endBefore(part, strand);
@@ -160,18 +145,18 @@ export class Channel {
 
   #advance(over = false): void {
     const decided = this.#decided(over);
-    if (this.#hits.length === 0) return this.#release(this.#whole(decided, over), []);
+    if (this.#hits.length === 0) return this.#release(this.#outlet.whole(decided, over), []);
     const regions = regionsOf(this.#hits.filter(({ rule }) => rule.action === "redact"));
     const blocks = this.#hits.filter(({ rule }) => rule.action === "block");
     const until = blocks.reduce((least, { start }) => Math.min(least, start), decided);
-    this.#release(this.#whole(until, over), regions);
+    this.#release(this.#outlet.whole(until, over), regions);
     this.blocked = blocks.length > 0;
   }
 
   /** Up to here no rule finds anything any more. */
   #decided(over: boolean): number {
-    if (over) return this.#length;
-    let least = Math.min(this.#length, this.#othersDecided);
+    if (over) return this.#outlet.length;
+    let least = Math.min(this.#outlet.length, this.#othersDecided);
     for (const { decided } of this.#readings) if (decided < least) least = decided;
     return least;
   }
@@ -193,15 +178,8 @@ export class Channel {
     return false;
   }
 
-  /** Not between the halves of a character: the second may not have come. */
-  #whole(decided: number, over: boolean): number {
-    const last = this.#held.charCodeAt(decided - this.#from - 1);
-    const half = last >= 0xd800 && last <= 0xdbff && !(over && decided === this.#length);
-    return half ? decided - 1 : decided;
-  }
-
   #release(until: number, regions: readonly Region[]): void {
-    let at = this.#from;
+    let at = this.#outlet.from;
     for (const region of regions) {
       if (region.end > until) {
         // Another rule may still find something that reaches into it.
@@ -209,68 +187,23 @@ export class Channel {
         else at = this.#replaceDecided(region, at, until);
         break;
       }
-      this.#pass(at, region.start);
-      this.#replace(region);
+      this.#outlet.pass(at, region.start);
+      this.#outlet.replace(region);
       at = region.end;
     }
-    this.#pass(at, until);
+    this.#outlet.pass(at, until);
     this.#drop(until);
   }
 
   /** Replaces what is decided of a long region: whatever will be found, nothing of it stays, and it is not held only to know what to say there. */
   #replaceDecided(region: Region, at: number, until: number): number {
-    this.#pass(at, region.start);
-    this.#replace({ ...region, end: until });
+    this.#outlet.pass(at, region.start);
+    this.#outlet.replace({ ...region, end: until });
     this.#hits = this.#hits.map((hit) => (hit.start < until ? { ...hit, start: until, continues: true } : hit));
     return until;
   }
 
   #drop(until: number): void {
-    if (until <= this.#from) return;
-    this.#held = this.#held.slice(until - this.#from);
-    this.#from = until;
-    if (this.#hits.length > 0) this.#hits = this.#hits.filter(({ end }) => end > until);
-  }
-
-  /** What stands between two places, part by part, and the notes among it. */
-  #pass(start: number, end: number): void {
-    for (let at = start; at < end; ) {
-      const part = this.#partAt(at);
-      const next = this.#parts[1]?.start ?? Number.POSITIVE_INFINITY;
-      const note = this.#notes[0]?.at ?? Number.POSITIVE_INFINITY;
-      const until = Math.min(end, next, note > at ? note : Number.POSITIVE_INFINITY);
-      this.#say(part, this.#held.slice(at - this.#from, until - this.#from));
-      at = until;
-      this.#passNotes(at);
-    }
-  }
-
-  #replace({ start, end, placeholder }: Region): void {
-    for (let at = start; at < end; ) {
-      const part = this.#partAt(at);
-      const next = this.#parts[1]?.start ?? Number.POSITIVE_INFINITY;
-      const until = Math.min(end, next);
-      const text = at === start ? placeholder : "";
-      const from = part.start ?? 0;
-      part.replaced.push({ start: at - from, end: until - from, placeholder: text });
-      this.#say(part, text);
-      at = until;
-    }
-    this.#passNotes(end);
-  }
-
-  #say(part: Part, text: string): void {
-    if (text === "") return;
-    part.shown += text;
-    part.deliver(text);
-  }
-
-  #partAt(position: number): Part {
-    while ((this.#parts[1]?.start ?? Number.POSITIVE_INFINITY) <= position) this.#parts.shift();
-    return this.#parts[0] as Part;
-  }
-
-  #passNotes(position: number): void {
-    while ((this.#notes[0]?.at ?? Number.POSITIVE_INFINITY) <= position) this.#notes.shift()?.pass();
+    if (this.#outlet.drop(until) && this.#hits.length > 0) this.#hits = this.#hits.filter(({ end }) => end > until);
   }
 }

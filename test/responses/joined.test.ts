@@ -34,11 +34,8 @@ const layouts: readonly (readonly [layout: string, piecesOf: Kind])[] = [
   ["refusal@ text refusal@", "refusal"],
   ["refusal@ +text +refusal@", "refusal"],
   ["thought@ +thought@", "thought"],
-  ["thought@ text thought@", "thought"],
-  ["thought@ call thought@", "thought"],
   ["thought@ summary +thought@", "thought"],
   ["summary@ +summary@ text", "summary"],
-  ["summary@ text summary@", "summary"],
   ["text@ +refusal@", "text"],
 ];
 
@@ -174,6 +171,12 @@ describe("streams", () => {
     // The arguments of a call are held until they are whole.
     expect(Math.max(...held)).toBeLessThanOrEqual("<item.start>{}".length);
     expect(out.at(-1)).toBe(read.join(""));
+  });
+
+  test("what follows a thought does not wait for what the thought ends in", async () => {
+    const segments = (["thought", "text"] as const).map((kind) => ({ kind, isPart: false, said: "So it is ж" }));
+    const out = await outAfterEach(segments);
+    expect(out).toContain("<item.start>So it is ж<item.end><item.start>So it is ");
   });
 
   test("a tail is held with all that follows it, until the next character that clients join to it", async () => {

@@ -76,14 +76,23 @@ export class Channel {
     this.#advance();
   }
 
-  /** All texts are whole: to be called before others are asked about all of them. @throws as push */
-  *rest(): Pauses {
-    for (const strand of this.#strands.values()) this.#add(yield* strand.rest());
+  /** The texts of these strands are whole: to be called before others are asked about all of them. @throws as push */
+  *rest(names?: readonly string[]): Pauses {
+    for (const strand of this.#strandsOf(names)) this.#add(yield* strand.rest());
   }
 
-  /** Lets those look that rules ask. @param over all texts are whole: to be called before the end @throws as push, or when the turn is over */
-  async ask(over: boolean): Promise<void> {
-    for (const strand of this.#strands.values()) this.#add(await strand.ask(over));
+  /** Lets those look that rules ask. @param over the texts are whole: to be called before their end @throws as push, or when the turn is over */
+  async ask(over: boolean, names?: readonly string[]): Promise<void> {
+    for (const strand of this.#strandsOf(names)) this.#add(await strand.ask(over));
+    this.#advance();
+  }
+
+  /** Clients join nothing that comes from here on with the texts of these strands. @throws as push */
+  *settle(names: readonly string[]): Pauses {
+    if (!names.some((name) => this.#strands.has(name))) return;
+    yield* this.endItem();
+    for (const strand of this.#strandsOf(names)) this.#add(yield* strand.end());
+    for (const name of names) this.#strands.delete(name);
     this.#advance();
   }
 
@@ -97,6 +106,11 @@ export class Channel {
   /** Calls back once everything that came before is delivered. */
   note(pass: () => void): void {
     this.#outlet.note(pass);
+  }
+
+  /** @param names all when absent */
+  #strandsOf(names: Iterable<string> = this.#strands.keys()): readonly Strand[] {
+    return [...names].flatMap((name) => this.#strands.get(name) ?? []);
   }
 
   *#begin(part: Part): Pauses {

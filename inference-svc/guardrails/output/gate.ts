@@ -25,6 +25,9 @@ export type Extent = "answer" | "items" | "texts";
 
 type Item = GuardedItem | PassedItem;
 
+/** Strands that only items of the type `reasoning` have. */
+const thoughts = ["reasoning.delta", "summary.delta"] as const;
+
 export class OutputGate {
   readonly #scope: Scope;
   readonly #report: Report;
@@ -150,10 +153,30 @@ export class OutputGate {
   }
 
   #guarded(index: number, event: TurnEvent): Promise<void> | void {
-    const item = this.#items.get(index) ?? this.#open(index, event);
-    this.#items.set(index, item);
+    const item = this.#items.get(index);
+    if (!item) return this.#begin(index, event);
     const step = item.step(event);
     if (step) return step.then(() => this.#pass());
+    this.#pass();
+  }
+
+  async #begin(index: number, event: TurnEvent): Promise<void> {
+    // Before the item is known to the gate: what is settled here belongs to items before it.
+    if ("item" in event && event.item.type !== "reasoning") await this.#settleThoughts();
+    const item = this.#open(index, event);
+    this.#items.set(index, item);
+    await item.step(event);
+    this.#pass();
+  }
+
+  /** Thoughts are joined as long as nothing else comes between them: a text behind them does not wait for what they end in. */
+  async #settleThoughts(): Promise<void> {
+    if (this.#looker.asks) {
+      await this.#looker.through(this.#channel.rest(thoughts));
+      await this.#channel.ask(true, thoughts);
+    }
+    await this.#looker.through(this.#channel.settle(thoughts));
+    if (this.#channel.blocked) throw new Blocked();
     this.#pass();
   }
 

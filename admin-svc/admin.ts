@@ -14,6 +14,7 @@ import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { type MessageAdmission, type Sender, trusted } from "@sluice/proto/runtime/rpc/admission.js";
 import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Pool } from "pg";
@@ -71,6 +72,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     await listener.stop();
     await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
   });
+  outliveErrors(log, options.registry);
   lifecycle.started();
   return server;
 }

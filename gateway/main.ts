@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
 import { FairShares } from "@sluice/proto/runtime/fair-shares.js";
+import { maxConnections } from "@sluice/proto/runtime/descriptors.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
@@ -18,6 +19,7 @@ import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { openServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { Certificates } from "@sluice/proto/runtime/tls/certificates.js";
+import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import { createApp } from "./app.ts";
@@ -26,6 +28,7 @@ import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { Strangers } from "./http/strangers.ts";
+import { closingText } from "./http/shed.ts";
 import { TracedObserver } from "./http/trace.ts";
 import { InFlight } from "./idempotency/in-flight.ts";
 import { resolverOf } from "./lane/addresses.ts";
@@ -33,6 +36,9 @@ import { grpcTransport } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import type { AskedOnce } from "./responses/once.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
+
+/** A turn needs no descriptor but that of its client: it travels on connections that are open. */
+const clientShare = 0.75;
 
 endOnConfigError("gateway");
 const settings = readEnvironment(environment, withOwnToken(process.env));
@@ -128,7 +134,11 @@ const app = createApp({
 });
 const handle = app.callback();
 const server = createEdgeServer((request, response) => void handle(request, response));
-const port = await listen(server, settings.SLUICE_PORT, settings.SLUICE_HOST ?? house.current.host);
+const port = await listen(server, settings.SLUICE_PORT, {
+  host: settings.SLUICE_HOST ?? house.current.host,
+  maxConnections: maxConnections(clientShare),
+  refusal: closingText,
+});
 const probes = { port: settings.SLUICE_GATEWAY_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
 await serveProbes(probes, lifecycle, registry);
 await pool.start();
@@ -151,5 +161,6 @@ lifecycle.onDrain(() => {
 });
 lifecycle.onDrain(() => limiter.stop());
 lifecycle.onDrain(() => tracing?.close());
+outliveErrors(log, registry);
 lifecycle.started();
 log.info({ port }, "ready");

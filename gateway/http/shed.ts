@@ -39,11 +39,13 @@ export function shed(request: IncomingMessage, response: ServerResponse): void {
   response.end(body);
 }
 
-const beginning = `HTTP/1.1 503 Service Unavailable\r\n${fieldLines({
-  ...always,
-  connection: "keep-alive",
-  "keep-alive": `timeout=${keepAliveMs / 1_000}`,
-})}`;
+const beginningOf = (connection: Readonly<Record<string, string>>) =>
+  `HTTP/1.1 503 Service Unavailable\r\n${fieldLines({ ...always, ...connection })}`;
+const beginning = beginningOf({ connection: "keep-alive", "keep-alive": `timeout=${keepAliveMs / 1_000}` });
+const closing = beginningOf({ connection: "close" });
 
 /** The same, for a socket that is written to by hand. */
 export const shedText = (): string => `${beginning}${fieldLines(everyTime())}\r\n${body}`;
+
+/** The same, for a connection that ends with it. */
+export const closingText = (): string => `${closing}${fieldLines(everyTime())}\r\n${body}`;

@@ -1,5 +1,6 @@
 /** Probes and metrics, /livez, /readyz and /metrics, on a port of their own: HTTP/1, which a cleartext HTTP/2 port cannot serve. */
 import { type Server, createServer } from "node:http";
+import { hasUnknownFraming } from "./http1/framing.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Registry } from "./metrics.ts";
 
@@ -9,8 +10,12 @@ export interface ProbesAddress {
   readonly host: string | undefined;
 }
 
+/** Few programs look after a process; the descriptors are for those that it serves. */
+const maxProbes = 32;
+
 export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, registry: Registry): Promise<Server> {
   const server = createServer((request, response) => {
+    if (hasUnknownFraming(request)) return void response.writeHead(400, { connection: "close" }).end();
     if (request.url === "/livez") return void response.end("ok\n");
     if (request.url === "/readyz") {
       response.statusCode = lifecycle.ready ? 200 : 503;
@@ -31,10 +36,12 @@ export async function serveProbes(address: ProbesAddress, lifecycle: Lifecycle, 
       },
     );
   });
+  server.maxConnections = maxProbes;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(address, resolve);
   });
+  server.on("error", () => {}); // a connection that could not be accepted
   server.unref();
   return server;
 }

@@ -22,32 +22,77 @@ const backlog = 4_096;
 /** How long a client may take to send its next request on a connection that is about to end. */
 const lingerMs = 500;
 
-const connections = new WeakMap<Server, Set<Socket>>();
+/** Longest time for the first bytes of a client, where others wait for its place. */
+const idleMs = 1_000;
+/** Connections that are looked at for one to end: a flood of new ones must not cost more. */
+const maxLooks = 256;
+/** Refused connections that are kept open until their clients have read why. */
+const maxLingering = 16;
 
-/**
- * @param host address to listen on; all addresses of the machine when undefined
- * @returns the port that was bound
- */
-export function listen(server: Server, port: number, host?: string): Promise<number> {
+export interface ListenOptions {
+  /** Address to listen on; all addresses of the machine when undefined. */
+  readonly host?: string | undefined;
+  /** Connections that are open at once; no bound when absent. */
+  readonly maxConnections?: number;
+  /** The whole answer, head and body, for a client whose connection is one too many; it is closed without one when absent. */
+  readonly refusal?: () => string;
+}
+
+const connections = new WeakMap<Server, Map<Socket, number>>();
+
+/** @returns the port that was bound */
+export function listen(server: Server, port: number, options: ListenOptions = {}): Promise<number> {
   server.keepAliveTimeout = keepAliveMs;
   server.headersTimeout = headersMs;
   server.requestTimeout = requestMs;
-  const open = new Set<Socket>();
+  /** When each was opened. */
+  const open = new Map<Socket, number>();
   connections.set(server, open);
   server.on("connection", (socket: Socket) => {
-    open.add(socket);
+    open.set(socket, performance.now());
     socket.once("close", () => open.delete(socket));
+    if (open.size > (options.maxConnections ?? Number.POSITIVE_INFINITY)) makeRoom(open, socket, options);
   });
+  server.on("error", () => {}); // a connection that could not be accepted: its client sees that
   // After keepAliveTimeout; without a listener Node destroys it at once.
   server.on("timeout", (socket) => endSilent(new Map([[socket, socket.bytesRead]])));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ port, host, backlog }, () => {
+    server.listen({ port, host: options.host, backlog }, () => {
       server.off("error", reject);
       resolve((server.address() as AddressInfo).port);
     });
   });
 }
+
+/** The oldest connection that nobody uses ends, or where all are in use the newest one. */
+function makeRoom(
+  open: ReadonlyMap<Socket, number>,
+  newest: Socket,
+  { maxConnections = 0, refusal }: ListenOptions,
+): void {
+  const now = performance.now();
+  let looks = 0;
+  for (const [socket, openedAt] of open) {
+    if (++looks > maxLooks) break;
+    if (socket !== newest && isUnused(socket, now - openedAt)) return void socket.destroy();
+  }
+  if (!refusal || open.size > maxConnections + maxLingering) return void newest.destroy();
+  ignoreInput(newest);
+  newest.on("error", () => {}).end(refusal());
+  setTimeout(() => newest.destroy(), lingerMs).unref();
+}
+
+/** Takes what comes on a connection away from Node's parser, and drops it. */
+export function ignoreInput(socket: Socket): void {
+  const others = socket.listeners("data") as ((bytes: Buffer) => void)[];
+  socket.on("data", () => {});
+  for (const listener of others) socket.off("data", listener);
+}
+
+/** All of its requests are answered, or it has sent none although it had the time. */
+const isUnused = (socket: Socket, ageMs: number): boolean =>
+  firstOwed(socket) === undefined && (socket.bytesWritten > 0 || (socket.bytesRead === 0 && ageMs > idleMs));
 
 /**
  * Settles when the last answer is out. A connection stays for a moment after an answer, because its client may be sending the next request
@@ -66,7 +111,7 @@ export function close(server: Server): Promise<void> {
 /** Connections on which no answer is owed, and how much has come on them. */
 const silentOf = (server: Server): ReadonlyMap<Socket, number> =>
   new Map(
-    [...(connections.get(server) ?? [])]
+    [...(connections.get(server)?.keys() ?? [])]
       .filter((socket) => firstOwed(socket) === undefined)
       .map((socket) => [socket, socket.bytesRead]),
   );

@@ -73,7 +73,7 @@ async function* admitted(
     room.shrink(ahead);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    endUnread(request, response);
+    endUnread(request);
     throw toConnectError(error);
   }
 }
@@ -102,10 +102,11 @@ function openRoom(budget: ByteBudget, key: string, response: Response): Reservat
 }
 
 /** The client is told to send no more, once it has been told why: it would go on until its window is full, and wait there. */
-function endUnread(request: Request, response: Response): void {
+function endUnread(request: Request): void {
   if (request instanceof IncomingMessage) return;
   const { stream } = request;
-  response.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  // The status is in the trailers, which are sent by a listener before this one.
+  stream.once("wantTrailers", () => setImmediate(() => stream.close(constants.NGHTTP2_NO_ERROR)));
 }
 
 const widened = new WeakSet<object>();

@@ -1,6 +1,6 @@
 /** The HTTP/2 connections of a server, and how they end when it drains. */
 import type { connectNodeAdapter } from "@connectrpc/connect-node";
-import { Http2ServerRequest, type Http2Session } from "node:http2";
+import { Http2ServerRequest, type Http2Session, type Http2Stream } from "node:http2";
 
 export type RequestHandler = ReturnType<typeof connectNodeAdapter>;
 
@@ -9,6 +9,7 @@ export class Connections {
   readonly #sessions = new Set<Http2Session>();
   /** Calls that their clients end, by connection; absent: none. */
   readonly #held = new Map<Http2Session, number>();
+  readonly #calls = new WeakMap<Http2Session, number>();
   #draining = false;
 
   /** @param endedByClients paths */
@@ -19,6 +20,15 @@ export class Connections {
   add(session: Http2Session): void {
     this.#sessions.add(session);
     session.on("close", () => this.#sessions.delete(session));
+    session.on("stream", (stream: Http2Stream) => {
+      this.#calls.set(session, (this.#calls.get(session) ?? 0) + 1);
+      stream.once("close", () => this.#calls.set(session, (this.#calls.get(session) ?? 1) - 1));
+    });
+  }
+
+  /** Ends a connection on which no call is open. */
+  endIdle(session: Http2Session): void {
+    if ((this.#calls.get(session) ?? 0) === 0) session.close();
   }
 
   noting(handle: RequestHandler): RequestHandler {

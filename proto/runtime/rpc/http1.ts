@@ -1,9 +1,14 @@
 /** The calls of an RPC server on a port of HTTP/1.1, which a cleartext HTTP/2 port cannot serve: for browsers, and for what speaks like them. */
 import { cors as rpc } from "@connectrpc/connect";
 import { type RequestListener, createServer } from "node:http";
+import { maxConnections } from "../descriptors.ts";
 import { corsFor } from "../http1/cors.ts";
+import { hasUnknownFraming } from "../http1/framing.ts";
 import { owe } from "../http1/owed.ts";
 import { close, connectionsCheckingInterval, listen } from "../http1/server.ts";
+
+/** A quarter of all descriptors is left for providers. */
+const clientShare = 0.25;
 
 export interface Http1Options {
   readonly port: number;
@@ -29,7 +34,11 @@ export async function serveHttp1(handle: RequestListener, options: Http1Options)
       origins = allowOrigins();
       cors = corsFor(origins, rpc.exposedHeaders);
     }
-    if (!cors?.(request, response)) handle(request, response);
+    if (hasUnknownFraming(request)) response.writeHead(400, { connection: "close" }).end();
+    else if (!cors?.(request, response)) handle(request, response);
   });
-  return { port: await listen(server, port, host), drain: () => close(server) };
+  return {
+    port: await listen(server, port, { host, maxConnections: maxConnections(clientShare) }),
+    drain: () => close(server),
+  };
 }

@@ -10,6 +10,7 @@ import {
   HealthCheckResponseSchema,
   HealthCheckResponse_ServingStatus as Serving,
 } from "../../gen/grpc/health/v1/health_pb.ts";
+import { maxConnections } from "../descriptors.ts";
 import { Fault, FaultReason } from "../fault.ts";
 import type { Lifecycle } from "../lifecycle.ts";
 import type { Logger } from "../log.ts";
@@ -45,6 +46,12 @@ const certifiedOptions = { settings: { initialWindowSize: trustedWindowBytes, ma
  * time of a small turn. And a few kilobytes of a stranger would unpack to as much as a message may have.
  */
 const uncompressed = { acceptCompression: [] };
+
+/** Our own processes ask after each other every 10 s; a connection that is silent for longer and carries no call takes the place of another. */
+const idleMs = 60_000;
+
+/** The other descriptors are for providers, the database, and the port of HTTP/1.1. */
+const clientShare = 0.5;
 
 export interface RpcServerOptions {
   readonly port: number;
@@ -98,9 +105,11 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
     // A certificate is a proof.
     if (!tls) unproven.add(session);
     session.setLocalWindowSize(16 * 1024 * 1024);
+    session.setTimeout(idleMs, () => connections.endIdle(session));
     session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
   server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
+  server.maxConnections = maxConnections(clientShare);
   await listen(server, options);
   const http1 = options.http1 && (await serveHttp1(handle, options.http1));
   return {

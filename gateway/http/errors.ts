@@ -115,9 +115,14 @@ function linger(response: ServerResponse, body: Buffer): void {
 export function faultOfClientError({ code = "" }: NodeJS.ErrnoException): Fault {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return new Fault(FaultReason.DEADLINE_EXCEEDED, "", clientMade);
   if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") return new Fault(FaultReason.PAYLOAD_TOO_LARGE, "", clientMade);
-  const what = code === "HPE_HEADER_OVERFLOW" ? "headers of more than 16 KiB" : "it cannot be parsed";
+  const what = malformations[code] ?? "it cannot be parsed";
   return new Fault(FaultReason.INVALID_REQUEST, `Malformed HTTP request: ${what}`, clientMade);
 }
+
+const malformations: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "headers of more than 16 KiB",
+  HPE_INVALID_TRANSFER_ENCODING: "transfer-encoding must be chunked, and nothing else",
+};
 
 const clientMade = { origin: FaultOrigin.CLIENT };
 const rawLingerMs = 1_000;

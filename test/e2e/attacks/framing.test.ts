@@ -31,6 +31,8 @@ const framings: [number, string, (good: readonly string[]) => string][] = [
   [57, "two lengths", (good) => `${head([...good, "Content-Length: 2", "Content-Length: 3"])}{}`],
   [58, "an unknown coding", (good) => head([...good, "Transfer-Encoding: xchunked"])],
   [59, "chunks that are not last", (good) => head([...good, "Transfer-Encoding: chunked, identity"])],
+  [59, "a coding before the chunks", (good) => `${head([...good, "Transfer-Encoding: gzip, chunked"])}0\r\n\r\n`],
+  [59, "chunks in HTTP/1.0", (good) => `${head([...good, chunked], "POST /api/v1/responses HTTP/1.0")}0\r\n\r\n`],
   [60, "a space before the colon", (good) => `${head([...good, "Content-Length : 2"])}{}`],
   [61, "a folded header", (good) => head([...good, "X-A: b\r\n c"])],
   [62, "bare line feeds", (good) => head(good).replaceAll("\r\n", "\n")],

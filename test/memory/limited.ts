@@ -1,0 +1,117 @@
+/** A process beside those of a house, which serves as one of them does and has limits of its own. */
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isAlive, tie } from "@sluice/local/processes.js";
+import { freePorts } from "../support/free-ports.ts";
+import type { House } from "../support/house.ts";
+import { eventually, root } from "../support/processes.ts";
+
+export type Room = "gateway" | "inference-svc" | "admin-svc";
+
+export interface Limits {
+  /** The program that sets the limits, with its arguments; the process itself is added to them. */
+  readonly prefix?: readonly string[];
+  readonly nodeOptions?: readonly string[];
+  /** Replaces variables of the process that it is modelled on. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface Limited {
+  readonly pid: number;
+  readonly port: number;
+  readonly healthPort: number;
+  readonly alive: boolean;
+  /** What it has written to its log, and how it ended if it has. */
+  output(): string;
+  stop(): Promise<void>;
+}
+
+const portVariables: Record<Room, readonly [string, string]> = {
+  gateway: ["SLUICE_PORT", "SLUICE_GATEWAY_HEALTH_PORT"],
+  "inference-svc": ["SLUICE_INFERENCE_PORT", "SLUICE_INFERENCE_HEALTH_PORT"],
+  "admin-svc": ["SLUICE_ADMIN_PORT", "SLUICE_ADMIN_HEALTH_PORT"],
+};
+
+/** Settles when the process is ready. */
+export async function startLimited(house: House, room: Room, limits: Limits, checkout = root): Promise<Limited> {
+  const [port = 0, healthPort = 0] = await freePorts(2);
+  const [portVariable, healthVariable] = portVariables[room];
+  const spool = mkdtempSync(join(house.dataDir, "spool-"));
+  const { prefix = [] } = limits;
+  const [command, ...args] = [
+    ...prefix,
+    process.execPath,
+    ...(limits.nodeOptions ?? []),
+    join(checkout, room, "dist/main.js"),
+  ];
+  const env = {
+    ...environmentOf(house.pids()[room] as number),
+    SLUICE_SPOOL_DIR: spool,
+    [portVariable]: String(port),
+    [healthVariable]: String(healthPort),
+    ...limits.environment,
+  };
+  const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const pid = child.pid as number;
+  const untie = tie(pid, "KILL");
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
+  const exited = new Promise<void>((resolve) => {
+    child.once("close", (code, signal) => {
+      output += `\nended: ${signal ?? code}\n`;
+      void untie();
+      resolve();
+    });
+  });
+  await eventually(() => {
+    if (!isAlive(pid)) throw new Error(`the process did not start:\n${output}`);
+    return fetch(`http://127.0.0.1:${healthPort}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  });
+  return {
+    pid,
+    port,
+    healthPort,
+    get alive() {
+      return isAlive(pid);
+    },
+    output: () => output,
+    stop: async () => {
+      child.kill("SIGKILL");
+      await exited;
+      rmSync(spool, { recursive: true, force: true });
+    },
+  };
+}
+
+function environmentOf(pid: number): NodeJS.ProcessEnv {
+  const entries = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0").filter(Boolean);
+  return Object.fromEntries(entries.map((entry) => [entry.split("=", 1)[0], entry.slice(entry.indexOf("=") + 1)]));
+}
+
+/** A control group that ends its processes above a limit, as a container does. */
+export interface MemoryGroup {
+  /** Starts a program inside. */
+  readonly prefix: readonly string[];
+  readonly peakBytes: number;
+  remove(): void;
+}
+
+const v1 = "/sys/fs/cgroup/memory";
+
+/** @throws where this user may not make one */
+export function makeMemoryGroup(name: string, limitBytes: number): MemoryGroup {
+  const folder = join(v1, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "memory.limit_in_bytes"), String(limitBytes));
+  return {
+    prefix: ["/bin/sh", "-c", `echo $$ > ${folder}/cgroup.procs && exec "$0" "$@"`],
+    get peakBytes() {
+      return Number(readFileSync(join(folder, "memory.max_usage_in_bytes"), "utf8"));
+    },
+    remove: () => rmdirSync(folder),
+  };
+}

@@ -1,0 +1,41 @@
+/** npm run memory -- [--bodies N] [--messages N]: whether processes live under the memory that they ship with. Needs root and control groups. */
+import { numbersGiven } from "../support/campaign-options.ts";
+import { makeMemoryGroup } from "./limited.ts";
+import { type Pressing, startPressed } from "./pressing.ts";
+import type { Storm } from "./storm.ts";
+
+const given = numbersGiven("memory", {
+  /** Of 31 MiB each, with one key. */
+  bodies: { usual: 40, least: 1, most: 1_000 },
+  /** Of 48 MiB each, without a key. */
+  messages: { usual: 200, least: 1, most: 1_000 },
+});
+
+const mib = 1024 * 1024;
+/** As deploy/kubernetes/base has them. */
+const groups = {
+  gateway: makeMemoryGroup(`sluice-gateway-${process.pid}`, 1_024 * mib),
+  inference: makeMemoryGroup(`sluice-inference-${process.pid}`, 2_048 * mib),
+};
+const pressed = await startPressed(groups, { embeddedPostgres: true });
+const storms: readonly Omit<Storm, "port">[] = [
+  { kind: "bodies", count: given.bodies, bytes: 31 * mib, key: pressed.house.apiKey },
+  { kind: "messages", count: given.messages, bytes: 48 * mib - 1_000 },
+];
+for (const storm of storms) print(storm.kind, await pressed.press(storm));
+const alive = pressed.gateway.alive && pressed.inference.alive;
+console.log(
+  `gateway ${pressed.gateway.alive ? "lives" : "ended"}, inference-svc ${pressed.inference.alive ? "lives" : "ended"}`,
+);
+await pressed.stop();
+for (const group of Object.values(groups)) group.remove();
+if (!alive) process.exitCode = 1;
+
+function print(kind: string, { outcomes, small, ms }: Pressing): void {
+  const times = small.map(([, took]) => took).sort((a, b) => a - b);
+  const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0);
+  const answered = small.filter(([status]) => status === 200).length;
+  const peaks = Object.entries(groups).map(([name, { peakBytes }]) => `${name} ${Math.round(peakBytes / mib)} MiB`);
+  console.log(`${kind}: ${JSON.stringify(outcomes)} in ${Math.round(ms)} ms; peak ${peaks.join(", ")}`);
+  console.log(`  another key: ${answered} of ${small.length} answered, median ${at(0.5)} ms, p99 ${at(0.99)} ms`);
+}

@@ -1,0 +1,106 @@
+/** Processes with little memory and few descriptors. At full size, under the limits that ship: npm run memory. */
+import { type Socket, connect } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import { type Room, startLimited } from "./limited.ts";
+import { type Pressed, peakMib, startPressed } from "./pressing.ts";
+
+const onLinux = process.platform === "linux" ? describe : describe.skip;
+
+onLinux("one client that sends more than there is memory", () => {
+  // A heap of so much is that of a container of 512 MiB: half of that may be reserved.
+  const limits = { nodeOptions: ["--max-old-space-size=256"] };
+  const maxPeakMib = 512;
+  let pressed: Pressed;
+  beforeAll(async () => {
+    pressed = await startPressed({ gateway: limits, inference: limits });
+  }, 300_000);
+  afterAll(() => pressed?.stop());
+
+  const mib = 1024 * 1024;
+
+  test("14 bodies of 31 MiB of one key: each is answered or told to come back, and another key is answered", async () => {
+    const { outcomes, small } = await pressed.press({
+      kind: "bodies",
+      count: 14,
+      bytes: 31 * mib,
+      key: pressed.house.apiKey,
+    });
+    expect(Object.keys(outcomes).filter((outcome) => !["200", "503"].includes(outcome))).toEqual([]);
+    expect(small.filter(([status]) => status === 200).length).toBeGreaterThan(0);
+    expect([pressed.gateway.alive, pressed.inference.alive]).toEqual([true, true]);
+    expect(peakMib(pressed.gateway)).toBeLessThan(maxPeakMib);
+  }, 600_000);
+
+  test("40 messages of 48 MiB without a key are refused by their headers", async () => {
+    const before = peakMib(pressed.inference);
+    const { outcomes } = await pressed.press({ kind: "messages", count: 40, bytes: 48 * mib - 1_000 });
+    expect([outcomes, pressed.inference.alive]).toEqual([{ 16: 40 }, true]);
+    expect(peakMib(pressed.inference)).toBeLessThan(Math.max(before, maxPeakMib));
+  }, 600_000);
+});
+
+onLinux("more connections than there are descriptors", () => {
+  let house: House;
+  beforeAll(async () => {
+    house = await startHouse();
+  }, 300_000);
+  afterAll(() => house?.stop());
+
+  test.each<[Room, number]>([
+    ["gateway", 256],
+    // While these start, their modules are read at once, which takes more files than that.
+    ["inference-svc", 512],
+    ["admin-svc", 512],
+  ])(
+    "%s with %i of them lives, and serves others when they have gone",
+    async (room, descriptors) => {
+      const limited = await startLimited(house, room, { prefix: ["prlimit", `--nofile=${descriptors}`] });
+      const isReady = () =>
+        fetch(`http://127.0.0.1:${limited.healthPort}/readyz`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      const clients: Socket[] = [];
+      try {
+        const opened = Array.from({ length: 2 * descriptors }, () => {
+          const client = connect(limited.port, "127.0.0.1").on("error", () => {});
+          clients.push(client);
+          return new Promise((resolve) => client.once("connect", resolve).once("close", resolve));
+        });
+        await Promise.all(opened);
+        await eventually(isReady);
+        expect(limited.alive).toBe(true);
+      } finally {
+        for (const client of clients) client.destroy();
+      }
+      await eventually(isReady);
+      expect(limited.output()).not.toContain("EMFILE");
+      await limited.stop();
+    },
+    300_000,
+  );
+
+  test("500 clients that ask a gateway with 256 at once are answered", async () => {
+    const limited = await startLimited(house, "gateway", { prefix: ["prlimit", "--nofile=256"] });
+    const body = '{"model":"sluice/echo","input":"x"}';
+    const head = `POST /api/v1/responses HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${house.apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    const answers = await Promise.all(
+      Array.from(
+        { length: 500 },
+        () =>
+          new Promise<string>((resolve) => {
+            const client = connect(limited.port, "127.0.0.1", () => client.write(head + body));
+            client.once("data", (answer: Buffer) => resolve(answer.toString("latin1", 9, 12)));
+            client.on("error", () => {}).once("close", () => resolve("closed"));
+          }),
+      ),
+    );
+    const served = answers.filter((status) => ["200", "429", "503"].includes(status)).length;
+    // A busy process may end a connection whose request it has not read yet; without a bound more than half were lost, with the process.
+    expect(limited.alive).toBe(true);
+    expect(served).toBeGreaterThanOrEqual(450);
+    await limited.stop();
+  }, 300_000);
+});

@@ -1,0 +1,107 @@
+/** A gateway and an inference process under limits of memory, and what becomes of them and of others while one client sends too much. */
+import { readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { type House, startHouse } from "../support/house.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../support/upstream.ts";
+import { type Limited, type Limits, startLimited } from "./limited.ts";
+import type { Outcomes, Storm } from "./storm.ts";
+
+export interface Pressed {
+  readonly house: House;
+  readonly gateway: Limited;
+  readonly inference: Limited;
+  /** Sends what is too much, while another key asks for something small again and again. */
+  press(storm: Omit<Storm, "port">): Promise<Pressing>;
+  stop(): Promise<void>;
+}
+
+export interface Pressing {
+  readonly outcomes: Outcomes;
+  /** Status and milliseconds of each small request. */
+  readonly small: readonly (readonly [number, number])[];
+  readonly ms: number;
+}
+
+export async function startPressed(
+  limits: { readonly gateway: Limits; readonly inference: Limits },
+  house: { readonly embeddedPostgres?: boolean } = {},
+): Promise<Pressed> {
+  const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
+  const started = await startHouse({ ...house, config: configOf(upstream) });
+  const inference = await startLimited(started, "inference-svc", limits.inference);
+  const gateway = await startLimited(started, "gateway", {
+    ...limits.gateway,
+    environment: { SLUICE_INFERENCE_ADDRESSES: `127.0.0.1:${inference.port}` },
+  });
+  const otherKey = await makeKey(started);
+  const ask = () => askSmall(gateway.port, otherKey);
+  await ask();
+  return {
+    house: started,
+    gateway,
+    inference,
+    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway.port : inference.port }, ask),
+    stop: async () => {
+      await gateway.stop();
+      await inference.stop();
+      await started.stop();
+      await upstream.stop();
+    },
+  };
+}
+
+const configOf = (upstream: Upstream): string => `
+providers:
+  - {id: built-in, dialect: echo}
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: sluice/echo, endpoints: [{provider: built-in}]}
+  - {id: acme/large, context_length: 100000000, endpoints: [{provider: acme}]}
+limits: {streams_per_key: 1000}
+`;
+
+async function makeKey({ baseUrl, managementKey }: House): Promise<string> {
+  const headers = { authorization: `Bearer ${managementKey}`, "content-type": "application/json" };
+  const made = await fetch(`${baseUrl}/keys`, { method: "POST", headers, body: '{"name":"other"}' });
+  return ((await made.json()) as { key: string }).key;
+}
+
+/** 0 for a connection that broke. */
+async function askSmall(port: number, key: string): Promise<readonly [number, number]> {
+  const begun = performance.now();
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const body = '{"model":"sluice/echo","input":"x"}';
+  const status = await fetch(`http://127.0.0.1:${port}/api/v1/responses`, { method: "POST", headers, body }).then(
+    async (answer) => {
+      await answer.text();
+      return answer.status;
+    },
+    () => 0,
+  );
+  return [status, performance.now() - begun];
+}
+
+async function press(storm: Storm, ask: () => Promise<readonly [number, number]>): Promise<Pressing> {
+  const begun = performance.now();
+  const small: (readonly [number, number])[] = [];
+  const sending = sent(storm);
+  for (;;) {
+    small.push(await ask());
+    const outcomes = await Promise.race([sending, delay(30, undefined)]);
+    if (outcomes) return { outcomes, small, ms: performance.now() - begun };
+  }
+}
+
+function sent(storm: Storm): Promise<Outcomes> {
+  const worker = new Worker(new URL("storm.js", import.meta.url), { workerData: storm });
+  return new Promise((resolve, reject) => {
+    worker.once("message", resolve).once("error", reject);
+  });
+}
+
+/** The most memory that a process has had. */
+export function peakMib({ pid }: Limited): number {
+  const [, kib = "0"] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Math.round(Number(kib) / 1_024);
+}

@@ -13,14 +13,14 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
-import type { FairShares } from "@sluice/proto/runtime/fair-shares.js";
+import { eventLoop } from "@sluice/proto/runtime/fair-shares.js";
 import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import Koa from "koa";
 import { isDocument, routeOf, writeDocument } from "./docs/route.ts";
 import { administrationFault } from "./http/administration.ts";
-import { readKey } from "./http/auth.ts";
+import { keyHashOf, readKey } from "./http/auth.ts";
 import { refuseEarly } from "./http/early-refusal.ts";
 import { writeFault, writeJson, writeJsonText, writeNothing } from "./http/errors.ts";
 import type { Observer } from "./http/observe.ts";
@@ -43,8 +43,6 @@ export interface AppParts {
   readonly access: Access;
   readonly pool: LanePool;
   readonly pressure: Pick<Pressure, "overloaded" | "refuses">;
-  /** The time of this process, by key hash. */
-  readonly shares: FairShares;
   readonly strangers: Strangers;
   readonly keepAlive: KeepAlive;
   readonly limiter: Limiter;
@@ -104,7 +102,7 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     get overloaded() {
       return parts.pressure.overloaded && !parts.lifecycle.draining;
     },
-    refuses: () => parts.pressure.refuses(),
+    refuses: (authorization?: string) => refuses(parts, authorization),
   };
   // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
   app.on("error", () => {});
@@ -113,7 +111,7 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     context.respond = false;
     if (request.url === "/livez") return writeProbe(response, true, "ok");
     if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
-    if (isTurn(request) && parts.pressure.refuses()) {
+    if (isTurn(request) && refuses(parts, request.headers.authorization)) {
       // Pages of other origins may read it, too.
       if (request.headers.origin !== undefined) parts.cors?.(request, response);
       refuseEarly(request, door);
@@ -126,7 +124,7 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (isDocument(request)) return await publish(parts, context);
     try {
       await authenticate(parts, context);
-      const turn = parts.shares.turnOf(context.keyHash);
+      const turn = eventLoop.turnOf(context.keyHash);
       if (turn) await turn;
       if (context.path === responsesPath && request.method === "POST") await respond(parts, context);
       else await routes(context as never, () => notFound(router, context));
@@ -139,6 +137,13 @@ export function createApp(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     }
   });
   return app;
+}
+
+/** A queue of turns refuses only keys that have their share of it; a client without a key has none. */
+function refuses({ pressure, pool }: AppParts, authorization: string | undefined): boolean {
+  if (!pressure.overloaded) return false;
+  const keyHash = keyHashOf(authorization);
+  return pressure.refuses(keyHash === undefined || pool.hasItsShareWaiting(keyHash));
 }
 
 /** Koa begins every answer as a 404. */

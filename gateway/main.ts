@@ -2,8 +2,8 @@
 import { hostname } from "node:os";
 import { Access } from "@sluice/proto/runtime/access.js";
 import { ByteBudget } from "@sluice/proto/runtime/byte-budget.js";
-import { FairShares } from "@sluice/proto/runtime/fair-shares.js";
 import { maxConnections } from "@sluice/proto/runtime/descriptors.js";
+import { eventLoop } from "@sluice/proto/runtime/fair-shares.js";
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type EdgeSettings, loadEdge } from "@sluice/proto/runtime/house-file.js";
@@ -83,7 +83,6 @@ gauge(
   () => pool.waiting,
 );
 const pressure = new Pressure({ waiting: () => pool.waiting, log, registry });
-const shares = new FairShares();
 const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
 const limiter = new Limiter({
   house: () => house.current.limits,
@@ -108,8 +107,7 @@ const app = createApp({
   access,
   pool,
   pressure,
-  shares,
-  strangers: new Strangers(shares),
+  strangers: new Strangers(eventLoop),
   keepAlive,
   limiter,
   budget,

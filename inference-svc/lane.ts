@@ -14,6 +14,7 @@ import type {
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema, type TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import { eventLoop } from "@sluice/proto/runtime/fair-shares.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
 import { knowledgeOf } from "@sluice/proto/runtime/rpc/knowledge.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
@@ -155,6 +156,13 @@ export class ServerLane {
     if (this.#turns.get(id)) return;
     const turn = new LaneTurn(this, id, open.credit);
     this.#turns.add(id, turn);
+    if (eventLoop.hasTime()) return this.#begin(open, turn);
+    eventLoop.wait(open.keyHash, () => {
+      if (!turn.signal.aborted) this.#begin(open, turn);
+    });
+  }
+
+  #begin(open: Open, turn: LaneTurn): void {
     this.#run(open, turn).catch((error: unknown) => turn.fail(Fault.from(error).toMessage()));
   }
 

@@ -4,8 +4,8 @@ import { type TurnEvent as WireEvent, TurnStatus } from "@sluice/proto/gen/sluic
 import type { Batch, Outcome, TurnEvent, Usage } from "./turn/turn.ts";
 
 const empty = new Uint8Array(0);
-/** Field tags, indices and frame around an event, roughly. */
-const overheadBytes = 16;
+/** An event in the gateway and in its stream to a client: what bounds the memory of slow readers is its size there, some ten times that on the wire. */
+const overheadBytes = 200;
 
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 

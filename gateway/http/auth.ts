@@ -14,6 +14,15 @@ export function readKey(request: IncomingMessage): { readonly kind: KeyKind; rea
   return parseBearer(request.headers.authorization);
 }
 
+/** The hash of a key that may or may not be known; undefined where there is none. */
+export function keyHashOf(authorization: string | undefined): string | undefined {
+  try {
+    return parseBearer(authorization).keyHash;
+  } catch {
+    return undefined;
+  }
+}
+
 function checkHeaders({ rawHeaders, headers, httpVersion }: IncomingMessage): void {
   if (rawHeaders.length > 2 * maxHeaders) throw refused(`more than ${maxHeaders} headers`);
   const seen = new Set<string>();

@@ -13,7 +13,10 @@ import type { Pressure } from "@sluice/proto/runtime/pressure.js";
 import { passedOverBytes, shedText } from "./shed.ts";
 import { bytesOfTurn } from "./turn-head.ts";
 
-type Door = Pick<Pressure, "overloaded" | "refuses">;
+export interface Door extends Pick<Pressure, "overloaded"> {
+  /** Whether a turn of this key is refused. */
+  refuses(authorization: string | undefined): boolean;
+}
 type Parse = (bytes: Buffer) => void;
 
 const earlyRefusal = Symbol("early refusal");
@@ -59,7 +62,7 @@ class EarlyRefusal {
   readonly read = (bytes: Buffer): void => {
     const rest = this.#refused ? this.#passOver(bytes) : bytes;
     if (rest.length === 0) return;
-    const turnBytes = this.#door.overloaded && !this.#left ? bytesOfTurn(rest) : undefined;
+    const turnBytes = this.#door.overloaded && !this.#left && this.#isOfSameKey(rest) ? bytesOfTurn(rest) : undefined;
     if (turnBytes === undefined) this.#handOn(rest);
     else if (this.#mayRefuse(rest, turnBytes)) this.#refuse(rest, turnBytes);
     else this.#handOnTurn(rest, turnBytes);
@@ -73,10 +76,20 @@ class EarlyRefusal {
     return bytes.subarray(left);
   }
 
+  /** A proxy sends requests of several keys on one connection: that of another one is Node's to read. */
+  #isOfSameKey(bytes: Buffer): boolean {
+    const { authorization } = this.#request.headers;
+    return authorization === undefined || bytes.includes(authorization, 0, "latin1");
+  }
+
   #mayRefuse({ length }: Buffer, turnBytes: number): boolean {
     if (this.#left !== 0 || length > turnBytes || turnBytes > passedOverBytes) return false;
     // Answers go out in order, and none to a client that does not read.
-    return !firstOwed(this.#socket) && this.#socket.writableLength === 0 && this.#door.refuses();
+    return (
+      !firstOwed(this.#socket) &&
+      this.#socket.writableLength === 0 &&
+      this.#door.refuses(this.#request.headers.authorization)
+    );
   }
 
   #refuse({ length }: Buffer, turnBytes: number): void {

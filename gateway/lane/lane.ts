@@ -3,18 +3,25 @@
  *
  * Callbacks, not promises: this runs for every event of every stream.
  */
-import type { Batch, ClientFrame, Open, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type {
+  Batch,
+  ClientFrame,
+  Open,
+  ServerFrame,
+  SessionResponse,
+} from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import {
   type RunTurnRequest,
   RunTurnRequestSchema,
   type TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { eventLoop } from "@sluice/proto/runtime/fair-shares.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/outbox.js";
-import { mostHanded } from "@sluice/proto/runtime/pressure.js";
 import { type Knowledge, greeted, isBehind, knowledgeOf, unknownTo } from "@sluice/proto/runtime/rpc/knowledge.js";
 import { TurnTable } from "@sluice/proto/runtime/turn-table.js";
 import type { Link, Transport } from "./link.ts";
+import { WaitingTurns } from "./waiting.ts";
 
 export interface TurnListener {
   /** inference-svc has the whole request, and has begun to work on it. Comes once, before all others. */
@@ -40,14 +47,16 @@ class LaneTurn implements TurnControl {
   readonly #lane: Lane;
   readonly #id: number;
   readonly listener: TurnListener;
+  readonly keyHash: string;
   accepted = false;
   /** About the size of its request. */
   requestBytes = 0;
   #owed = 0;
   #paused = false;
 
-  constructor(lane: Lane, id: number, listener: TurnListener) {
+  constructor(lane: Lane, id: number, keyHash: string, listener: TurnListener) {
     this.#lane = lane;
+    this.keyHash = keyHash;
     this.#id = id;
     this.listener = listener;
   }
@@ -78,11 +87,6 @@ class LaneTurn implements TurnControl {
   }
 }
 
-/**
- * Requests handed to a process before it has reserved memory for them. A larger one goes alone; the others wait here, where memory is reserved
- * for them.
- */
-const maxHandedBytes = 32 * 1024 * 1024;
 const maxBackoffMs = 500;
 const own = knowledgeOf(RunTurnRequestSchema);
 const interrupted = () =>
@@ -102,12 +106,8 @@ export class Lane {
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
-  /** Turns that were sent and that nobody over there has begun to work on. */
-  #unbegun = 0;
-  /** Size of their requests. */
-  #unbegunBytes = 0;
-  /** By turn id: those that are sent when others have been begun. */
-  readonly #held = new Map<number, Open>();
+  /** Turns that nobody over there has begun to work on. */
+  readonly waiting = new WaitingTurns();
 
   constructor(address: string, transport: Transport) {
     this.address = address;
@@ -129,11 +129,6 @@ export class Lane {
     return this.#turns.size;
   }
 
-  /** Turns that nobody over there has begun to work on. */
-  get waiting(): number {
-    return this.#unbegun + this.#held.size;
-  }
-
   /** Path of what a request has and the process over there has never heard of; undefined when it knows all of it. */
   unknown(request: RunTurnRequest | undefined): string | undefined {
     return this.#behind && request && unknownTo(this.#behind, RunTurnRequestSchema, request);
@@ -142,11 +137,11 @@ export class Lane {
   /** Only on a ready lane. The open message is handed over: its credit is set here. */
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
-    const turn = new LaneTurn(this, id, listener);
+    const turn = new LaneTurn(this, id, open.keyHash, listener);
     turn.requestBytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
     this.#turns.add(id, turn);
     open.credit = turnCredit;
-    this.#held.set(id, open);
+    this.waiting.add({ id, open, bytes: turn.requestBytes });
     this.#handOver();
     return turn;
   }
@@ -159,7 +154,7 @@ export class Lane {
     const turn = this.#turns.get(id);
     if (!turn) return;
     this.#turns.delete(id);
-    const sent = !this.#held.delete(id);
+    const sent = !this.waiting.drop(id, turn.keyHash);
     if (sent && cancel) this.#push(id, { case: "cancel", value: { $typeName: "sluice.inference.v1.Cancel" } }, 8);
     if (sent && !turn.accepted) this.#begun(turn);
     this.#settle();
@@ -181,20 +176,14 @@ export class Lane {
   }
 
   #handOver(): void {
-    for (const [id, open] of this.#held) {
-      const bytes = this.#turns.get(id)?.requestBytes ?? 0;
-      if (this.#unbegun >= mostHanded) return;
-      if (this.#unbegun > 0 && this.#unbegunBytes + bytes > maxHandedBytes) return;
-      this.#held.delete(id);
-      this.#unbegun++;
-      this.#unbegunBytes += bytes;
+    for (let next = this.waiting.take(); next; next = this.waiting.take()) {
+      const { id, open, bytes } = next;
       this.#push(id, { case: "open", value: open }, bytes);
     }
   }
 
-  #begun({ requestBytes }: LaneTurn): void {
-    this.#unbegun--;
-    this.#unbegunBytes -= requestBytes;
+  #begun({ keyHash, requestBytes }: LaneTurn): void {
+    this.waiting.begun(keyHash, requestBytes);
     this.#handOver();
   }
 
@@ -223,9 +212,7 @@ export class Lane {
     this.#ready = false;
     this.#failure = error;
     this.#link = undefined;
-    this.#unbegun = 0;
-    this.#unbegunBytes = 0;
-    this.#held.clear();
+    this.waiting.clear();
     for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
     if (this.#stopped) return this.#transport.close();
     setTimeout(
@@ -252,20 +239,27 @@ export class Lane {
       this.#draining = true;
       this.#settle();
     }
-    for (const { turn: id, frame, last } of message.frames) {
-      const turn = this.#turns.get(id);
-      if (turn) this.#deliver(id, turn, frame, last);
+    for (const frame of message.frames) this.#take(frame);
+  }
+
+  /** What a frame says is written to its client in the turn of its key: a thousand events of others may have come in the same message. */
+  #take({ turn: id, frame, last }: ServerFrame): void {
+    const turn = this.#turns.get(id);
+    if (!turn) return;
+    if (!turn.accepted) {
+      turn.accepted = true;
+      this.#begun(turn);
+      turn.listener.accepted?.();
     }
+    if (eventLoop.hasTime()) return this.#deliver(id, turn, frame, last);
+    eventLoop.wait(turn.keyHash, () => {
+      if (this.#turns.get(id) === turn) this.#deliver(id, turn, frame, last);
+    });
   }
 
   /** A bug that shows in one turn must not touch its neighbours in the same message. */
-  #deliver(id: number, turn: LaneTurn, frame: SessionResponse["frames"][number]["frame"], last: boolean): void {
+  #deliver(id: number, turn: LaneTurn, frame: ServerFrame["frame"], last: boolean): void {
     try {
-      if (!turn.accepted) {
-        turn.accepted = true;
-        this.#begun(turn);
-        turn.listener.accepted?.();
-      }
       if (last) this.forget(id, false);
       if (frame.case === "fault") return turn.listener.failed(Fault.fromMessage(frame.value), true);
       if (frame.case === "batch") turn.receive(frame.value);

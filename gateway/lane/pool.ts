@@ -3,6 +3,7 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log.js";
+import { mostHanded } from "@sluice/proto/runtime/pressure.js";
 import { largeInputBytes } from "@sluice/proto/runtime/outbox.js";
 import type { Resolve } from "./addresses.ts";
 import { Lane, type TurnControl, type TurnListener } from "./lane.ts";
@@ -64,8 +65,15 @@ export class LanePool {
 
   /** Turns that wait for the process that has begun all but the fewest. */
   get waiting(): number {
-    const waiting = this.#usable().map(({ small, large }) => small.waiting + large.waiting);
+    const waiting = this.#usable().map(({ small, large }) => small.waiting.size + large.waiting.size);
     return waiting.length === 0 ? 0 : Math.min(...waiting);
+  }
+
+  /** Whether a key has as many turns waiting as its share of what may be handed over, or more. */
+  hasItsShareWaiting(keyHash: string): boolean {
+    return this.#usable().some(({ small, large }) =>
+      [small, large].some(({ waiting }) => waiting.countOf(keyHash) >= Math.max(1, mostHanded / waiting.keys)),
+    );
   }
 
   /** Settles when the first process takes turns: before that the gateway is not ready. */

@@ -3,6 +3,7 @@
  * closes at once when the signal aborts, a limit is passed, or the consumer leaves.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { eventLoop } from "@sluice/proto/runtime/fair-shares.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Dispatcher } from "undici";
 import { abortFault } from "../turn/abort.ts";
@@ -24,6 +25,8 @@ export interface Call extends Expected {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeouts: Timeouts;
   readonly patience: Patience;
+  /** Its share of this process's time reads the answer. */
+  readonly keyHash: string;
   readonly signal: TurnSignal;
   readonly translate: (emit: (event: TurnEvent) => void) => Translator;
   /** Called with the figures of an answer that came to no end, where it gave some. */
@@ -46,6 +49,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #deadline: Deadline;
   #flushing = false;
   #paused = false;
+  /** Received, and not read before it is the turn of the key. Nothing more is received meanwhile. */
+  #unread: Buffer[] = [];
   /** The answer was read, or failed: what still comes is ignored. */
   #closed = false;
   /** Status of the provider's answer; 0 before it came. */
@@ -110,10 +115,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#closed) return;
-    if (this.#coded) this.#coded.write(chunk);
-    else this.#read(chunk);
+    // A body that is unpacked pauses the controller by itself; few are, as none is asked for.
+    if (this.#coded) return this.#coded.write(chunk);
+    if (this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);
+    if (this.#unread.push(chunk) > 1) return;
+    const { phase } = this.#deadline;
+    this.#deadline.stop();
+    controller.pause();
+    eventLoop.wait(this.#call.keyHash, () => {
+      if (this.#closed) return;
+      this.#deadline.enter(phase);
+      this.#takeUnread();
+      // The consumer may have stopped to take what had been read before.
+      if (this.#paused) this.#deadline.stop();
+      else controller.resume();
+    });
+  }
+
+  #takeUnread(): void {
+    for (const chunk of this.#unread.splice(0)) this.#read(chunk);
   }
 
   #read(chunk: Buffer): void {
@@ -142,6 +164,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** What was received of a coded body is read before it counts that nothing more comes. */
   #afterBody(read: () => void): void {
+    this.#takeUnread();
     const finish = () => {
       if (!this.#closed) this.#step(read);
       this.#deadline.stop();
@@ -191,7 +214,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (!this.#paused || this.#closed) return;
     this.#paused = false;
     this.#deadline.enter("event");
-    (this.#coded ?? this.#controller)?.resume();
+    if (this.#unread.length === 0) (this.#coded ?? this.#controller)?.resume();
   }
 
   /** A reader who is done with an answer that has ended costs nothing; otherwise the provider must stop. */

@@ -172,6 +172,7 @@ function httpProvider(
       },
       timeouts: provider.timeouts,
       patience,
+      keyHash: scope.caller.keyHash,
       signal: scope.signal,
       stream: request.stream,
       framing: dialect.framing,

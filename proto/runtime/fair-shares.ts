@@ -127,3 +127,6 @@ export class FairShares {
     }
   }
 }
+
+/** That of this process, by key hash. */
+export const eventLoop = new FairShares();

@@ -115,11 +115,15 @@ export class Pressure {
     return this.#refusing;
   }
 
-  /** Whether a new turn is to be refused; counts those that are. */
-  refuses(): boolean {
+  /**
+   * Whether a new turn is to be refused; counts those that are.
+   * @param hasItsShare false: its key has less than its share of what waits, so that a queue is no reason to refuse it
+   */
+  refuses(hasItsShare = true): boolean {
     if (!this.#refusing) return false;
     const late = this.#late.stands && this.#now() - this.#beatAt > workMs;
-    const refused = late || this.#memory.stands || (this.#waiting.stands && this.#parts.waiting() >= mostHanded);
+    const refused =
+      late || this.#memory.stands || (hasItsShare && this.#waiting.stands && this.#parts.waiting() >= mostHanded);
     if (refused) this.#refused.inc();
     return refused;
   }

@@ -204,13 +204,13 @@ describe("lane", () => {
     controls[mostHanded]?.cancel();
     await tick();
     await tick();
-    expect([wire.turns.length, wire.lane.waiting]).toEqual([mostHanded, mostHanded + 2]);
+    expect([wire.turns.length, wire.lane.waiting.size]).toEqual([mostHanded, mostHanded + 2]);
     wire.turns[5]?.accepted();
     await until(() => wire.opened[mostHanded] === `${mostHanded + 1}`);
     // One that is cancelled leaves its place to another, too.
     controls[3]?.cancel();
     await until(() => wire.opened[mostHanded + 1] === `${mostHanded + 2}`);
-    expect([wire.lane.waiting, wire.lane.openTurns, wire.server?.openTurns]).toEqual([
+    expect([wire.lane.waiting.size, wire.lane.openTurns, wire.server?.openTurns]).toEqual([
       mostHanded,
       mostHanded + 1,
       mostHanded + 1,
@@ -224,7 +224,7 @@ describe("lane", () => {
     wire.cut();
     await until(() => wire.sessions === 2 && wire.lane.ready);
     expect(new Set(listeners.map(({ over }) => over))).toEqual(new Set(["failed unaccepted"]));
-    expect([wire.lane.waiting, wire.lane.openTurns]).toEqual([0, 0]);
+    expect([wire.lane.waiting.size, wire.lane.openTurns]).toEqual([0, 0]);
     wire.lane.open(open("after"), new Listener());
     await until(() => wire.opened.at(-1) === "after");
   });

@@ -1,0 +1,130 @@
+/** What one key's turns take beside crowds of other clients, against what they take alone in the same run. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { type House, startHouse } from "../support/house.ts";
+import type { Crowd } from "./crowd.ts";
+
+export interface CampaignOptions {
+  readonly slowReaders: number;
+  readonly slowKeys: number;
+  readonly documentClients: number;
+  /** Turns that are timed of each kind. */
+  readonly turns: number;
+  readonly progress?: (line: string) => void;
+}
+
+/** Milliseconds until the first byte of each turn, and the statuses that were not 200. */
+export interface Timing {
+  readonly p50: number;
+  readonly p99: number;
+  readonly refused: number;
+}
+
+export interface CampaignReport {
+  readonly alone: Timing;
+  readonly besideSlowReaders: Timing;
+  /** Slow readers that had an answer by the end. */
+  readonly slowAnswered: number;
+  readonly aloneAgain: Timing;
+  readonly besideDocuments: Timing;
+}
+
+const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
+
+export async function campaign(options: CampaignOptions): Promise<CampaignReport> {
+  const provider = child("./provider.js");
+  const [port] = (await once(provider, "message")) as [number];
+  const house = await startHouse({ config: configFor(port, options) });
+  try {
+    return await measure(house, options);
+  } finally {
+    provider.disconnect();
+    await house.stop();
+  }
+}
+
+const configFor = (port: number, { slowReaders, slowKeys }: CampaignOptions) => `
+providers: [{id: mock, dialect: chat, base_url: "http://127.0.0.1:${port}/v1"}]
+models:
+  - {id: mock/fast, endpoints: [{provider: mock, upstream_model: fast}]}
+  - {id: mock/word, endpoints: [{provider: mock, upstream_model: word}]}
+limits: {streams_per_key: ${Math.ceil(slowReaders / slowKeys)}}
+`;
+
+async function measure(house: House, options: CampaignOptions): Promise<CampaignReport> {
+  const { turns, progress = () => {} } = options;
+  await timed(house, turns);
+  const said = (name: string, timing: Timing) => {
+    const { p50, p99, refused } = timing;
+    progress(`${name}: first byte p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${refused} refused`);
+    return timing;
+  };
+  const port = Number(new URL(house.baseUrl).port);
+  const documents = { port, clients: options.documentClients, requests: [documentRequest], bytesPerSecond: 0 };
+  const aloneAgain = said("alone", await timed(house, turns));
+  const [besideDocuments] = await beside(documents, () => timed(house, turns));
+  said(`beside ${options.documentClients} clients that ask for /docs`, besideDocuments);
+  const alone = said("alone", await timed(house, turns));
+  const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(house, `slow ${n}`)));
+  const slow = { port, clients: options.slowReaders, requests: keys.map(turnRequest), bytesPerSecond: 4_096 };
+  const [besideSlowReaders, slowAnswered] = await beside(slow, () => timed(house, turns));
+  said(`beside ${options.slowReaders} slow readers of ${options.slowKeys} keys`, besideSlowReaders);
+  return { alone, besideSlowReaders, slowAnswered, aloneAgain, besideDocuments };
+}
+
+const documentRequest = "GET /docs HTTP/1.1\r\nhost: sluice\r\n\r\n";
+
+function turnRequest(key: string): string {
+  const body = JSON.stringify({ model: "mock/fast", input: "Hi", stream: true });
+  const fields = `authorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+  return `POST /api/v1/responses HTTP/1.1\r\nhost: sluice\r\n${fields}\r\n\r\n${body}`;
+}
+
+/** From the first answer that the crowd has. @returns also how many it had in the end */
+async function beside<Result>(crowd: Crowd, run: () => Promise<Result>): Promise<readonly [Result, number]> {
+  const process = child("./crowd.js");
+  let answered = 0;
+  const begun = new Promise<void>((resolve) => {
+    process.on("message", (count: number) => {
+      answered = count;
+      if (count > 0) resolve();
+    });
+  });
+  process.send(crowd);
+  try {
+    await begun;
+    return [await run(), answered];
+  } finally {
+    process.kill("SIGKILL");
+    await once(process, "exit");
+  }
+}
+
+async function newKey(house: House, name: string): Promise<string> {
+  const answer = await fetch(`${house.baseUrl}/keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ name }),
+  });
+  return ((await answer.json()) as { readonly key: string }).key;
+}
+
+async function timed(house: House, turns: number): Promise<Timing> {
+  const times: number[] = [];
+  let refused = 0;
+  for (let count = 0; count < turns; count++) {
+    const began = performance.now();
+    const answer = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "mock/word", input: "Hi", stream: true }),
+    });
+    times.push(performance.now() - began);
+    if (answer.status !== 200) refused++;
+    await answer.text();
+  }
+  times.sort((a, b) => a - b);
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] as number;
+  return { p50: at(0.5), p99: at(0.99), refused };
+}

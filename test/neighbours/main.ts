@@ -1,0 +1,27 @@
+/** npm run neighbours -- [--slow-readers N] [--slow-keys N] [--document-clients N] [--turns N]: whether a key suffers from its neighbours. */
+import { numbersGiven } from "../support/campaign-options.ts";
+import { campaign } from "./campaign.ts";
+
+const given = numbersGiven("neighbours", {
+  "slow-readers": { usual: 1_000, least: 1, most: 10_000 },
+  "slow-keys": { usual: 10, least: 1, most: 100 },
+  "document-clients": { usual: 200, least: 1, most: 1_000 },
+  turns: { usual: 300, least: 1, most: 100_000 },
+});
+
+const report = await campaign({
+  slowReaders: given["slow-readers"],
+  slowKeys: given["slow-keys"],
+  documentClients: given["document-clients"],
+  turns: given.turns,
+  progress: (line) => console.log(line),
+});
+const complaints: string[] = [];
+const { besideSlowReaders, besideDocuments, aloneAgain } = report;
+if (besideSlowReaders.p99 >= 1_000)
+  complaints.push("beside slow readers the p99 of the first byte is a second or more");
+if (besideDocuments.p50 >= 2 * aloneAgain.p50) complaints.push("beside the documents the p50 of a turn is doubled");
+if (besideSlowReaders.refused + besideDocuments.refused > 0) complaints.push("turns were refused");
+for (const complaint of complaints) console.log(complaint);
+console.log(`${report.slowAnswered} slow readers answered, ${complaints.length} complaints`);
+if (complaints.length > 0) process.exitCode = 1;

@@ -33,22 +33,25 @@ export interface CampaignReport {
 const child = (file: string): ChildProcess => fork(fileURLToPath(new URL(file, import.meta.url)));
 
 export async function campaign(options: CampaignOptions): Promise<CampaignReport> {
-  const provider = child("./provider.js");
-  const [port] = (await once(provider, "message")) as [number];
-  const house = await startHouse({ config: configFor(port, options) });
+  // One each: a provider that floods a thousand connections answers late by itself.
+  const providers = [child("./provider.js"), child("./provider.js")];
+  const ports = await Promise.all(providers.map(async (provider) => (await once(provider, "message"))[0] as number));
+  const house = await startHouse({ config: configFor(ports, options), embeddedPostgres: true });
   try {
     return await measure(house, options);
   } finally {
-    provider.disconnect();
+    for (const provider of providers) provider.disconnect();
     await house.stop();
   }
 }
 
-const configFor = (port: number, { slowReaders, slowKeys }: CampaignOptions) => `
-providers: [{id: mock, dialect: chat, base_url: "http://127.0.0.1:${port}/v1"}]
+const configFor = ([fast, word]: readonly number[], { slowReaders, slowKeys }: CampaignOptions) => `
+providers:
+  - {id: fast, dialect: chat, base_url: "http://127.0.0.1:${fast}/v1"}
+  - {id: word, dialect: chat, base_url: "http://127.0.0.1:${word}/v1"}
 models:
-  - {id: mock/fast, endpoints: [{provider: mock, upstream_model: fast}]}
-  - {id: mock/word, endpoints: [{provider: mock, upstream_model: word}]}
+  - {id: mock/fast, endpoints: [{provider: fast, upstream_model: fast}]}
+  - {id: mock/word, endpoints: [{provider: word, upstream_model: word}]}
 limits: {streams_per_key: ${Math.ceil(slowReaders / slowKeys)}}
 `;
 

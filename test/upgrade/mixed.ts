@@ -1,6 +1,7 @@
 /** A checkout of which some services are an earlier build, and the tests that its clients can hold it to. */
 import { cpSync, mkdtempSync, readdirSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { changedOnPurpose } from "./conformance.ts";
 import { serverVariable } from "../support/database.ts";
 import { bareEnvironment, root, run } from "../support/processes.ts";
 import { linkPackages } from "./packages.ts";
@@ -48,6 +49,7 @@ export async function hold(checkout: string, files: readonly string[]): Promise<
       "--disable-warning=ExperimentalWarning",
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
+      `--testNamePattern=^(?!.*(?:${changedOnPurpose.join("|")})$)`,
       ...files.map((file) => `/e2e/${file}\\.test\\.js$`),
     ],
     // Inside of a run of tests its server is there already.

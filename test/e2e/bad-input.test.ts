@@ -71,7 +71,7 @@ describe("bad input gets the stated status in the contract's form, and the house
     ["store", '{"model":"sluice/echo","input":"x","store":true}', 400],
     ["a plugin that nobody has", '{"model":"sluice/echo","input":"x","plugins":[{"id":"jet-router"}]}', 400],
     ["a plugin that nobody knows", '{"model":"sluice/echo","input":"x","plugins":[{"id":"foo"}]}', 400],
-    ["a tool that is not built", '{"model":"sluice/echo","input":"x","tools":[{"type":"web_search"}]}', 400],
+    ["a tool that is not built", '{"model":"sluice/echo","input":"x","tools":[{"type":"service:advisor"}]}', 400],
     ["an item that nobody knows", '{"model":"sluice/echo","input":[{"type":"foo"}]}', 400],
     ["no input", '{"model":"sluice/echo"}', 400],
     ["no model", '{"input":"x"}', 400],
@@ -130,7 +130,7 @@ describe("bad input gets the stated status in the contract's form, and the house
   });
 
   test("without a key nobody learns what exists", async () => {
-    for (const path of ["/api/v1/nothing", "/api/v1/end-users/bob", "/", "/api/v1/models"]) {
+    for (const path of ["/api/v1/nothing", "/api/v1/end-users/bob", "/nothing", "/api/v1/models"]) {
       expectFault(await send("GET", path, [], ""), 401);
     }
   });

@@ -64,7 +64,7 @@ describe("the openai client and failures", () => {
   describe("is thrown as the class of its status, with what the house says about it", () => {
     test.each([
       ["refusing", 400, OpenAI.BadRequestError, "no such voice"],
-      ["missing", 404, OpenAI.NotFoundError, "No endpoint"],
+      ["missing", 404, OpenAI.NotFoundError, "does not serve"],
       ["too-large", 413, OpenAI.APIError, "too large"],
       ["unprocessable", 422, OpenAI.UnprocessableEntityError, "Invalid argument"],
       ["busy", 429, OpenAI.RateLimitError, "Rate limit exceeded"],

@@ -209,7 +209,7 @@ async function rehearse(parts: AppParts, context: EdgeContext): Promise<void> {
   context.route = `${responsesPath}/dry-run`;
   const admission = await admit(parts.limiter, context.caller, context.res);
   try {
-    writeJsonText(context.res, await dryRun(parts, context, context.req), context);
+    writeJsonText(context.res, await dryRun(parts, context, context.req, context.res), context);
   } finally {
     admission.leave();
   }

@@ -109,7 +109,8 @@ export class Engine {
 
   #metadata(request: RunTurnRequest, trace: Trace): Uint8Array {
     if (!request.serviceMetadata) return new Uint8Array();
-    const parts = { requested: requestedSlug(request), region: this.#parts.region };
+    const { unknownFields } = request;
+    const parts = { requested: requestedSlug(request), region: this.#parts.region, unknownFields };
     return Buffer.from(JSON.stringify(serviceMetadata(trace, parts)));
   }
 }

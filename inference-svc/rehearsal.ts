@@ -78,7 +78,8 @@ export class Rehearsals {
   }
 
   #metadata(request: RunTurnRequest, { trace }: Scope): object {
-    return serviceMetadata(trace, { requested: requestedSlug(request), region: this.#parts.region });
+    const { unknownFields } = request;
+    return serviceMetadata(trace, { requested: requestedSlug(request), region: this.#parts.region, unknownFields });
   }
 }
 

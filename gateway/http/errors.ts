@@ -13,6 +13,7 @@ export const answerHeaders = [
   "retry-after",
   "retry-after-ms",
   "x-should-retry",
+  "x-sluice-warning",
   ...rateLimitHeaderNames,
 ];
 

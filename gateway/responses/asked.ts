@@ -12,6 +12,7 @@ import type { KeepAlive } from "../sse/event-stream.ts";
 import { type Exchange, ObjectExchange, type Settled, StreamExchange } from "./exchange.ts";
 import { ResponseObject, type ResponseIdentity, seconds } from "./object.ts";
 import { parseRequest } from "./request.ts";
+import { warnOfUnknownFields } from "./unknown-fields.ts";
 
 export interface AskedParts {
   readonly access: Access;
@@ -122,6 +123,7 @@ export function exchangeOf(
 ): Exchange {
   const headers = { requestId, generationId, metadataAlias: identity.metadataAlias };
   const object = new ResponseObject(identity);
+  warnOfUnknownFields(response, turn);
   return turn.stream
     ? new StreamExchange(response, object, headers, settled, { keepAlive, gateMs: limits.status_gate_ms })
     : new ObjectExchange(response, object, headers, settled);

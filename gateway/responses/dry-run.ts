@@ -1,6 +1,6 @@
 /** POST /api/v1/responses/dry-run: what would become of the same body at POST /api/v1/responses. */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { Access } from "@sluice/proto/runtime/access.js";
@@ -10,6 +10,7 @@ import type { AdministrationCaller } from "../http/administration.ts";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
 import { parseRequest, reserveForParsing, scanBody } from "./request.ts";
+import { warnOfUnknownFields } from "./unknown-fields.ts";
 
 export interface DryRunParts {
   readonly access: Access;
@@ -28,6 +29,7 @@ export async function dryRun(
   { access, limits, pool, inference, token }: DryRunParts,
   caller: AdministrationCaller,
   request: IncomingMessage,
+  response: ServerResponse,
 ): Promise<Uint8Array> {
   const sessionId = request.headers["x-session-id"];
   const body = await readBody(request, limits.body_bytes, caller.room);
@@ -37,6 +39,7 @@ export async function dryRun(
     serviceMetadata: true,
     ...(typeof sessionId === "string" && { sessionId }),
   });
+  warnOfUnknownFields(response, turn);
   pool.requireKnown(turn);
   const { receiptJson } = await call(
     inference,

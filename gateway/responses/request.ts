@@ -7,7 +7,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type PluginJson, pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { type PreferencesJson, preferencesMessage } from "@sluice/proto/contract/preferences.js";
 import { requestShape } from "@sluice/proto/contract/request.js";
@@ -20,6 +20,7 @@ import type { Reservation } from "@sluice/proto/runtime/byte-budget.js";
 import { cutShort } from "../http/body.ts";
 import { type Echo, echoOf } from "./echo.ts";
 import { refusePrompt } from "./stored-prompt.ts";
+import { findUnknownFields } from "./unknown-fields.ts";
 
 export interface RequestHeaders {
   /** `x-session-id`: counts when the body has none. */
@@ -88,7 +89,7 @@ export function parseRequest(
   refusePrompt(parsed);
   // The shape has seen every field that is read from here on.
   const fields = parsed as RequestFields;
-  const request = turnOf(body, cuts, fields, { ...headers, sessionId });
+  const request = turnOf(body, cuts, fields, { ...headers, sessionId }, findUnknownFields(members));
   return { request, echo: echoOf(request, fields, fillDefaults) };
 }
 
@@ -196,6 +197,7 @@ function turnOf(
   cuts: Cuts,
   fields: RequestFields,
   { sessionId, serviceMetadata }: { sessionId: string | undefined; serviceMetadata: boolean },
+  unknownFields: UnknownField[],
 ): RunTurnRequest {
   const { truncation, cache_control: mark } = fields;
   return {
@@ -238,6 +240,7 @@ function turnOf(
     stopServerToolsWhenJson: bytesOf(body, cuts.stopServerToolsWhen),
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
+    unknownFields,
   };
 }
 

@@ -1,4 +1,5 @@
 /** The receipt of a turn: `service_metadata`, out of its account. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Trace } from "../turn/scope.ts";
 
 export interface ServiceMetadata {
@@ -12,6 +13,8 @@ export interface MetadataParts {
   readonly requested: string;
   /** Of this process. */
   readonly region: string;
+  /** Fields of the request that the contract does not have; absent means none. */
+  readonly unknownFields?: RunTurnRequest["unknownFields"];
 }
 
 export const requestedSlug = ({
@@ -22,7 +25,10 @@ export const requestedSlug = ({
   readonly models: readonly string[];
 }): string => (model === "" ? (models[0] ?? "") : model);
 
-export function serviceMetadata(trace: Trace, { requested, region }: MetadataParts): ServiceMetadata {
+export function serviceMetadata(
+  trace: Trace,
+  { requested, region, unknownFields = [] }: MetadataParts,
+): ServiceMetadata {
   const { attempts, candidates, excluded, stages, selected, strategy } = trace;
   // The same model whatever variant of it was asked for.
   const asked = trace.primaryModel ?? requested;
@@ -48,6 +54,7 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     params: {
       policy_generation: Number(trace.policyGeneration),
       ...(trace.losses.length > 0 && { not_sent: trace.losses }),
+      ...(unknownFields.length > 0 && { unknown_fields: unknownFields.map(unknownField) }),
     },
     pipeline: stages,
     region,
@@ -56,3 +63,8 @@ export function serviceMetadata(trace: Trace, { requested, region }: MetadataPar
     summary: `available=${candidates.length}${served ? `, selected=${served.provider}` : ""}`,
   };
 }
+
+const unknownField = ({ name, didYouMean }: RunTurnRequest["unknownFields"][number]): object => ({
+  name,
+  ...(didYouMean !== "" && { did_you_mean: didYouMean }),
+});

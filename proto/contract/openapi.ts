@@ -19,6 +19,10 @@ const headers = {
     description: "Name of the generation; given once the request has been read.",
     schema: { type: "string", pattern: "^gen-" },
   },
+  Warning: {
+    description: "Fields of the request that do not exist and were ignored, and what may have been meant.",
+    schema: { type: "string" },
+  },
   RetryAfter: {
     description: "Seconds to wait before another try, when that is known; on 429 and 503 above all.",
     schema: { type: "integer", minimum: 1 },

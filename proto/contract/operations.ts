@@ -215,11 +215,12 @@ export const rateLimitHeaders: PublishedAnswer["headers"] = Object.fromEntries(
 
 const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
 
-/** Of operations that count against the limits of a key. */
-const limited = [createResponse, rehearseResponse];
+/** Operations that take a request to a model: they count against the limits of its key. */
+const asking = [createResponse, rehearseResponse];
 
 const headersOf = (operation: Operation): PublishedAnswer["headers"] => ({
   "x-request-id": header("RequestId"),
   ...(operation === createResponse && { "X-Generation-Id": header("GenerationId") }),
-  ...(limited.includes(operation) && rateLimitHeaders),
+  ...(asking.includes(operation) && { "x-sluice-warning": header("Warning") }),
+  ...(asking.includes(operation) && rateLimitHeaders),
 });

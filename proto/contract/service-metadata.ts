@@ -184,6 +184,14 @@ export const loss = object(
   { required: ["path", "reason"] },
 );
 
+const unknownField = object(
+  {
+    name: described(string(), "As it was sent; at most 64 printable characters."),
+    did_you_mean: described(string(), "The field that is spelled nearly the same."),
+  },
+  { required: ["name"] },
+);
+
 const params = object(
   {
     policy_generation: described(
@@ -191,6 +199,10 @@ const params = object(
       "State of keys and guardrails on which the request was decided.",
     ),
     not_sent: described(array(loss), "What the serving endpoint was not told because its format has no words for it."),
+    unknown_fields: described(
+      array(unknownField),
+      "Fields of the request that do not exist and were ignored, also in the header x-sluice-warning; at most 16.",
+    ),
   },
   { description: "Settings that applied to the decision." },
 );

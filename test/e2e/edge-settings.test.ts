@@ -163,7 +163,7 @@ cors: {allow_origins: ["${page}/"]}
       for (const { headers } of answers) {
         expect(headers.get("access-control-allow-origin")).toBe(page);
         expect(headers.get("access-control-expose-headers")).toBe(
-          "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry, " +
+          "x-request-id, x-generation-id, retry-after, retry-after-ms, x-should-retry, x-sluice-warning, " +
             "x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, " +
             "x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens",
         );

@@ -132,3 +132,60 @@ test("the receipt names what the provider that answered was not told", async () 
     },
   });
 });
+
+const misspelled = { model: "acme/large-2", input: "Hi", temprature: 0.2, maxOutputTokens: 9, seed: 7, é: 1 };
+const warning =
+  "unknown field temprature; did you mean temperature?, " +
+  "unknown field maxOutputTokens; did you mean max_output_tokens?, unknown field seed, unknown field ?";
+const unknownFields = [
+  { name: "temprature", did_you_mean: "temperature" },
+  { name: "maxOutputTokens", did_you_mean: "max_output_tokens" },
+  { name: "seed" },
+  { name: "?" },
+];
+const enabled = { "x-service-metadata": "enabled" };
+
+test("fields that do not exist are ignored, and named in the receipt and in a header", async () => {
+  acme.script([hello]);
+  const whole = await post(misspelled, enabled);
+  expect(whole.status).toBe(200);
+  expect(whole.headers.get("x-sluice-warning")).toBe(warning);
+  expect(await whole.json()).toMatchObject({ service_metadata: { params: { unknown_fields: unknownFields } } });
+
+  acme.script([hello]);
+  const stream = await post({ ...misspelled, stream: true }, enabled);
+  expect(stream.headers.get("x-sluice-warning")).toBe(warning);
+  const { events } = parseSse(await stream.text());
+  expect(events.at(-1)).toMatchObject({
+    response: { service_metadata: { params: { unknown_fields: unknownFields } } },
+  });
+});
+
+test("fields that do not exist are named by a dry run and by a refusal", async () => {
+  const rehearsal = await fetch(`${house.baseUrl}/responses/dry-run`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(misspelled),
+  });
+  expect(rehearsal.status).toBe(200);
+  expect(rehearsal.headers.get("x-sluice-warning")).toBe(warning);
+  expect(await rehearsal.json()).toMatchObject({ service_metadata: { params: { unknown_fields: unknownFields } } });
+
+  const refusal = await post({ ...misspelled, model: "acme/unknown" });
+  expect(refusal.status).toBeGreaterThanOrEqual(400);
+  expect(refusal.headers.get("x-sluice-warning")).toBe(warning);
+});
+
+test("a request has at most 16 names repeated, each of at most 64 characters, and none when all are known", async () => {
+  const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`${index}${"x".repeat(100)}`, index]));
+  acme.script([hello]);
+  const answer = await post({ model: "acme/large-2", input: "Hi", ...many }, enabled);
+  const said = (answer.headers.get("x-sluice-warning") ?? "").split(", ");
+  expect(said).toHaveLength(16);
+  expect(said.every((each) => each.length === "unknown field ".length + 64)).toBe(true);
+
+  acme.script([hello]);
+  const plain = await post({ model: "acme/large-2", input: "Hi" }, enabled);
+  expect(plain.headers.has("x-sluice-warning")).toBe(false);
+  expect(await plain.json()).toMatchObject({ service_metadata: { params: { policy_generation: expect.any(Number) } } });
+});

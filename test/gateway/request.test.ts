@@ -161,7 +161,9 @@ describe("a request", () => {
   });
 
   test("may hold fields that nobody knows", () => {
-    expect(parse({ ...bare, frobnicate: { deep: [1, 2] } }).request).toEqual(parse(bare).request);
+    const { unknownFields, ...request } = parse({ ...bare, frobnicate: { deep: [1, 2] } }).request;
+    expect({ ...request, unknownFields: [] }).toEqual(parse(bare).request);
+    expect(unknownFields).toMatchObject([{ name: "frobnicate", didYouMean: "" }]);
   });
 
   test.each([1, "1.0", "1e0", "-0"])("takes %s for an integer", (number) => {

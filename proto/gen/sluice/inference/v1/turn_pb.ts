@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/turn.proto.
  */
 export const file_sluice_inference_v1_turn: GenFile = /*@__PURE__*/
-  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEigAsKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARIsCgdwbHVnaW5zGCUgAygLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5QbHVnaW4aLwoNTWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg8KDV9pbnN0cnVjdGlvbnNCFAoSX21heF9vdXRwdXRfdG9rZW5zQg4KDF90ZW1wZXJhdHVyZUIICgZfdG9wX3BCCAoGX3RvcF9rQhQKEl9mcmVxdWVuY3lfcGVuYWx0eUITChFfcHJlc2VuY2VfcGVuYWx0eUIPCg1fdG9wX2xvZ3Byb2JzQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzQhEKD19tYXhfdG9vbF9jYWxsc0IHCgVfdXNlckIUChJfc2FmZXR5X2lkZW50aWZpZXJCDQoLX3Nlc3Npb25faWRCEwoRX3Byb21wdF9jYWNoZV9rZXlCEAoOX2NhY2hlX2NvbnRyb2xCCwoJX3Byb3ZpZGVyIskGCgZQbHVnaW4SOQoJYWxpZ25tZW50GAEgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5BbGlnbm1lbnRQbHVnaW5IABJMChNjb250ZXh0X2NvbXByZXNzaW9uGAQgASgLMi0uc2x1aWNlLmluZmVyZW5jZS52MS5Db250ZXh0Q29tcHJlc3Npb25QbHVnaW5IABJACg1wYXJldG9fcm91dGVyGAkgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5QYXJldG9Sb3V0ZXJQbHVnaW5IABJGChByZXNwb25zZV9oZWFsaW5nGAogASgLMiouc2x1aWNlLmluZmVyZW5jZS52MS5SZXNwb25zZUhlYWxpbmdQbHVnaW5IABI8CgtmaWxlX3BhcnNlchgLIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuRmlsZVBhcnNlclBsdWdpbkgAEjsKCm1vZGVyYXRpb24YDCABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVyYXRpb25QbHVnaW5IABItCgN3ZWIYDSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLldlYlBsdWdpbkgAEjgKCXdlYl9mZXRjaBgOIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuV2ViRmV0Y2hQbHVnaW5IABI8CgthdXRvX3JvdXRlchgPIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuQXV0b1JvdXRlclBsdWdpbkgAEkUKEGF1dG9fYmV0YV9yb3V0ZXIYECABKAsyKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkF1dG9CZXRhUm91dGVyUGx1Z2luSAASSAoRc3dpdGNoeWFyZF9yb3V0ZXIYESABKAsyKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlN3aXRjaHlhcmRSb3V0ZXJQbHVnaW5IABI6CgpqZXZfcm91dGVyGBIgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5KZXZSb3V0ZXJQbHVnaW5IABIzCgZmdXNpb24YEyABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZ1c2lvblBsdWdpbkgAQggKBnBsdWdpbiKiAQoPQWxpZ25tZW50UGx1Z2luEg0KBXJ1bGVzGAEgAygJEgwKBG1vZGUYAiABKAkSFQoIaW5zdHJ1Y3QYAyABKAhIAIgBARIYCgttYXhfcmV0cmllcxgEIAEoBUgBiAEBEhYKCXRocmVzaG9sZBgFIAEoAUgCiAEBQgsKCV9pbnN0cnVjdEIOCgxfbWF4X3JldHJpZXNCDAoKX3RocmVzaG9sZCKEAQoSUGFyZXRvUm91dGVyUGx1Z2luEhYKCW1heF9wcmljZRgBIAEoAUgAiAEBEh0KEG1pbl9jb2Rpbmdfc2NvcmUYAiABKAFIAYgBARIUCgxwcmljZV9zb3VyY2UYAyABKAlCDAoKX21heF9wcmljZUITChFfbWluX2NvZGluZ19zY29yZSKnAQoQQXV0b1JvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBEhEKCXBpbl9tb2RlbBgFIAEoCEIYChZfY29zdF9xdWFsaXR5X3RyYWRlb2ZmIpgBChRBdXRvQmV0YVJvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBQhgKFl9jb3N0X3F1YWxpdHlfdHJhZGVvZmYiTAoYQ29udGV4dENvbXByZXNzaW9uUGx1Z2luEhQKB2VuYWJsZWQYASABKAhIAIgBARIOCgZlbmdpbmUYAiABKAlCCgoIX2VuYWJsZWQiFwoVUmVzcG9uc2VIZWFsaW5nUGx1Z2luIiYKEEZpbGVQYXJzZXJQbHVnaW4SEgoKcGRmX2VuZ2luZRgBIAEoCSIrChZTd2l0Y2h5YXJkUm91dGVyUGx1Z2luEhEKCWFsZ29yaXRobRgBIAEoCSJlCg9KZXZSb3V0ZXJQbHVnaW4SEQoJY29zdF90aWVyGAEgASgJEg4KBm1vZGVscxgCIAMoCRIWCg5hbGxvd2VkX21vZGVscxgDIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYBCADKAkiEgoQTW9kZXJhdGlvblBsdWdpbiKaAgoJV2ViUGx1Z2luEg4KBmVuZ2luZRgBIAEoCRIYCgttYXhfcmVzdWx0cxgCIAEoBUgAiAEBEhUKCG1heF91c2VzGAMgASgFSAGIAQESGgoNc2VhcmNoX3Byb21wdBgEIAEoCUgCiAEBEhcKD2luY2x1ZGVfZG9tYWlucxgFIAMoCRIXCg9leGNsdWRlX2RvbWFpbnMYBiADKAkSPQoNdXNlcl9sb2NhdGlvbhgHIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuVXNlckxvY2F0aW9uSAOIAQFCDgoMX21heF9yZXN1bHRzQgsKCV9tYXhfdXNlc0IQCg5fc2VhcmNoX3Byb21wdEIQCg5fdXNlcl9sb2NhdGlvbiJPCgxVc2VyTG9jYXRpb24SDAoEY2l0eRgBIAEoCRIPCgdjb3VudHJ5GAIgASgJEg4KBnJlZ2lvbhgDIAEoCRIQCgh0aW1lem9uZRgEIAEoCSKeAQoOV2ViRmV0Y2hQbHVnaW4SFwoPYWxsb3dlZF9kb21haW5zGAEgAygJEhcKD2Jsb2NrZWRfZG9tYWlucxgCIAMoCRIfChJtYXhfY29udGVudF90b2tlbnMYAyABKAVIAIgBARIVCghtYXhfdXNlcxgEIAEoBUgBiAEBQhUKE19tYXhfY29udGVudF90b2tlbnNCCwoJX21heF91c2VzIooBCgxGdXNpb25QbHVnaW4SFwoPYW5hbHlzaXNfbW9kZWxzGAEgAygJEg0KBW1vZGVsGAIgASgJEg4KBnByZXNldBgDIAEoCRIbCg5tYXhfdG9vbF9jYWxscxgEIAEoBUgAiAEBEhIKCnRvb2xzX2pzb24YBSABKAxCEQoPX21heF90b29sX2NhbGxzIu4EChNQcm92aWRlclByZWZlcmVuY2VzEg0KBW9yZGVyGAEgAygJEgwKBG9ubHkYAiADKAkSDgoGaWdub3JlGAMgAygJEhwKD2FsbG93X2ZhbGxiYWNrcxgEIAEoCEgAiAEBEh8KEnJlcXVpcmVfcGFyYW1ldGVycxgFIAEoCEgBiAEBEhcKD2RhdGFfY29sbGVjdGlvbhgGIAEoCRIQCgN6ZHIYByABKAhIAogBARIlChhlbmZvcmNlX2Rpc3RpbGxhYmxlX3RleHQYCCABKAhIA4gBARIVCg1xdWFudGl6YXRpb25zGAkgAygJEg8KB3NvcnRfYnkYCiABKAkSFgoOc29ydF9wYXJ0aXRpb24YCyABKAkSNQoJbWF4X3ByaWNlGAwgASgLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5NYXhQcmljZUgEiAEBEkcKGHByZWZlcnJlZF9taW5fdGhyb3VnaHB1dBgNIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBYgBARJEChVwcmVmZXJyZWRfbWF4X2xhdGVuY3kYDiABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlBlcmNlbnRpbGVzSAaIAQFCEgoQX2FsbG93X2ZhbGxiYWNrc0IVChNfcmVxdWlyZV9wYXJhbWV0ZXJzQgYKBF96ZHJCGwoZX2VuZm9yY2VfZGlzdGlsbGFibGVfdGV4dEIMCgpfbWF4X3ByaWNlQhsKGV9wcmVmZXJyZWRfbWluX3Rocm91Z2hwdXRCGAoWX3ByZWZlcnJlZF9tYXhfbGF0ZW5jeSKwAQoITWF4UHJpY2USEwoGcHJvbXB0GAEgASgBSACIAQESFwoKY29tcGxldGlvbhgCIAEoAUgBiAEBEhQKB3JlcXVlc3QYAyABKAFIAogBARISCgVpbWFnZRgEIAEoAUgDiAEBEhIKBWF1ZGlvGAUgASgBSASIAQFCCQoHX3Byb21wdEINCgtfY29tcGxldGlvbkIKCghfcmVxdWVzdEIICgZfaW1hZ2VCCAoGX2F1ZGlvInUKC1BlcmNlbnRpbGVzEhAKA3A1MBgBIAEoAUgAiAEBEhAKA3A3NRgCIAEoAUgBiAEBEhAKA3A5MBgDIAEoAUgCiAEBEhAKA3A5ORgEIAEoAUgDiAEBQgYKBF9wNTBCBgoEX3A3NUIGCgRfcDkwQgYKBF9wOTkiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSL6AQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2USJwoEY29zdBgHIAEoCzIZLnNsdWljZS5pbmZlcmVuY2UudjEuQ29zdBIRCgllc3RpbWF0ZWQYCCABKAgiVgoEQ29zdBIWCg5pbnB1dF9waWNvX3VzZBgBIAEoBBIXCg9vdXRwdXRfcGljb191c2QYAiABKAQSHQoVc2VydmVyX3Rvb2xzX3BpY29fdXNkGAMgASgEIr8BCg1TZXJ2ZXJUb29sVXNlEiAKE3dlYl9zZWFyY2hfcmVxdWVzdHMYASABKA1IAIgBARIhChR0b29sX2NhbGxzX3JlcXVlc3RlZBgCIAEoDUgBiAEBEiAKE3Rvb2xfY2FsbHNfZXhlY3V0ZWQYAyABKA1IAogBAUIWChRfd2ViX3NlYXJjaF9yZXF1ZXN0c0IXChVfdG9vbF9jYWxsc19yZXF1ZXN0ZWRCFgoUX3Rvb2xfY2FsbHNfZXhlY3V0ZWQiwgUKCVR1cm5FdmVudBIvCgVzdGFydBgBIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXJ0SAASNAoKaXRlbV9zdGFydBgCIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbVN0YXJ0SAASNAoKdGV4dF9kZWx0YRgDIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNcmVmdXNhbF9kZWx0YRgEIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASOQoPcmVhc29uaW5nX2RlbHRhGAUgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1zdW1tYXJ5X2RlbHRhGAYgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI+Cg9hcmd1bWVudHNfZGVsdGEYByABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFyZ3VtZW50c0RlbHRhSAASNQoKYW5ub3RhdGlvbhgIIAEoCzIfLnNsdWljZS5pbmZlcmVuY2UudjEuQW5ub3RhdGlvbkgAEjAKCGl0ZW1fZW5kGAkgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtRW5kSAASKwoFZGVidWcYCiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlYnVnSAASKwoDZW5kGAsgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRW5kSAASMgoGbmF0aXZlGAwgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5OYXRpdmVFdmVudEgAEisKBXVzYWdlGA0gASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAQgcKBWV2ZW50IhoKCVR1cm5TdGFydBINCgVtb2RlbBgBIAEoCSItCglJdGVtU3RhcnQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIk4KCVRleHREZWx0YRINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEg0KBWRlbHRhGAMgASgJEhUKDWxvZ3Byb2JzX2pzb24YBCABKAwiLgoOQXJndW1lbnRzRGVsdGESDQoFaW5kZXgYASABKA0SDQoFZGVsdGEYAiABKAkiQgoKQW5ub3RhdGlvbhINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEhcKD2Fubm90YXRpb25fanNvbhgDIAEoDCJPCgtOYXRpdmVFdmVudBISCgVpbmRleBgBIAEoDUgAiAEBEgwKBHR5cGUYAiABKAkSFAoMcGF5bG9hZF9qc29uGAMgASgMQggKBl9pbmRleCIrCgdJdGVtRW5kEg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCIjCgVEZWJ1ZxIaChJ1cHN0cmVhbV9ib2R5X2pzb24YASABKAwi3AEKB1R1cm5FbmQSLwoGc3RhdHVzGAEgASgOMh8uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhdHVzEhkKEWluY29tcGxldGVfcmVhc29uGAIgASgJEi4KBXVzYWdlGAMgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAiAEBEhQKDHNlcnZpY2VfdGllchgEIAEoCRIdChVzZXJ2aWNlX21ldGFkYXRhX2pzb24YBSABKAwSFgoOYWxpZ25tZW50X2pzb24YBiABKAxCCAoGX3VzYWdlKmAKClR1cm5TdGF0dXMSGwoXVFVSTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVUVVJOX1NUQVRVU19DT01QTEVURUQQARIaChZUVVJOX1NUQVRVU19JTkNPTVBMRVRFEAJiBnByb3RvMw");
+  fileDesc("Ch5zbHVpY2UvaW5mZXJlbmNlL3YxL3R1cm4ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiuwsKDlJ1blR1cm5SZXF1ZXN0Eg0KBW1vZGVsGAEgASgJEg4KBm1vZGVscxgCIAMoCRISCgppbnB1dF9qc29uGAMgASgMEhkKDGluc3RydWN0aW9ucxgEIAEoCUgAiAEBEg4KBnN0cmVhbRgFIAEoCBIeChFtYXhfb3V0cHV0X3Rva2VucxgGIAEoBUgBiAEBEhgKC3RlbXBlcmF0dXJlGAcgASgBSAKIAQESEgoFdG9wX3AYCCABKAFIA4gBARISCgV0b3BfaxgJIAEoBUgEiAEBEh4KEWZyZXF1ZW5jeV9wZW5hbHR5GAogASgBSAWIAQESHQoQcHJlc2VuY2VfcGVuYWx0eRgLIAEoAUgGiAEBEhkKDHRvcF9sb2dwcm9icxgMIAEoBUgHiAEBEiAKE3BhcmFsbGVsX3Rvb2xfY2FsbHMYDSABKAhICIgBARISCgp0b29sc19qc29uGA4gASgMEhgKEHRvb2xfY2hvaWNlX2pzb24YDyABKAwSGAoQdGV4dF9mb3JtYXRfanNvbhgQIAEoDBIWCg50ZXh0X3ZlcmJvc2l0eRgRIAEoCRIWCg5yZWFzb25pbmdfanNvbhgSIAEoDBIPCgdpbmNsdWRlGBMgAygJEhsKDm1heF90b29sX2NhbGxzGBQgASgFSAmIAQESQwoIbWV0YWRhdGEYFSADKAsyMS5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0Lk1ldGFkYXRhRW50cnkSEgoKbW9kYWxpdGllcxgWIAMoCRIRCgR1c2VyGBcgASgJSAqIAQESHgoRc2FmZXR5X2lkZW50aWZpZXIYGCABKAlIC4gBARIXCgpzZXNzaW9uX2lkGBkgASgJSAyIAQESHQoQcHJvbXB0X2NhY2hlX2tleRgaIAEoCUgNiAEBEhQKDHNlcnZpY2VfdGllchgbIAEoCRIaChJlY2hvX3Vwc3RyZWFtX2JvZHkYHCABKAgSGAoQc2VydmljZV9tZXRhZGF0YRgdIAEoCBISCgp0cnVuY2F0aW9uGB4gASgJEhkKEWltYWdlX2NvbmZpZ19qc29uGB8gASgMEj0KDWNhY2hlX2NvbnRyb2wYICABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkNhY2hlQ29udHJvbEgOiAEBEiEKGXByb21wdF9jYWNoZV9vcHRpb25zX2pzb24YISABKAwSEgoKdHJhY2VfanNvbhgiIAEoDBIjChtzdG9wX3NlcnZlcl90b29sc193aGVuX2pzb24YIyABKAwSPwoIcHJvdmlkZXIYJCABKAsyKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyUHJlZmVyZW5jZXNID4gBARIsCgdwbHVnaW5zGCUgAygLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5QbHVnaW4SOQoOdW5rbm93bl9maWVsZHMYJiADKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLlVua25vd25GaWVsZBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDwoNX2luc3RydWN0aW9uc0IUChJfbWF4X291dHB1dF90b2tlbnNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcEIICgZfdG9wX2tCFAoSX2ZyZXF1ZW5jeV9wZW5hbHR5QhMKEV9wcmVzZW5jZV9wZW5hbHR5Qg8KDV90b3BfbG9ncHJvYnNCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCEQoPX21heF90b29sX2NhbGxzQgcKBV91c2VyQhQKEl9zYWZldHlfaWRlbnRpZmllckINCgtfc2Vzc2lvbl9pZEITChFfcHJvbXB0X2NhY2hlX2tleUIQCg5fY2FjaGVfY29udHJvbEILCglfcHJvdmlkZXIiMgoMVW5rbm93bkZpZWxkEgwKBG5hbWUYASABKAkSFAoMZGlkX3lvdV9tZWFuGAIgASgJIskGCgZQbHVnaW4SOQoJYWxpZ25tZW50GAEgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5BbGlnbm1lbnRQbHVnaW5IABJMChNjb250ZXh0X2NvbXByZXNzaW9uGAQgASgLMi0uc2x1aWNlLmluZmVyZW5jZS52MS5Db250ZXh0Q29tcHJlc3Npb25QbHVnaW5IABJACg1wYXJldG9fcm91dGVyGAkgASgLMicuc2x1aWNlLmluZmVyZW5jZS52MS5QYXJldG9Sb3V0ZXJQbHVnaW5IABJGChByZXNwb25zZV9oZWFsaW5nGAogASgLMiouc2x1aWNlLmluZmVyZW5jZS52MS5SZXNwb25zZUhlYWxpbmdQbHVnaW5IABI8CgtmaWxlX3BhcnNlchgLIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuRmlsZVBhcnNlclBsdWdpbkgAEjsKCm1vZGVyYXRpb24YDCABKAsyJS5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVyYXRpb25QbHVnaW5IABItCgN3ZWIYDSABKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLldlYlBsdWdpbkgAEjgKCXdlYl9mZXRjaBgOIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuV2ViRmV0Y2hQbHVnaW5IABI8CgthdXRvX3JvdXRlchgPIAEoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuQXV0b1JvdXRlclBsdWdpbkgAEkUKEGF1dG9fYmV0YV9yb3V0ZXIYECABKAsyKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkF1dG9CZXRhUm91dGVyUGx1Z2luSAASSAoRc3dpdGNoeWFyZF9yb3V0ZXIYESABKAsyKy5zbHVpY2UuaW5mZXJlbmNlLnYxLlN3aXRjaHlhcmRSb3V0ZXJQbHVnaW5IABI6CgpqZXZfcm91dGVyGBIgASgLMiQuc2x1aWNlLmluZmVyZW5jZS52MS5KZXZSb3V0ZXJQbHVnaW5IABIzCgZmdXNpb24YEyABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkZ1c2lvblBsdWdpbkgAQggKBnBsdWdpbiKiAQoPQWxpZ25tZW50UGx1Z2luEg0KBXJ1bGVzGAEgAygJEgwKBG1vZGUYAiABKAkSFQoIaW5zdHJ1Y3QYAyABKAhIAIgBARIYCgttYXhfcmV0cmllcxgEIAEoBUgBiAEBEhYKCXRocmVzaG9sZBgFIAEoAUgCiAEBQgsKCV9pbnN0cnVjdEIOCgxfbWF4X3JldHJpZXNCDAoKX3RocmVzaG9sZCKEAQoSUGFyZXRvUm91dGVyUGx1Z2luEhYKCW1heF9wcmljZRgBIAEoAUgAiAEBEh0KEG1pbl9jb2Rpbmdfc2NvcmUYAiABKAFIAYgBARIUCgxwcmljZV9zb3VyY2UYAyABKAlCDAoKX21heF9wcmljZUITChFfbWluX2NvZGluZ19zY29yZSKnAQoQQXV0b1JvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBEhEKCXBpbl9tb2RlbBgFIAEoCEIYChZfY29zdF9xdWFsaXR5X3RyYWRlb2ZmIpgBChRBdXRvQmV0YVJvdXRlclBsdWdpbhIWCg5hbGxvd2VkX21vZGVscxgBIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYAiADKAkSEQoJY29zdF90aWVyGAMgASgJEiIKFWNvc3RfcXVhbGl0eV90cmFkZW9mZhgEIAEoBUgAiAEBQhgKFl9jb3N0X3F1YWxpdHlfdHJhZGVvZmYiTAoYQ29udGV4dENvbXByZXNzaW9uUGx1Z2luEhQKB2VuYWJsZWQYASABKAhIAIgBARIOCgZlbmdpbmUYAiABKAlCCgoIX2VuYWJsZWQiFwoVUmVzcG9uc2VIZWFsaW5nUGx1Z2luIiYKEEZpbGVQYXJzZXJQbHVnaW4SEgoKcGRmX2VuZ2luZRgBIAEoCSIrChZTd2l0Y2h5YXJkUm91dGVyUGx1Z2luEhEKCWFsZ29yaXRobRgBIAEoCSJlCg9KZXZSb3V0ZXJQbHVnaW4SEQoJY29zdF90aWVyGAEgASgJEg4KBm1vZGVscxgCIAMoCRIWCg5hbGxvd2VkX21vZGVscxgDIAMoCRIXCg9leGNsdWRlZF9tb2RlbHMYBCADKAkiEgoQTW9kZXJhdGlvblBsdWdpbiKaAgoJV2ViUGx1Z2luEg4KBmVuZ2luZRgBIAEoCRIYCgttYXhfcmVzdWx0cxgCIAEoBUgAiAEBEhUKCG1heF91c2VzGAMgASgFSAGIAQESGgoNc2VhcmNoX3Byb21wdBgEIAEoCUgCiAEBEhcKD2luY2x1ZGVfZG9tYWlucxgFIAMoCRIXCg9leGNsdWRlX2RvbWFpbnMYBiADKAkSPQoNdXNlcl9sb2NhdGlvbhgHIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuVXNlckxvY2F0aW9uSAOIAQFCDgoMX21heF9yZXN1bHRzQgsKCV9tYXhfdXNlc0IQCg5fc2VhcmNoX3Byb21wdEIQCg5fdXNlcl9sb2NhdGlvbiJPCgxVc2VyTG9jYXRpb24SDAoEY2l0eRgBIAEoCRIPCgdjb3VudHJ5GAIgASgJEg4KBnJlZ2lvbhgDIAEoCRIQCgh0aW1lem9uZRgEIAEoCSKeAQoOV2ViRmV0Y2hQbHVnaW4SFwoPYWxsb3dlZF9kb21haW5zGAEgAygJEhcKD2Jsb2NrZWRfZG9tYWlucxgCIAMoCRIfChJtYXhfY29udGVudF90b2tlbnMYAyABKAVIAIgBARIVCghtYXhfdXNlcxgEIAEoBUgBiAEBQhUKE19tYXhfY29udGVudF90b2tlbnNCCwoJX21heF91c2VzIooBCgxGdXNpb25QbHVnaW4SFwoPYW5hbHlzaXNfbW9kZWxzGAEgAygJEg0KBW1vZGVsGAIgASgJEg4KBnByZXNldBgDIAEoCRIbCg5tYXhfdG9vbF9jYWxscxgEIAEoBUgAiAEBEhIKCnRvb2xzX2pzb24YBSABKAxCEQoPX21heF90b29sX2NhbGxzIu4EChNQcm92aWRlclByZWZlcmVuY2VzEg0KBW9yZGVyGAEgAygJEgwKBG9ubHkYAiADKAkSDgoGaWdub3JlGAMgAygJEhwKD2FsbG93X2ZhbGxiYWNrcxgEIAEoCEgAiAEBEh8KEnJlcXVpcmVfcGFyYW1ldGVycxgFIAEoCEgBiAEBEhcKD2RhdGFfY29sbGVjdGlvbhgGIAEoCRIQCgN6ZHIYByABKAhIAogBARIlChhlbmZvcmNlX2Rpc3RpbGxhYmxlX3RleHQYCCABKAhIA4gBARIVCg1xdWFudGl6YXRpb25zGAkgAygJEg8KB3NvcnRfYnkYCiABKAkSFgoOc29ydF9wYXJ0aXRpb24YCyABKAkSNQoJbWF4X3ByaWNlGAwgASgLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5NYXhQcmljZUgEiAEBEkcKGHByZWZlcnJlZF9taW5fdGhyb3VnaHB1dBgNIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuUGVyY2VudGlsZXNIBYgBARJEChVwcmVmZXJyZWRfbWF4X2xhdGVuY3kYDiABKAsyIC5zbHVpY2UuaW5mZXJlbmNlLnYxLlBlcmNlbnRpbGVzSAaIAQFCEgoQX2FsbG93X2ZhbGxiYWNrc0IVChNfcmVxdWlyZV9wYXJhbWV0ZXJzQgYKBF96ZHJCGwoZX2VuZm9yY2VfZGlzdGlsbGFibGVfdGV4dEIMCgpfbWF4X3ByaWNlQhsKGV9wcmVmZXJyZWRfbWluX3Rocm91Z2hwdXRCGAoWX3ByZWZlcnJlZF9tYXhfbGF0ZW5jeSKwAQoITWF4UHJpY2USEwoGcHJvbXB0GAEgASgBSACIAQESFwoKY29tcGxldGlvbhgCIAEoAUgBiAEBEhQKB3JlcXVlc3QYAyABKAFIAogBARISCgVpbWFnZRgEIAEoAUgDiAEBEhIKBWF1ZGlvGAUgASgBSASIAQFCCQoHX3Byb21wdEINCgtfY29tcGxldGlvbkIKCghfcmVxdWVzdEIICgZfaW1hZ2VCCAoGX2F1ZGlvInUKC1BlcmNlbnRpbGVzEhAKA3A1MBgBIAEoAUgAiAEBEhAKA3A3NRgCIAEoAUgBiAEBEhAKA3A5MBgDIAEoAUgCiAEBEhAKA3A5ORgEIAEoAUgDiAEBQgYKBF9wNTBCBgoEX3A3NUIGCgRfcDkwQgYKBF9wOTkiGwoMQ2FjaGVDb250cm9sEgsKA3R0bBgBIAEoCSL6AQoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgNEhUKDWNhY2hlZF90b2tlbnMYAiABKA0SGgoSY2FjaGVfd3JpdGVfdG9rZW5zGAMgASgNEhUKDW91dHB1dF90b2tlbnMYBCABKA0SGAoQcmVhc29uaW5nX3Rva2VucxgFIAEoDRI7Cg9zZXJ2ZXJfdG9vbF91c2UYBiABKAsyIi5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlcnZlclRvb2xVc2USJwoEY29zdBgHIAEoCzIZLnNsdWljZS5pbmZlcmVuY2UudjEuQ29zdBIRCgllc3RpbWF0ZWQYCCABKAgiVgoEQ29zdBIWCg5pbnB1dF9waWNvX3VzZBgBIAEoBBIXCg9vdXRwdXRfcGljb191c2QYAiABKAQSHQoVc2VydmVyX3Rvb2xzX3BpY29fdXNkGAMgASgEIr8BCg1TZXJ2ZXJUb29sVXNlEiAKE3dlYl9zZWFyY2hfcmVxdWVzdHMYASABKA1IAIgBARIhChR0b29sX2NhbGxzX3JlcXVlc3RlZBgCIAEoDUgBiAEBEiAKE3Rvb2xfY2FsbHNfZXhlY3V0ZWQYAyABKA1IAogBAUIWChRfd2ViX3NlYXJjaF9yZXF1ZXN0c0IXChVfdG9vbF9jYWxsc19yZXF1ZXN0ZWRCFgoUX3Rvb2xfY2FsbHNfZXhlY3V0ZWQiwgUKCVR1cm5FdmVudBIvCgVzdGFydBgBIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVyblN0YXJ0SAASNAoKaXRlbV9zdGFydBgCIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuSXRlbVN0YXJ0SAASNAoKdGV4dF9kZWx0YRgDIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASNwoNcmVmdXNhbF9kZWx0YRgEIAEoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVGV4dERlbHRhSAASOQoPcmVhc29uaW5nX2RlbHRhGAUgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI3Cg1zdW1tYXJ5X2RlbHRhGAYgASgLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UZXh0RGVsdGFIABI+Cg9hcmd1bWVudHNfZGVsdGEYByABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkFyZ3VtZW50c0RlbHRhSAASNQoKYW5ub3RhdGlvbhgIIAEoCzIfLnNsdWljZS5pbmZlcmVuY2UudjEuQW5ub3RhdGlvbkgAEjAKCGl0ZW1fZW5kGAkgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5JdGVtRW5kSAASKwoFZGVidWcYCiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRlYnVnSAASKwoDZW5kGAsgASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRW5kSAASMgoGbmF0aXZlGAwgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5OYXRpdmVFdmVudEgAEisKBXVzYWdlGA0gASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAQgcKBWV2ZW50IhoKCVR1cm5TdGFydBINCgVtb2RlbBgBIAEoCSItCglJdGVtU3RhcnQSDQoFaW5kZXgYASABKA0SEQoJaXRlbV9qc29uGAIgASgMIk4KCVRleHREZWx0YRINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEg0KBWRlbHRhGAMgASgJEhUKDWxvZ3Byb2JzX2pzb24YBCABKAwiLgoOQXJndW1lbnRzRGVsdGESDQoFaW5kZXgYASABKA0SDQoFZGVsdGEYAiABKAkiQgoKQW5ub3RhdGlvbhINCgVpbmRleBgBIAEoDRIMCgRwYXJ0GAIgASgNEhcKD2Fubm90YXRpb25fanNvbhgDIAEoDCJPCgtOYXRpdmVFdmVudBISCgVpbmRleBgBIAEoDUgAiAEBEgwKBHR5cGUYAiABKAkSFAoMcGF5bG9hZF9qc29uGAMgASgMQggKBl9pbmRleCIrCgdJdGVtRW5kEg0KBWluZGV4GAEgASgNEhEKCWl0ZW1fanNvbhgCIAEoDCIjCgVEZWJ1ZxIaChJ1cHN0cmVhbV9ib2R5X2pzb24YASABKAwi3AEKB1R1cm5FbmQSLwoGc3RhdHVzGAEgASgOMh8uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuU3RhdHVzEhkKEWluY29tcGxldGVfcmVhc29uGAIgASgJEi4KBXVzYWdlGAMgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Vc2FnZUgAiAEBEhQKDHNlcnZpY2VfdGllchgEIAEoCRIdChVzZXJ2aWNlX21ldGFkYXRhX2pzb24YBSABKAwSFgoOYWxpZ25tZW50X2pzb24YBiABKAxCCAoGX3VzYWdlKmAKClR1cm5TdGF0dXMSGwoXVFVSTl9TVEFUVVNfVU5TUEVDSUZJRUQQABIZChVUVVJOX1NUQVRVU19DT01QTEVURUQQARIaChZUVVJOX1NUQVRVU19JTkNPTVBMRVRFEAJiBnByb3RvMw");
 
 /**
  * The request object of POST /responses: scalars typed, open-ended subtrees as their JSON bytes. `optional` wherever null or absent
@@ -279,6 +279,13 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
    * @generated from field: repeated sluice.inference.v1.Plugin plugins = 37;
    */
   plugins: Plugin[];
+
+  /**
+   * Fields of the JSON form that the contract does not have: ignored, and named in service_metadata.
+   *
+   * @generated from field: repeated sluice.inference.v1.UnknownField unknown_fields = 38;
+   */
+  unknownFields: UnknownField[];
 };
 
 /**
@@ -287,6 +294,34 @@ export type RunTurnRequest = Message<"sluice.inference.v1.RunTurnRequest"> & {
  */
 export const RunTurnRequestSchema: GenMessage<RunTurnRequest> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_turn, 0);
+
+/**
+ * A field that has no meaning.
+ *
+ * @generated from message sluice.inference.v1.UnknownField
+ */
+export type UnknownField = Message<"sluice.inference.v1.UnknownField"> & {
+  /**
+   * At most 64 printable characters.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * The field that is spelled nearly the same; empty when there is none.
+   *
+   * @generated from field: string did_you_mean = 2;
+   */
+  didYouMean: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.UnknownField.
+ * Use `create(UnknownFieldSchema)` to create a new message.
+ */
+export const UnknownFieldSchema: GenMessage<UnknownField> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_turn, 1);
 
 /**
  * One plugin with its settings.
@@ -411,7 +446,7 @@ export type Plugin = Message<"sluice.inference.v1.Plugin"> & {
  * Use `create(PluginSchema)` to create a new message.
  */
 export const PluginSchema: GenMessage<Plugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 1);
+  messageDesc(file_sluice_inference_v1_turn, 2);
 
 /**
  * States rules to the model, and evaluates what it says against them.
@@ -460,7 +495,7 @@ export type AlignmentPlugin = Message<"sluice.inference.v1.AlignmentPlugin"> & {
  * Use `create(AlignmentPluginSchema)` to create a new message.
  */
 export const AlignmentPluginSchema: GenMessage<AlignmentPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 2);
+  messageDesc(file_sluice_inference_v1_turn, 3);
 
 /**
  * Chooses among models that are known to write code; read only when the model service/pareto-code is asked for.
@@ -495,7 +530,7 @@ export type ParetoRouterPlugin = Message<"sluice.inference.v1.ParetoRouterPlugin
  * Use `create(ParetoRouterPluginSchema)` to create a new message.
  */
 export const ParetoRouterPluginSchema: GenMessage<ParetoRouterPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 3);
+  messageDesc(file_sluice_inference_v1_turn, 4);
 
 /**
  * Chooses a model for the task at hand; read only when the model service/auto is asked for. An asterisk in a pattern stands for any characters or
@@ -545,7 +580,7 @@ export type AutoRouterPlugin = Message<"sluice.inference.v1.AutoRouterPlugin"> &
  * Use `create(AutoRouterPluginSchema)` to create a new message.
  */
 export const AutoRouterPluginSchema: GenMessage<AutoRouterPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 4);
+  messageDesc(file_sluice_inference_v1_turn, 5);
 
 /**
  * The same for service/auto-beta.
@@ -587,7 +622,7 @@ export type AutoBetaRouterPlugin = Message<"sluice.inference.v1.AutoBetaRouterPl
  * Use `create(AutoBetaRouterPluginSchema)` to create a new message.
  */
 export const AutoBetaRouterPluginSchema: GenMessage<AutoBetaRouterPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 5);
+  messageDesc(file_sluice_inference_v1_turn, 6);
 
 /**
  * Leaves out of an input what does not fit into the window of the model that is asked. It is on by itself for small windows, so that it travels when
@@ -616,7 +651,7 @@ export type ContextCompressionPlugin = Message<"sluice.inference.v1.ContextCompr
  * Use `create(ContextCompressionPluginSchema)` to create a new message.
  */
 export const ContextCompressionPluginSchema: GenMessage<ContextCompressionPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 6);
+  messageDesc(file_sluice_inference_v1_turn, 7);
 
 /**
  * Mends an answer without a stream that was asked for as JSON and is none.
@@ -631,7 +666,7 @@ export type ResponseHealingPlugin = Message<"sluice.inference.v1.ResponseHealing
  * Use `create(ResponseHealingPluginSchema)` to create a new message.
  */
 export const ResponseHealingPluginSchema: GenMessage<ResponseHealingPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 7);
+  messageDesc(file_sluice_inference_v1_turn, 8);
 
 /**
  * Tells models that take no files what files say: texts as they are, PDFs as Markdown.
@@ -652,7 +687,7 @@ export type FileParserPlugin = Message<"sluice.inference.v1.FileParserPlugin"> &
  * Use `create(FileParserPluginSchema)` to create a new message.
  */
 export const FileParserPluginSchema: GenMessage<FileParserPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 8);
+  messageDesc(file_sluice_inference_v1_turn, 9);
 
 /**
  * Chooses between a cheap and a dear one of up to three models; read only when the model service/switchyard is asked for.
@@ -673,7 +708,7 @@ export type SwitchyardRouterPlugin = Message<"sluice.inference.v1.SwitchyardRout
  * Use `create(SwitchyardRouterPluginSchema)` to create a new message.
  */
 export const SwitchyardRouterPluginSchema: GenMessage<SwitchyardRouterPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 9);
+  messageDesc(file_sluice_inference_v1_turn, 10);
 
 /**
  * Chooses the cheapest model and effort that are about as good as the best; read only when the model service/jev-router is asked for.
@@ -715,7 +750,7 @@ export type JevRouterPlugin = Message<"sluice.inference.v1.JevRouterPlugin"> & {
  * Use `create(JevRouterPluginSchema)` to create a new message.
  */
 export const JevRouterPluginSchema: GenMessage<JevRouterPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 10);
+  messageDesc(file_sluice_inference_v1_turn, 11);
 
 /**
  * Has what the user says looked at by a moderation model before any other model reads it.
@@ -730,7 +765,7 @@ export type ModerationPlugin = Message<"sluice.inference.v1.ModerationPlugin"> &
  * Use `create(ModerationPluginSchema)` to create a new message.
  */
 export const ModerationPluginSchema: GenMessage<ModerationPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 11);
+  messageDesc(file_sluice_inference_v1_turn, 12);
 
 /**
  * Searches the web once for what the user said last, and gives what was found to the model.
@@ -793,7 +828,7 @@ export type WebPlugin = Message<"sluice.inference.v1.WebPlugin"> & {
  * Use `create(WebPluginSchema)` to create a new message.
  */
 export const WebPluginSchema: GenMessage<WebPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 12);
+  messageDesc(file_sluice_inference_v1_turn, 13);
 
 /**
  * About where the user is; empty is unknown.
@@ -835,7 +870,7 @@ export type UserLocation = Message<"sluice.inference.v1.UserLocation"> & {
  * Use `create(UserLocationSchema)` to create a new message.
  */
 export const UserLocationSchema: GenMessage<UserLocation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 13);
+  messageDesc(file_sluice_inference_v1_turn, 14);
 
 /**
  * Reads the pages whose URLs stand in what the user said, and gives them to the model.
@@ -877,7 +912,7 @@ export type WebFetchPlugin = Message<"sluice.inference.v1.WebFetchPlugin"> & {
  * Use `create(WebFetchPluginSchema)` to create a new message.
  */
 export const WebFetchPluginSchema: GenMessage<WebFetchPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 14);
+  messageDesc(file_sluice_inference_v1_turn, 15);
 
 /**
  * A panel of models and the one that compares what they say; read only when the model service/fusion is asked for, or the tool
@@ -927,7 +962,7 @@ export type FusionPlugin = Message<"sluice.inference.v1.FusionPlugin"> & {
  * Use `create(FusionPluginSchema)` to create a new message.
  */
 export const FusionPluginSchema: GenMessage<FusionPlugin> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 15);
+  messageDesc(file_sluice_inference_v1_turn, 16);
 
 /**
  * Where a turn may be served, and in which order endpoints are asked. Slugs are a provider's id, or id/tier or id/quantization. An empty
@@ -1040,7 +1075,7 @@ export type ProviderPreferences = Message<"sluice.inference.v1.ProviderPreferenc
  * Use `create(ProviderPreferencesSchema)` to create a new message.
  */
 export const ProviderPreferencesSchema: GenMessage<ProviderPreferences> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 16);
+  messageDesc(file_sluice_inference_v1_turn, 17);
 
 /**
  * The highest prices that are accepted, in USD; absent means any.
@@ -1089,7 +1124,7 @@ export type MaxPrice = Message<"sluice.inference.v1.MaxPrice"> & {
  * Use `create(MaxPriceSchema)` to create a new message.
  */
 export const MaxPriceSchema: GenMessage<MaxPrice> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 17);
+  messageDesc(file_sluice_inference_v1_turn, 18);
 
 /**
  * Limits by percentile of the last five minutes; at least 0, absent means none.
@@ -1131,7 +1166,7 @@ export type Percentiles = Message<"sluice.inference.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 18);
+  messageDesc(file_sluice_inference_v1_turn, 19);
 
 /**
  * A caching mark of type ephemeral.
@@ -1152,7 +1187,7 @@ export type CacheControl = Message<"sluice.inference.v1.CacheControl"> & {
  * Use `create(CacheControlSchema)` to create a new message.
  */
 export const CacheControlSchema: GenMessage<CacheControl> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 19);
+  messageDesc(file_sluice_inference_v1_turn, 20);
 
 /**
  * Tokens of one turn, summed over its attempts.
@@ -1222,7 +1257,7 @@ export type Usage = Message<"sluice.inference.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 20);
+  messageDesc(file_sluice_inference_v1_turn, 21);
 
 /**
  * What a turn costs by the price list, in 10^-12 USD: whole numbers, so that sums are exact.
@@ -1257,7 +1292,7 @@ export type Cost = Message<"sluice.inference.v1.Cost"> & {
  * Use `create(CostSchema)` to create a new message.
  */
 export const CostSchema: GenMessage<Cost> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 21);
+  messageDesc(file_sluice_inference_v1_turn, 22);
 
 /**
  * Work of the tools that a provider runs itself.
@@ -1292,7 +1327,7 @@ export type ServerToolUse = Message<"sluice.inference.v1.ServerToolUse"> & {
  * Use `create(ServerToolUseSchema)` to create a new message.
  */
 export const ServerToolUseSchema: GenMessage<ServerToolUse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 22);
+  messageDesc(file_sluice_inference_v1_turn, 23);
 
 /**
  * One step of a turn.
@@ -1417,7 +1452,7 @@ export type TurnEvent = Message<"sluice.inference.v1.TurnEvent"> & {
  * Use `create(TurnEventSchema)` to create a new message.
  */
 export const TurnEventSchema: GenMessage<TurnEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 23);
+  messageDesc(file_sluice_inference_v1_turn, 24);
 
 /**
  * Who answers.
@@ -1438,7 +1473,7 @@ export type TurnStart = Message<"sluice.inference.v1.TurnStart"> & {
  * Use `create(TurnStartSchema)` to create a new message.
  */
 export const TurnStartSchema: GenMessage<TurnStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 24);
+  messageDesc(file_sluice_inference_v1_turn, 25);
 
 /**
  * The beginning of an output item.
@@ -1466,7 +1501,7 @@ export type ItemStart = Message<"sluice.inference.v1.ItemStart"> & {
  * Use `create(ItemStartSchema)` to create a new message.
  */
 export const ItemStartSchema: GenMessage<ItemStart> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 25);
+  messageDesc(file_sluice_inference_v1_turn, 26);
 
 /**
  * A piece of text; concatenated in order they are the part.
@@ -1508,7 +1543,7 @@ export type TextDelta = Message<"sluice.inference.v1.TextDelta"> & {
  * Use `create(TextDeltaSchema)` to create a new message.
  */
 export const TextDeltaSchema: GenMessage<TextDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 26);
+  messageDesc(file_sluice_inference_v1_turn, 27);
 
 /**
  * A piece of the text that a call carries; which text that is follows from the type of the item: arguments of a function_call or mcp_call,
@@ -1537,7 +1572,7 @@ export type ArgumentsDelta = Message<"sluice.inference.v1.ArgumentsDelta"> & {
  * Use `create(ArgumentsDeltaSchema)` to create a new message.
  */
 export const ArgumentsDeltaSchema: GenMessage<ArgumentsDelta> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 27);
+  messageDesc(file_sluice_inference_v1_turn, 28);
 
 /**
  * A citation or file path that belongs to a text part.
@@ -1572,7 +1607,7 @@ export type Annotation = Message<"sluice.inference.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 28);
+  messageDesc(file_sluice_inference_v1_turn, 29);
 
 /**
  * An event of a kind that only its provider knows: progress of a tool that the provider runs.
@@ -1607,7 +1642,7 @@ export type NativeEvent = Message<"sluice.inference.v1.NativeEvent"> & {
  * Use `create(NativeEventSchema)` to create a new message.
  */
 export const NativeEventSchema: GenMessage<NativeEvent> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 29);
+  messageDesc(file_sluice_inference_v1_turn, 30);
 
 /**
  * The end of an output item.
@@ -1635,7 +1670,7 @@ export type ItemEnd = Message<"sluice.inference.v1.ItemEnd"> & {
  * Use `create(ItemEndSchema)` to create a new message.
  */
 export const ItemEndSchema: GenMessage<ItemEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 30);
+  messageDesc(file_sluice_inference_v1_turn, 31);
 
 /**
  * For `debug.echo_upstream_body`.
@@ -1656,7 +1691,7 @@ export type Debug = Message<"sluice.inference.v1.Debug"> & {
  * Use `create(DebugSchema)` to create a new message.
  */
 export const DebugSchema: GenMessage<Debug> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 31);
+  messageDesc(file_sluice_inference_v1_turn, 32);
 
 /**
  * The end of a turn.
@@ -1712,7 +1747,7 @@ export type TurnEnd = Message<"sluice.inference.v1.TurnEnd"> & {
  * Use `create(TurnEndSchema)` to create a new message.
  */
 export const TurnEndSchema: GenMessage<TurnEnd> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_turn, 32);
+  messageDesc(file_sluice_inference_v1_turn, 33);
 
 /**
  * How a turn ended that did not fail.

@@ -1,0 +1,56 @@
+/**
+ * Fields of a request that the contract does not have. They are ignored, as the contract promises, and named in the receipt and in a header,
+ * so that a misspelled setting is noticed.
+ */
+import type { ServerResponse } from "node:http";
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { requestShape } from "@sluice/proto/contract/request.js";
+import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import type { Member } from "@sluice/proto/runtime/validation/json-span.js";
+
+export const warningHeader = "x-sluice-warning";
+
+const knownNames = Object.keys(requestShape.fields);
+const known: ReadonlySet<string> = new Set(knownNames);
+/** Bounds what a client can have repeated in headers and receipts. */
+const maxFields = 16;
+const maxNameLength = 64;
+/** Two letters may be wrong in a long name, one in a short name. */
+const maxDistance = (name: string): number => (name.length > 5 ? 2 : 1);
+const none: UnknownField[] = [];
+
+/** @param members of the body */
+export function findUnknownFields(members: readonly Member[]): UnknownField[] {
+  let found = none;
+  for (const { key } of members) {
+    if (known.has(key)) continue;
+    if (found.length === maxFields) break;
+    found = [...found, describe(key)];
+  }
+  return found;
+}
+
+/** Names the fields in a header of the answer. */
+export function warnOfUnknownFields(response: ServerResponse, { unknownFields }: RunTurnRequest): void {
+  if (unknownFields.length > 0) response.setHeader(warningHeader, unknownFields.map(warningOf).join(", "));
+}
+
+const warningOf = ({ name, didYouMean }: UnknownField): string =>
+  `unknown field ${name}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
+
+function describe(key: string): UnknownField {
+  const name = key.slice(0, maxNameLength).replaceAll(/[^\x20-\x7e]/g, "?");
+  return { $typeName: "sluice.inference.v1.UnknownField", name, didYouMean: nearest(name) ?? "" };
+}
+
+function nearest(name: string): string | undefined {
+  const spelled = name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  let best: string | undefined;
+  let bestDistance = maxDistance(name) + 1;
+  for (const candidate of knownNames) {
+    if (Math.abs(candidate.length - spelled.length) >= bestDistance) continue;
+    const distance = editDistance(spelled, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}

@@ -23,10 +23,13 @@ export function isParsed(file: FilePart, request: TurnRequest): boolean {
   return kind === "text" || (kind === "pdf" && pdfEngineOf(request) !== "native");
 }
 
-/** Whether that may be so of any file. */
+/**
+ * Whether the plugin decides about any file: its text may be told, or it is of a kind that cannot be read, which an endpoint without files is
+ * refused for with the path of the file.
+ */
 export function isParsing(request: TurnRequest): boolean {
   if (request.plugins?.fileParser === undefined) return false;
-  for (const file of filesIn(request.input)) if (isParsed(file, request)) return true;
+  for (const file of filesIn(request.input)) if (isParsed(file, request) || kindOf(file) === undefined) return true;
   return false;
 }
 

@@ -35,10 +35,10 @@ const placeholder = ".";
 
 function why(file: FilePart): string {
   if (enclosedIn(file) === undefined)
-    return "the model takes no files, and only what is sent in file_data is read here";
+    return "the model takes no files, and only what is sent in file_data is read here: send the file in file_data, or ask a model that takes files";
   if (kindOf(file) === undefined)
-    return `the model takes no files, and files of type ${typeOf(file)} are not read here`;
-  return "the model takes no files, and pdf.engine is native";
+    return `the model takes no files, and files of type ${typeOf(file)} are not read here: send the text or a PDF, or ask a model that takes files`;
+  return "the model takes no files, and pdf.engine is native: leave pdf.engine out, or ask a model that takes files";
 }
 
 /** The request with texts in the place of files. */

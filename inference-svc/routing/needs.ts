@@ -13,6 +13,8 @@ const inputKinds: Readonly<Record<string, string>> = {
   computer_screenshot: "image",
 };
 
+const fileAdvice = "; the plugin file-parser would tell it the text of a text file or PDF, unless pdf.engine is native";
+
 const bringsTools: ReadonlySet<string> = new Set(["additional_tools", "tool_search_output"]);
 
 export function modalityNeeds(request: TurnRequest): readonly Filter[] {
@@ -24,12 +26,12 @@ export function modalityNeeds(request: TurnRequest): readonly Filter[] {
       admits: (_, model) => has(model.output_modalities, modality),
     });
   }
-  for (const modality of inputModalities(request)) {
+  for (const [modality, path] of inputModalities(request)) {
     // Whether their text can go in their place is told of each endpoint.
     if (modality === "file" && isParsing(request)) continue;
     needs.push({
       reason: "modality",
-      refusal: `takes no ${modality} input`,
+      refusal: `takes no ${modality} input (${path})${modality === "file" ? fileAdvice : ""}`,
       admits: (_, model) => has(model.input_modalities, modality),
     });
   }
@@ -69,20 +71,23 @@ const supporting = (refusal: string, anyOf: readonly string[]): Filter => ({
     supportedParameters === undefined || anyOf.some((name) => supportedParameters.includes(name)),
 });
 
-function inputModalities({ input }: TurnRequest): ReadonlySet<string> {
-  const kinds = new Set<string>();
-  const note = (part: unknown): void => {
-    const kind = inputKinds[String((part as { type?: unknown } | null | undefined)?.type)];
-    if (kind !== undefined) kinds.add(kind);
-  };
-  for (const { content, output } of input) {
-    for (const told of [content, output]) {
-      // Parts in a list, or a screenshot that stands alone.
-      if (Array.isArray(told)) told.forEach(note);
-      else if (typeof told === "object") note(told);
-    }
+/** Kinds of input, each with the path of its first part. */
+function inputModalities({ input }: TurnRequest): ReadonlyMap<string, string> {
+  const kinds = new Map<string, string>();
+  for (const [index, item] of input.entries()) {
+    for (const field of ["content", "output"]) noteParts(kinds, item[field], index, field);
   }
   return kinds;
+}
+
+/** @param parts a list, or a screenshot that stands alone */
+function noteParts(kinds: Map<string, string>, parts: unknown, index: number, field: string): void {
+  if (typeof parts !== "object" || parts === null) return;
+  const isList = Array.isArray(parts);
+  for (const [place, part] of (isList ? parts : [parts]).entries()) {
+    const kind = inputKinds[String((part as { type?: unknown } | null | undefined)?.type)];
+    if (kind !== undefined && !kinds.has(kind)) kinds.set(kind, `input.${index}.${field}${isList ? `.${place}` : ""}`);
+  }
 }
 
 /** By the name in supported_parameters, which is also the path in the request. */

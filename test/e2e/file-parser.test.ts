@@ -98,7 +98,8 @@ test("one that takes files gets them, unless text is wanted; without the plugin 
   const off = await post({ plugins: [{ id: "file-parser", enabled: false }] });
   expect([off.status, off.answer.error.message]).toEqual([
     404,
-    "No endpoint can serve this request: acme/text takes no file input",
+    "No endpoint can serve this request: acme/text takes no file input (input.0.content.1); " +
+      "the plugin file-parser would tell it the text of a text file or PDF, unless pdf.engine is native",
   ]);
 });
 

@@ -318,7 +318,7 @@ describe("who can serve at all", () => {
     [
       "image input",
       { input: [{ type: "message", role: "user", content: [{ type: "input_image", image_url: "data:," }] }] },
-      "acme/large-2 takes no image input",
+      "acme/large-2 takes no image input (input.0.content.0)",
     ],
     [
       "a screenshot",
@@ -327,7 +327,7 @@ describe("who can serve at all", () => {
           { type: "computer_call_output", call_id: "c", output: { type: "computer_screenshot", image_url: "data:," } },
         ],
       },
-      "acme/large-2 takes no image input",
+      "acme/large-2 takes no image input (input.0.output)",
     ],
     ["tools", { models: ["no-tools"], tools }, "no-tools takes no tools"],
     [

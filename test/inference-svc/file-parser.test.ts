@@ -177,19 +177,22 @@ describe("the plugin", () => {
     expect(content).toMatchObject([{}, { type: "text", text: "[file]\nplain words\n[end of file]" }]);
   });
 
+  const docxType = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+  const docx = `data:${docxType};base64,UEsDBA==`;
+  const docxAdvice = "send the text or a PDF, or ask a model that takes files";
   const anyText = { models: ["acme/text"] };
   test.each<[string, Partial<TurnRequest>, number, string]>([
     [
       "without it",
       { ...anyText, ...sending({ file_data: pdf }) },
       404,
-      "No endpoint can serve this request: acme/text takes no file input",
+      "No endpoint can serve this request: acme/text takes no file input (input.0.content.1); the plugin file-parser would tell it the text of a text file or PDF, unless pdf.engine is native",
     ],
     [
       "a PDF that shall stay one",
       { ...anyText, plugins: fileParser("native"), ...sending({ file_data: pdf }) },
       404,
-      "No endpoint can serve this request: acme/text takes no file input",
+      "No endpoint can serve this request: acme/text takes no file input (input.0.content.1); the plugin file-parser would tell it the text of a text file or PDF, unless pdf.engine is native",
     ],
     [
       "a file of another type beside one that is read",
@@ -199,7 +202,19 @@ describe("the plugin", () => {
         ...sending({ file_data: csv("a") }, { file_data: "data:application/zip;base64,UEsDBA==" }),
       },
       400,
-      "input.0.content.2: the model takes no files, and files of type application/zip are not read here",
+      "input.0.content.2: the model takes no files, and files of type application/zip are not read here: send the text or a PDF, or ask a model that takes files",
+    ],
+    [
+      "nothing but a file of another type",
+      { ...anyText, plugins: fileParser(), ...sending({ file_data: docx }) },
+      400,
+      `input.0.content.1: the model takes no files, and files of type ${docxType} are not read here: ${docxAdvice}`,
+    ],
+    [
+      "nothing but a file that is elsewhere",
+      { ...anyText, plugins: fileParser(), ...sending({ file_url: "https://a.example/b.docx" }) },
+      400,
+      "input.0.content.1: the model takes no files, and only what is sent in file_data is read here: send the file in file_data, or ask a model that takes files",
     ],
     [
       "a file that is elsewhere beside one that is read",
@@ -209,7 +224,7 @@ describe("the plugin", () => {
         ...sending({ file_data: csv("a") }, { file_url: "https://a.example/b.pdf" }),
       },
       400,
-      "input.0.content.2: the model takes no files, and only what is sent in file_data is read here",
+      "input.0.content.2: the model takes no files, and only what is sent in file_data is read here: send the file in file_data, or ask a model that takes files",
     ],
     [
       "a PDF without text",

@@ -1,5 +1,6 @@
 /** Why a provider could not be asked, in words that say what to do. Never a key. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/unanswered.ts";
 
 export interface Cause {
   readonly kind: "dns" | "connection" | "tls" | "timeout" | "refused" | "answer";
@@ -10,7 +11,7 @@ export interface Cause {
 
 /** @param host that is asked @param model by the provider's name of it */
 export function causeOf(fault: Fault, host: string, model: string): Cause {
-  const code = codeOf(fault);
+  const code = lastErrorCode(fault);
   const network = networkCause(code, host);
   if (network) return network;
   const { cause } = fault;
@@ -37,41 +38,24 @@ const hints: Readonly<Record<number, (model: string) => string>> = {
   429: () => "the rate limit or the quota of the account is used up",
 };
 
-/** The last code in the chain of causes: those before it passed it on. */
-function codeOf(error: unknown): string {
-  let code = "";
-  for (let at = error; typeof at === "object" && at !== null; at = nextOf(at)) {
-    if ("code" in at && typeof at.code === "string" && at.code !== "") code = at.code;
-  }
-  return code;
-}
-
-/** An error with one for each address that was tried has no cause. */
-const nextOf = (error: object): unknown => {
-  if ("errors" in error && Array.isArray(error.errors)) return error.errors[0];
-  return "cause" in error ? error.cause : undefined;
-};
-
-const tls = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|EPROTO$|HOSTNAME_MISMATCH$)/;
-
 function networkCause(code: string, host: string): Cause | undefined {
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") {
+  if (isDnsCode(code)) {
     return {
       kind: "dns",
       message: `${host} has no address (${code}): check \`base_url\`, and the DNS of this machine`,
     };
   }
-  if (tls.test(code)) {
+  if (isTlsCode(code)) {
     const advice = "is it the right host and port? NODE_EXTRA_CA_CERTS names further certificates to trust";
     return { kind: "tls", message: `${host}: TLS failed (${code}): ${advice}` };
   }
-  if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
+  if (isTimeoutCode(code)) {
     return {
       kind: "timeout",
       message: `${host} did not accept the connection in time: is there a firewall or a proxy?`,
     };
   }
-  if (/^E(CONN|HOST|NET|PIPE)|^UND_ERR_SOCKET$/.test(code)) {
+  if (isConnectionCode(code)) {
     return { kind: "connection", message: `${host}: ${code}: does anybody listen there?` };
   }
   return undefined;

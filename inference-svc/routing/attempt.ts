@@ -1,7 +1,9 @@
 /** One attempt: asks one endpoint once, and notes what came of it. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Unanswered } from "@sluice/proto/contract/unanswered.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
+import { unansweredCause } from "../turn/unanswered.ts";
 import type { Batch, Turn } from "../turn/turn.ts";
 import { isBudgets, isEndpoints, isOurs } from "./blame.ts";
 import { collected, withStart } from "./collect.ts";
@@ -32,8 +34,13 @@ export async function attempt(
   if (follows === "nothing") record.budget.request(startedAt);
   const repeated = follows === "failure" ? record.budget.begin(record.ejection.failing) : undefined;
   const watched = record.ejection.begin(startedAt);
-  const note = (status: number) =>
-    trace.attempts.push({ provider: endpoint.providerName, model: endpoint.model, status });
+  const note = (status: number, error?: Unanswered) =>
+    trace.attempts.push({
+      provider: endpoint.providerName,
+      model: endpoint.model,
+      status,
+      ...(error !== undefined && { error }),
+    });
   trace.losses = [];
   const billed = trace.bills.length;
   try {
@@ -51,7 +58,8 @@ export async function attempt(
     watched.end(failed ? "failed" : "neither", now());
     repeated?.(failed, now());
     // The budget and the ledger are asked before the provider is.
-    if (trace.bills.length > billed || !(isBudgets(fault) || isOurs(fault))) note(fault.attemptStatus);
+    if (trace.bills.length > billed || !(isBudgets(fault) || isOurs(fault)))
+      note(fault.attemptStatus, unansweredCause(fault));
     throw error;
   }
 

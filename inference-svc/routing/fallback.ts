@@ -8,6 +8,7 @@ import { throwIfAborted } from "../turn/abort.ts";
 import { pause } from "../turn/pause.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { Patience, Turn } from "../turn/turn.ts";
+import { unansweredCause } from "../turn/unanswered.ts";
 import { attempt } from "./attempt.ts";
 import { isBudgets, isOurs } from "./blame.ts";
 import type { Endpoint } from "./catalog.ts";
@@ -63,5 +64,6 @@ function logFailure(log: Pick<Logger, "info" | "warn">, { requestId }: Scope, en
   const { provider, model } = endpoint;
   const { attemptStatus: status, cause: err } = fault;
   if (isBudgets(fault)) log.info({ request_id: requestId, model, status }, "call refused by a budget");
-  else log.warn({ request_id: requestId, provider, model, status, err }, "attempt failed");
+  else
+    log.warn({ request_id: requestId, provider, model, status, error: unansweredCause(fault), err }, "attempt failed");
 }

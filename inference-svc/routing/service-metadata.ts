@@ -36,7 +36,12 @@ export function serviceMetadata(
   return {
     attempt: attempts.length,
     ...(attempts.length > 0 && {
-      attempts: attempts.map(({ provider, model, status }) => ({ model, provider, status })),
+      attempts: attempts.map(({ provider, model, status, error }) => ({
+        model,
+        provider,
+        status,
+        ...(error && { error }),
+      })),
     }),
     endpoints: {
       available: candidates.map(({ provider, model, ejected, rests }, index) => ({

@@ -1,5 +1,6 @@
 /** What is left to say when all have failed: the last word, with those before it in short. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { unansweredCause } from "../turn/unanswered.ts";
 import type { Endpoint } from "./catalog.ts";
 import type { Walk } from "./walk.ts";
 
@@ -18,11 +19,19 @@ export function summary(failures: readonly Failure[], walk: Walk): Fault {
   const metadata = {
     error_type: last.errorType,
     ...last.metadata,
-    ...(failure &&
-      isProviders(last) && { provider_name: failure.endpoint.provider, provider_status: last.providerStatus ?? null }),
+    ...(failure && isProviders(last) && answerOf(failure)),
     ...(failures.length > 1 && { previous_errors: failures.slice(0, -1).map(slim) }),
   };
   return inState(last, walk).with({ metadata }, failure ? messageOf(failure) : last.message);
+}
+
+function answerOf({ endpoint: { provider }, fault }: Failure): object {
+  const error = unansweredCause(fault);
+  return {
+    provider_name: provider,
+    provider_status: fault.providerStatus ?? null,
+    ...(error && { provider_error: error }),
+  };
 }
 
 /** The provider failed or refused: what it is and what it answered helps an operator, and says nothing about the request. */
@@ -57,8 +66,7 @@ function inState(last: Fault, walk: Walk): Fault {
 /** Apart from each other, so that those who were turned away together do not come back together. */
 const overloadedMs = (): number => 5_000 + Math.random() * 25_000;
 
-const slim = ({ endpoint: { providerName: provider }, fault }: Failure) => ({
-  provider,
-  code: fault.errorType,
-  status: fault.attemptStatus,
-});
+function slim({ endpoint: { providerName: provider }, fault }: Failure): object {
+  const error = unansweredCause(fault);
+  return { provider, code: fault.errorType, status: fault.attemptStatus, ...(error && { error }) };
+}

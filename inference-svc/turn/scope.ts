@@ -1,5 +1,6 @@
 /** What a request brings along unchanged through every layer and attempt. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Unanswered } from "@sluice/proto/contract/unanswered.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
 import type { TurnRequest } from "./request.ts";
@@ -52,6 +53,8 @@ export interface Attempt {
   readonly model: string;
   /** HTTP status of the contract: 200, or what the failure would be answered with. */
   readonly status: number;
+  /** Why there was no HTTP answer; absent where there was one. */
+  readonly error?: Unanswered;
 }
 
 /** An endpoint that was left after filtering. */

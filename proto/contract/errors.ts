@@ -17,6 +17,7 @@ import {
 } from "../runtime/validation/shape.ts";
 import { outputItem } from "./output.ts";
 import { exclusions, serviceMetadata } from "./service-metadata.ts";
+import { unanswered } from "./unanswered.ts";
 
 /** Every failure that has a reason, as a client sees it. */
 const faults = Object.values(FaultReason)
@@ -45,6 +46,7 @@ const previousError = object(
     provider: described(string(), "Name of the provider."),
     code: described(string(), "Kind of failure."),
     status: described(integer(), "HTTP status that it would have been answered with."),
+    error: unanswered,
   },
   { required: ["provider", "code", "status"] },
 );
@@ -107,6 +109,7 @@ export const errorMetadata = object(
       nullable(integer()),
       "HTTP status that the provider answered with; null where it gave none.",
     ),
+    provider_error: unanswered,
     model_slug: described(string(), "Of moderation: slug of the model that would have been asked."),
     provider_code: described(string(), "The provider's own name for the failure."),
     previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),

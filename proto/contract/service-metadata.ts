@@ -14,12 +14,14 @@ import {
   string,
   word,
 } from "../runtime/validation/shape.ts";
+import { unanswered } from "./unanswered.ts";
 
 const attempt = object(
   {
     provider: described(string(), "Name of the provider."),
     model: described(string(), "Slug of the model."),
     status: described(integer(), "200, or the HTTP status that the failure would have been answered with."),
+    error: unanswered,
   },
   { required: ["provider", "model", "status"] },
 );

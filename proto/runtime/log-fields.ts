@@ -19,6 +19,8 @@ export interface LogFields {
   readonly method?: string;
   readonly stream?: boolean;
   readonly status?: number;
+  /** Why a provider gave no HTTP answer. */
+  readonly error?: string | undefined;
   readonly outcome?: string;
   readonly error_type?: string | undefined;
   readonly ms?: number;

@@ -103,6 +103,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       const provider = {
         provider_name: loneOf(name, stream),
         provider_status: reply.cut ? null : (reply.status ?? null),
+        ...(reply.cut && { provider_error: "connection_lost" }),
       };
       expect(body.error.metadata).toEqual({ error_type: errorType, ...(isNamed && provider) });
       expect(response.headers.get("x-should-retry")).toBe(retry);

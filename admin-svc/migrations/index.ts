@@ -19,6 +19,7 @@ import * as accountGuardrails from "./0016_account_guardrails.ts";
 import * as moreCallKinds from "./0017_more_call_kinds.ts";
 import * as fusionCalls from "./0018_fusion_calls.ts";
 import * as chargedCalls from "./0019_charged_calls.ts";
+import * as firstEvent from "./0020_first_event.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -40,4 +41,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0017_more_call_kinds": moreCallKinds,
   "0018_fusion_calls": fusionCalls,
   "0019_charged_calls": chargedCalls,
+  "0020_first_event": firstEvent,
 };

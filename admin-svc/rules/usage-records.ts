@@ -50,7 +50,7 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
   }
   for (const name of texts)
     if (!isStorable(record[name])) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
-  for (const name of ["user", "sessionId"] as const) {
+  for (const name of ["user", "sessionId", "finishReason"] as const) {
     if (!isStorable(record[name] ?? "")) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
   }
   if (record.attempt < 1 || record.attempt > 32_767) problems.add(`${path}.attempt`, "must be between 1 and 32767");

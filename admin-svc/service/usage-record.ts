@@ -71,6 +71,8 @@ export function rowOf(record: UsageRecord): NewUsageRecord {
     session_id: record.sessionId ?? null,
     // One that only a newer process knows answers no request: the house pays.
     kind: kindWords.get(record.kind) ?? "judge",
+    first_ms: record.firstMs ?? null,
+    finish_reason: record.finishReason ?? null,
   };
 }
 
@@ -100,6 +102,8 @@ export function recordOf(row: UsageRow): UsageRecord {
     ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
     ...(row.user !== null && { user: row.user }),
     ...(row.session_id !== null && { sessionId: row.session_id }),
+    ...(row.first_ms !== null && { firstMs: Number(row.first_ms) }),
+    ...(row.finish_reason !== null && { finishReason: row.finish_reason }),
   });
 }
 

@@ -186,6 +186,10 @@ export interface UsageRecordsTable {
     | "charged_judge"
     | "charged_moderation"
     | "charged_classifier";
+  /** Milliseconds from the beginning to the first event of the provider. */
+  first_ms: BigInteger | null;
+  /** stop, tool_calls, length or content_filter. */
+  finish_reason: string | null;
   recorded_at: Stamp;
 }
 

@@ -4,10 +4,14 @@ import type { Database, UsageRecordsTable } from "./database.ts";
 import { paid, paidKinds } from "./paid.ts";
 import { countsRequest } from "./usage-sums.ts";
 
-export type NewUsageRecord = Omit<Insertable<UsageRecordsTable>, "sequence" | "duration_ms" | TokenColumn> & {
+export type NewUsageRecord = Omit<
+  Insertable<UsageRecordsTable>,
+  "sequence" | "duration_ms" | "first_ms" | TokenColumn
+> & {
   /** As text: JSON has no whole numbers of 64 bits. */
   readonly sequence: string;
   readonly duration_ms: number;
+  readonly first_ms: number | null;
 } & { readonly [column in TokenColumn]: number | null };
 
 type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
@@ -23,12 +27,14 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind,
+        first_ms, finish_reason
       )
       select
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind,
+        first_ms, finish_reason
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
       returning turn_id, attempt, key_hash, workspace_id, (opened_at at time zone 'UTC')::date as day, cost_usd, kind

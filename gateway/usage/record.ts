@@ -10,7 +10,6 @@ import { instant } from "@sluice/proto/runtime/instant.js";
 
 /** Nothing is known of these, which clients of public lists look for. */
 const unrecorded = {
-  finish_reason: null,
   native_finish_reason: null,
   native_tokens_completion_images: null,
   cache_discount: null,
@@ -49,7 +48,8 @@ export function generationJson(records: readonly UsageRecord[]): JsonObject {
     total_cost: cost ?? 0,
     upstream_inference_cost: cost,
     generation_time: last.durationMs,
-    latency: Number(last.openedAtMs - first.openedAtMs),
+    latency: last.firstMs === undefined ? null : Number(last.openedAtMs - first.openedAtMs) + last.firstMs,
+    finish_reason: last.finishReason ?? null,
     is_byok: false,
     is_estimated: records.some(({ isEstimated }) => isEstimated),
     external_user: last.user ?? null,

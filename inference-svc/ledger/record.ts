@@ -59,6 +59,10 @@ export interface Closed {
   readonly isEstimated: boolean;
   /** USD, decimal; absent when no price or no usage is known. */
   readonly costUsd?: string;
+  /** Until the provider gave its first event; absent when it gave none. */
+  readonly firstMs?: number;
+  /** Absent when the answer did not come to its end. */
+  readonly finishReason?: "stop" | "tool_calls" | "length" | "content_filter";
 }
 
 const statuses = {

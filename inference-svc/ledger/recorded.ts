@@ -3,7 +3,7 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
-import type { Batch, Turn, Usage } from "../turn/turn.ts";
+import type { Batch, Outcome, Turn, TurnEvent, Usage } from "../turn/turn.ts";
 import { totalOf } from "../turn/usage.ts";
 import type { CallLedger, Entry } from "./ledger.ts";
 import type { Closed, Kind, Opened } from "./record.ts";
@@ -47,6 +47,9 @@ class RecordedCall {
   readonly #attempt: number;
   readonly #startedAt = performance.now();
   #heardAt = performance.now();
+  /** When the provider gave its first event. */
+  #firstAt: number | undefined;
+  #hasCalls = false;
 
   constructor(ledger: CallLedger, callee: Callee, request: TurnRequest, scope: Scope) {
     this.#scope = scope;
@@ -65,7 +68,9 @@ class RecordedCall {
   watch(batches: AsyncIterable<Batch>): AsyncIterable<Batch> {
     const note = (result: IteratorResult<Batch>): IteratorResult<Batch> => {
       const last = result.done === true ? undefined : result.value.at(-1);
-      if (last?.type === "end") this.#close(last.outcome.status, 200, last.outcome.usage, last.outcome.serviceTier);
+      if (last) this.#firstAt ??= performance.now();
+      if (result.done !== true) this.#hasCalls ||= result.value.some(isToolCall);
+      if (last?.type === "end") this.#ended(last.outcome);
       else if (performance.now() - this.#heardAt >= heardMs) this.heard(this.#billed);
       return result;
     };
@@ -112,12 +117,37 @@ class RecordedCall {
     return this.#scope.trace.bills[this.#attempt]?.usage;
   }
 
-  #close(status: Closed["status"], httpStatus: number, usage: Usage | undefined, serviceTier = ""): void {
+  #ended({ status, reason, usage, serviceTier }: Outcome): void {
+    const finishReason = reason ? cutReasons[reason] : this.#hasCalls ? "tool_calls" : "stop";
+    this.#close(status, 200, usage, serviceTier, finishReason);
+  }
+
+  #close(
+    status: Closed["status"],
+    httpStatus: number,
+    usage: Usage | undefined,
+    serviceTier = "",
+    finishReason?: Closed["finishReason"],
+  ): void {
     this.#scope.signal.removeEventListener("abort", this.#onAbort);
     const durationMs = Math.round(performance.now() - this.#startedAt);
-    this.#entry.close({ status, httpStatus, durationMs, serviceTier, ...consumed(usage) });
+    this.#entry.close({
+      status,
+      httpStatus,
+      durationMs,
+      serviceTier,
+      ...consumed(usage),
+      ...(this.#firstAt !== undefined && { firstMs: Math.round(this.#firstAt - this.#startedAt) }),
+      ...(finishReason && { finishReason }),
+    });
   }
 }
+
+const cutReasons = { max_output_tokens: "length", content_filter: "content_filter" } as const;
+
+/** A call that the client or this service answers; a provider goes on after its own. */
+const isToolCall = (event: TurnEvent): boolean =>
+  event.type === "item.start" && (event.item.type === "function_call" || event.item.type === "custom_tool_call");
 
 /** @param attempt from 1 */
 export function openedOf(

@@ -80,6 +80,8 @@ test("a record is stored as it was sent", async () => {
     user: "u-1",
     session_id: "s-1",
     kind: "primary",
+    first_ms: "400",
+    finish_reason: "stop",
   });
 });
 
@@ -100,7 +102,8 @@ test("a call of the house's own is on record, and nothing of it is the key's", a
 
 test("what is not known is null", async () => {
   const sent = usageRecord({ status: AttemptStatus.LOST, httpStatus: 502 });
-  for (const field of ["tokens", "costUsd", "user", "sessionId"] as const) delete sent[field];
+  for (const field of ["tokens", "costUsd", "user", "sessionId", "firstMs", "finishReason"] as const)
+    delete sent[field];
   await record([sent]);
   const [row] = await stored(sent.turnId);
   expect(row).toMatchObject({
@@ -111,6 +114,8 @@ test("what is not known is null", async () => {
     cost_usd: null,
     user: null,
     session_id: null,
+    first_ms: null,
+    finish_reason: null,
   });
 });
 

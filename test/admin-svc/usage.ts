@@ -33,5 +33,7 @@ export const usageRecord = (fields: Partial<Omit<UsageRecord, "$typeName">> = {}
     streamed: true,
     user: "u-1",
     sessionId: "s-1",
+    firstMs: 400,
+    finishReason: "stop",
     ...fields,
   });

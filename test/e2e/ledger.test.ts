@@ -187,8 +187,44 @@ describe("what is on record can be asked for", () => {
         ],
       });
     }
+    const { latency, generation_time: last, finish_reason: reason } = await generation(answer, house.apiKey);
+    expect(reason).toBe("stop");
+    expect(latency).toBeGreaterThanOrEqual(0);
+    expect(Number.isInteger(latency) && Number.isInteger(last)).toBe(true);
     const { stdout } = await house.admin("keys", "create", "--name", "stranger", "--json");
     expect((await get(`/generation?id=${id}`, (JSON.parse(stdout) as { key: string }).key)).status).toBe(404);
+  });
+
+  test("when the first event came, as a part of the time that the call took", async () => {
+    let seen = () => {};
+    const firstEvent = new Promise<void>((resolve) => (seen = resolve));
+    const end = { sse: [chatChunk({}, "stop"), "[DONE]"], after: firstEvent, afterMs: 300 };
+    first.script([{ chunks: [{ sse: [chatChunk({ content: "Hi" })] }, end] }]);
+    const answer = await ask({ session_id: "slow", stream: true });
+    const reader = (answer.body as ReadableStream<Uint8Array>).getReader();
+    let text = "";
+    while (!text.includes("output_text.delta")) text += Buffer.from((await reader.read()).value ?? []).toString();
+    seen();
+    while (!(await reader.read()).done);
+    const { latency, generation_time: whole, finish_reason: reason } = await generation(answer, house.apiKey);
+    expect([reason, Number(whole) - Number(latency) >= 290]).toEqual(["stop", true]);
+  });
+
+  const call = { index: 0, id: "c", type: "function", function: { name: "look", arguments: "{}" } };
+  test.each<[string, object, string]>([
+    ["tool_calls", { role: "assistant", tool_calls: [call] }, "tool_calls"],
+    ["length", { role: "assistant", content: "Hi" }, "length"],
+    ["content_filter", { role: "assistant", content: "Hi" }, "content_filter"],
+  ])("why an answer ended: %s", async (reason, message, said) => {
+    first.script([chatAnswer(message, said, { usage: figures })]);
+    const answer = await ask({ tools: [{ type: "function", name: "look", parameters: { type: "object" } }] });
+    expect(await generation(answer, house.apiKey)).toMatchObject({ finish_reason: reason });
+  });
+
+  test("neither of a call that gave nothing", async () => {
+    first.script([{ status: 400, chunks: [{ json: { error: { message: "no" } } }] }]);
+    const answer = await ask({ model: "acme/lone" });
+    expect(await generation(answer, house.apiKey)).toMatchObject({ latency: null, finish_reason: null });
   });
 
   test("what was used, by day, model and provider", async () => {

@@ -24,7 +24,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["internal"],
     ["files"],
     ["estimate"],
-    ["admission", "guardrails", "ledger", "routing", "upstream", "wire"],
+    ["admission", "end-users", "guardrails", "ledger", "routing", "senders", "upstream", "wire"],
     ["web", "fusion"],
     ["tools"],
     ["open-keys", "plugins"],

@@ -278,8 +278,10 @@ describe("the largest patterns", () => {
     await expect(make({ contentFilters: filters(1_048_577) })).rejects.toMatchObject(
       refused("content_filters: at most 1048576 bytes in all patterns together"),
     );
-    const nobody = administrate(house, createGuardrail, { name: "x".repeat(5_000_000) }, new Metadata());
-    await expect(nobody).rejects.toMatchObject({ status: 413 });
+    const long = { name: "x".repeat(5_000_000) };
+    await expect(administrate(house, createGuardrail, long)).rejects.toMatchObject({ status: 413 });
+    // A caller without a key is refused before that much is read.
+    await expect(administrate(house, createGuardrail, long, new Metadata())).rejects.toMatchObject({ status: 401 });
   });
 });
 

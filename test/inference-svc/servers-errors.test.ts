@@ -113,7 +113,7 @@ describe("errors", () => {
         },
       }),
       R.NO_ENDPOINTS,
-      undefined,
+      /^Provider odd does not serve acme\/large-2/,
       true,
     ],
     [
@@ -126,14 +126,14 @@ describe("errors", () => {
         },
       }),
       R.NO_ENDPOINTS,
-      undefined,
+      /^Provider odd does not serve acme\/large-2/,
       true,
     ],
     [
       "Mistral: a model that is not there",
       reply(400, { object: "error", message: "Invalid model: m", type: "invalid_model", param: null, code: "1500" }),
       R.NO_ENDPOINTS,
-      undefined,
+      /^Provider odd does not serve acme\/large-2/,
       true,
     ],
     [

@@ -212,7 +212,7 @@ describe("limits", () => {
     [{ provider: { preferredMinThroughput: { p50: Number.NaN } } }, /^provider\.preferred_min_throughput\.p50: /],
     [{ modalities: ["text", "smell"] }, /^modalities\.1: must be one of text, image$/],
     [{ plugins: [{}] }, /^plugins\.0: a plugin that this build does not know$/],
-    [{ plugins: [{ plugin: alignment({}) }] }, /^plugins\.0\.rules: at least 1 rule$/],
+    [{ plugins: [{ plugin: alignment({}) }] }, /^plugins\.0\.rules: required$/],
     [{ plugins: [{ plugin: alignment({ rules: ["r"], mode: "watch" }) }] }, /^plugins\.0\.mode: must be one of /],
     [{ plugins: [{ plugin: auto({ costTier: "all" }) }] }, /^plugins\.0\.cost_tier: must be one of low, medium, /],
     [

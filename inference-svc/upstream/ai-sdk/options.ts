@@ -122,9 +122,6 @@ function declareUnsaid(request: TurnRequest, { target, lose }: Words): void {
     if (value !== undefined) lose(path, wordless);
   }
   if (request.identityField) lose(request.identityField, wordless);
-  for (const [index, { type }] of request.input.entries()) {
-    if (type === "configuration_update") lose(`input.${index}`, wordless);
-  }
   const logprobs = request.include.indexOf("message.output_text.logprobs");
   if (wantsLogprobs(request) && logprobs !== -1) lose(`include.${logprobs}`, wordless);
 }

@@ -11,7 +11,6 @@ import { type Words, supports } from "../words.ts";
 
 export function chatBody(request: TurnRequest, target: Target, lose: Lose): string {
   const words: Words = { target, tools: SentTools.of(request, !target.original), lose };
-  if (request.maxToolCalls !== undefined) lose("max_tool_calls", "the format has no words for it");
   return objectJson({
     model: target.upstreamModel,
     messages: chatMessages(request, words),

@@ -116,7 +116,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#closed) return;
+    // undici hands over an empty chunk when it resumes a body of which nothing more has come: to wait with it would go on for ever.
+    if (this.#closed || chunk.length === 0) return;
     // A body that is unpacked pauses the controller by itself; few are, as none is asked for.
     if (this.#coded) return this.#coded.write(chunk);
     if (this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);

@@ -66,21 +66,27 @@ export function listen(server: Server, port: number, options: ListenOptions = {}
 }
 
 /** The oldest connection that nobody uses ends, or where all are in use the newest one. */
-function makeRoom(
-  open: ReadonlyMap<Socket, number>,
-  newest: Socket,
-  { maxConnections = 0, refusal }: ListenOptions,
-): void {
+function makeRoom(open: ReadonlyMap<Socket, number>, newest: Socket, options: ListenOptions): void {
+  const { maxConnections = 0, refusal } = options;
   const now = performance.now();
   let looks = 0;
   for (const [socket, openedAt] of open) {
     if (++looks > maxLooks) break;
-    if (socket !== newest && isUnused(socket, now - openedAt)) return void socket.destroy();
+    if (socket === newest || !isUnused(socket, now - openedAt)) continue;
+    // A busy process may not have read yet what came on a connection that seems unused.
+    return socket.bytesWritten > 0 ? void socket.destroy() : refuse(socket, refusal, false);
   }
-  if (!refusal || open.size > maxConnections + maxLingering) return void newest.destroy();
-  ignoreInput(newest);
-  newest.on("error", () => {}).end(refusal());
-  setTimeout(() => newest.destroy(), lingerMs).unref();
+  refuse(newest, refusal, open.size <= maxConnections + maxLingering);
+}
+
+/** @param lingers whether the connection stays until the request has come: to close it before would reset it, and some clients miss the answer then */
+function refuse(socket: Socket, refusal: ListenOptions["refusal"], lingers: boolean): void {
+  if (!refusal) return void socket.destroy();
+  ignoreInput(socket);
+  socket.on("error", () => {}).end(refusal());
+  if (!lingers) return void socket.destroy();
+  socket.once("data", () => socket.destroySoon());
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 /** Takes what comes on a connection away from Node's parser, and drops it. */

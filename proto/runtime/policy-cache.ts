@@ -48,7 +48,7 @@ export class PolicyCache<Value> {
   supersede(names: readonly string[], generation: bigint): void {
     const now = performance.now();
     for (const name of names) {
-      mark(this.#policies.get(name), now);
+      mark(this.#policies.get(name), generation, now);
       this.#changed.set(name, generation);
     }
     if (this.#changed.size <= maxPolicies) return;
@@ -59,13 +59,20 @@ export class PolicyCache<Value> {
   /** A change of everything. */
   supersedeAll(generation: bigint): void {
     const now = performance.now();
-    for (const policy of this.#policies.values()) mark(policy, now);
+    for (const policy of this.#policies.values()) mark(policy, generation, now);
     this.#allChanged = generation;
     this.#changed.clear();
   }
 }
 
-/** The first change counts: how long the last policy may be served is counted from there. */
-function mark(policy: { supersededAt?: number } | undefined, now: number): void {
-  if (policy) policy.supersededAt ??= now;
+/**
+ * The first change counts: how long the last policy may be served is counted from there. A policy that was read at the generation of a change
+ * has it already: messages often come after the reading that they would ask for.
+ */
+function mark(
+  policy: { readonly generation: bigint; supersededAt?: number } | undefined,
+  generation: bigint,
+  now: number,
+): void {
+  if (policy && policy.generation < generation) policy.supersededAt ??= now;
 }

@@ -9,7 +9,7 @@ export const environment = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: port(9081),
   SLUICE_ADMIN_ADDRESS: addresses,
   SLUICE_CONFIG: z.string(),
-  /** Where the operator installs packages of the AI SDK: the prefix of `npm install`. */
+  /** Folder of AI SDK packages that the operator installs: the prefix of `npm install`. */
   SLUICE_PACKAGES_DIR: z.string().optional(),
   REDIS_URL: redisUrl,
   SLUICE_SECRET: secret,

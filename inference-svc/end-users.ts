@@ -5,7 +5,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 
 export interface EndUserParts {
   readonly access: Pick<Access, "inactiveEndUsers">;
-  /** As the configuration file says now. */
+  /** The configuration file's `end_users.enforce`, as it is now. */
   readonly enforcesEndUsers: () => boolean;
 }
 

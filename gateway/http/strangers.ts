@@ -11,7 +11,7 @@ import { networkOf } from "@sluice/proto/runtime/network.js";
 
 /** Some clients share an address behind a proxy, and a page of documentation is one request. */
 const maxPerMinute = 600;
-/** As long as the answers beyond that wait; halved and up to doubled, so that they do not come together. */
+/** Delay of an answer beyond the limit; it is halved and up to doubled at random, so that delayed answers do not come together. */
 const delayMs = 1_000;
 /** Answers of one address that may wait: the connections of one client, and not all that it can pipeline. */
 const maxDelayed = 1_024;

@@ -242,7 +242,7 @@ export class Lane {
     for (const frame of message.frames) this.#take(frame);
   }
 
-  /** What a frame says is written to its client in the turn of its key: a thousand events of others may have come in the same message. */
+  /** The event of a frame is written to its client in the turn of its key: a thousand events of others may have come in the same message. */
   #take({ turn: id, frame, last }: ServerFrame): void {
     const turn = this.#turns.get(id);
     if (!turn) return;

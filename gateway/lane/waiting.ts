@@ -16,7 +16,7 @@ interface WaitingTurn {
 }
 
 export class WaitingTurns {
-  /** By key hash, then by turn id. The key whose turn is next is first. */
+  /** Waiting turns by key hash, then by turn id; the key that is served next is first. */
   readonly #held = new Map<string, Map<number, WaitingTurn>>();
   /** Turns of a key that are held here or handed over. */
   readonly #counts = new Map<string, number>();

@@ -6,9 +6,9 @@ import { listProviders } from "./providers.ts";
 
 /** A request whose key has been resolved. */
 interface CatalogueRequest extends ListCaller {
-  /** As it was sent, with its query. */
+  /** The URL as it was sent, with its query. */
   readonly url?: string | undefined;
-  /** Without its query, undecoded. */
+  /** The path without its query, still percent-encoded. */
   readonly path: string;
 }
 

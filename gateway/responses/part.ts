@@ -34,7 +34,7 @@ export const textStem: Readonly<Record<PartKind, string>> = {
 
 export const isPartKind = (type: unknown): type is PartKind => Object.hasOwn(textStem, String(type));
 
-/** Only these items have parts that stream; in any other item the field is one like the others, of any shape, such as the text of a web page. */
+/** Items with parts that stream; in any other item the field is one like the others, of any shape, such as the text of a web page. */
 const withParts = { content: ["message", "reasoning"], summary: ["reasoning"] };
 
 /** The parts of a finished item. A member that is no object is not shown: no event can carry it. */

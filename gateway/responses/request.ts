@@ -51,7 +51,7 @@ export function scanBody(body: Buffer, request?: IncomingMessage): readonly Memb
   });
 }
 
-/** As text, parsed, and repeated in the answer, in two bytes a character at worst. */
+/** Memory for each byte that is parsed: its text, its value and its echo in the answer, each in two bytes a character at worst. */
 const parsedCopies = 6;
 
 /**

@@ -15,7 +15,7 @@ export interface Medium {
   readonly count: keyof Media;
   /** Bytes that a model reads as text; of other media 0. */
   readonly textBytes: number;
-  /** Beside the text. */
+  /** Tokens of the medium itself, its text left out. */
   readonly typicalTokens: number;
   /** The most that a model can count beside the text; undefined when only its window bounds that. */
   maxTokens(model: string): number | undefined;

@@ -37,7 +37,7 @@ const isMp3 = (head: Buffer): boolean =>
 const pcm = 1;
 
 /**
- * Only of plain samples: a packed format in the same container may claim any rate. The rate is that of samples and bits, not the field beside
+ * The length of plain samples; a packed format in the same container may claim any rate. The rate is that of samples and bits, not the field beside
  * them: players go by those.
  */
 function waveLength(head: Buffer, bytes: number): SoundLength | undefined {

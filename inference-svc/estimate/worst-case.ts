@@ -24,7 +24,7 @@ export interface WorstCase {
 
 /** A role, borders, and the names by which a format wraps each item and each tool. */
 const tokensPerItem = 32;
-/** What vendors say to a model on their own: most of all how tools are called (Claude: 264 to 804 tokens). */
+/** Tokens that vendors add on their own, most of them to explain how tools are called (Claude: 264 to 804 tokens). */
 const vendorTokens = 64;
 const vendorToolTokens = 1_024;
 

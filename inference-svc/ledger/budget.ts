@@ -55,7 +55,7 @@ export class Budgets {
   readonly #token: ServiceToken;
   readonly #log: Pick<Logger, "warn">;
   readonly #turnstile = new Turnstile(mostQuestions, maxWaitMs);
-  /** By key: the last refusal, while others wait. */
+  /** The last refusal of each key, kept while other calls of the key wait. */
   readonly #refusals = new Map<string, Refusal>();
   #releasing = 0;
 

@@ -30,7 +30,7 @@ export const budgeted =
     const hold = await budgets.reserve(scope, pico);
     const watch = new HoldWatch(hold, pico, scope, scope.trace.bills.length);
     try {
-      // Also when the turn is over by now: then the call ends before it is made, and its record gives back what is held for it.
+      // A turn that is over by now ends before its call is made, and the record of the call gives back what is held for it.
       return watch.over(await turn(limited, scope));
     } catch (error) {
       await watch.end();

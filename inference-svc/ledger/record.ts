@@ -39,7 +39,7 @@ export interface Tokens {
   readonly reasoning: number;
 }
 
-/** What a call is charged for as far as it is known while it runs. */
+/** The charge for a call, as far as it is known while the call runs. */
 export interface Noted {
   readonly tokens: Tokens;
   /** USD, decimal; absent when no price is known. */
@@ -59,7 +59,7 @@ export interface Closed {
   readonly isEstimated: boolean;
   /** USD, decimal; absent when no price or no usage is known. */
   readonly costUsd?: string;
-  /** Until the provider gave its first event; absent when it gave none. */
+  /** Milliseconds until the provider gave its first event; absent when it gave none. */
   readonly firstMs?: number;
   /** Absent when the answer did not come to its end. */
   readonly finishReason?: "stop" | "tool_calls" | "length" | "content_filter";

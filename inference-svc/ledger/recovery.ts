@@ -7,12 +7,12 @@ import type { Segment } from "./spool.ts";
 export interface Unfinished {
   /** The line of its beginning. */
   readonly line: string;
-  /** What it is to be charged; absent when nothing was noted. */
+  /** The charge for the call; absent when nothing was noted. */
   readonly noted?: Noted;
 }
 
 /**
- * By call. A line that was not written to its end was acknowledged to nobody, and is passed over with what follows it in its file.
+ * The unfinished calls, by call. A line that was not written to its end was acknowledged to nobody, and is passed over with what follows it in its file.
  */
 export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, Unfinished> {
   const open = new Map<string, Unfinished>();

@@ -153,7 +153,7 @@ function priced(
   return { ...usage, cost: costOf(tariff, usage, charged ? size().media : noMedia, outputImages) };
 }
 
-/** What a call costs that has been sent and of which nothing was heard. */
+/** The cost of a call that was sent and gave nothing yet. */
 export function sentUsage(endpoint: Endpoint, request: TurnRequest): Usage {
   const size = sizeOf(request);
   const inputTokens = inputTokensOf(size, endpoint.model);

@@ -124,7 +124,7 @@ export function maskedSettings(message: GuardrailRecord | undefined, mask: reado
 /** @param stored every setting, with id, workspace_id, created_at and updated_at */
 export const guardrailRecord = (stored: JsonObject): GuardrailRecord => record.message(stored);
 
-/** What processes enforce of a guardrail. @param stored every setting, with the id */
+/** The part of a guardrail that processes enforce. @param stored every setting, with the id */
 export const enforcedGuardrail = (stored: JsonObject): Guardrail => enforced.message(stored);
 
 /** A guardrail as it is shown: null where nothing is set. */

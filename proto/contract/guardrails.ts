@@ -120,7 +120,7 @@ const each = <Column extends "given" | "shown" | "unset">(column: Column) =>
     readonly [Name in GuardrailSettingName]: (typeof settings)[Name][Column];
   };
 
-/** What is stored of a guardrail of which nothing was said but its name. */
+/** The stored settings of a guardrail for which nothing but a name was given. */
 export const unsetGuardrail = each("unset");
 
 const given = { ...each("given"), ...routingPolicyFields };

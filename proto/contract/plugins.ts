@@ -93,7 +93,7 @@ const rule = string({
   pattern: { form: /^[^\n\v\f\r\u0085\u2028\u2029]*$/, says: "must not contain line breaks" },
 });
 
-/** By id. */
+/** Every plugin, by id. */
 export const pluginContracts: Readonly<Record<string, PluginContract>> = {
   alignment: plugin(
     "alignment",

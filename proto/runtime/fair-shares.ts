@@ -106,7 +106,7 @@ export class FairShares {
   readonly #afterTicks = (): void => queueMicrotask(this.#afterPromises);
   readonly #afterPromises = (): void => process.nextTick(this.#serve);
 
-  /** Nobody waits: all keys are even again. */
+  /** No work waits: all keys are even again. */
   #rest(): void {
     this.#shares.clear();
     this.#clockMs = 0;

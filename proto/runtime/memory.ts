@@ -13,7 +13,7 @@ const memoryPerHeap = 2;
 /** The container's limit where there is one: above the machine's memory it says nothing. */
 const limitBytes = (): number => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 
-/** What may be reserved for requests under way. */
+/** Bytes that may be reserved for requests under way. */
 export const budgetBytes = (): number =>
   Math.floor(budgetShare * Math.min(limitBytes(), memoryPerHeap * getHeapStatistics().heap_size_limit));
 

@@ -26,7 +26,7 @@ const retryMs = 100;
 /** Longest wait for the successor of a superseded policy while heartbeats come. */
 const maxReplaceMs = 3_000;
 
-/** What a process knows of the policy's generations, and of admin-svc. */
+/** A process's knowledge of policy generations, and of admin-svc. */
 export interface PolicyState {
   /** Everything up to this generation was heard of. */
   readonly applied: bigint;

@@ -8,7 +8,7 @@ import { type Mapped, MappedText } from "./mapped.ts";
 const mostMarks = 32;
 const overMarked = new RegExp(`\\p{M}{${mostMarks + 1}}`, "u");
 
-/** What is normalised by itself: what is plain, the sign of an escape, letters that make up a syllable, a character with its marks. */
+/** Units that are normalised by themselves: plain letters, the sign of an escape, letters that make up a syllable, a character with its marks. */
 const clusters = new RegExp(
   String.raw`[\0-\x24\x27-\x5b\x5d-\x7f]+(?!\p{M})|[%&\\]|[\u1100-\u11ff]+|.\p{M}{0,${mostMarks}}`,
   "gsu",

@@ -18,9 +18,9 @@ const keyOf = ({ part }: AnnotationEvent): TextKey => `text.delta ${part}`;
 
 export class Annotations {
   readonly #item: Surroundings;
-  /** By the number of their part. */
+  /** Held annotations by the number of their part. */
   readonly delivered = new Map<number, unknown[]>();
-  /** Those that came before all of the text that they point at: whether that is delivered is not known yet. */
+  /** Annotations that came before the end of the text that they point at: whether it is delivered is not known yet. */
   #early: readonly AnnotationEvent[] = [];
 
   constructor(item: Surroundings) {
@@ -28,7 +28,7 @@ export class Annotations {
   }
 
   take(event: AnnotationEvent): void {
-    // Those of one part stay in their order.
+    // Annotations of one part stay in their order.
     const waits = this.#isEarly(event) || this.#early.some(({ part }) => part === event.part);
     if (waits) this.#early = [...this.#early, event];
     else this.#note(event);

@@ -33,7 +33,7 @@ export class Channel {
   #item: Strand | undefined;
   /** Reads the last part; undefined while its strand reads the same. */
   #own: Strand | undefined;
-  /** Those of the three that there are. */
+  /** The readings that exist: of the strand, of the item, and of the part alone. */
   #readings: readonly Strand[] = [];
   #last: Part | undefined;
   /** Up to here the other strands have decided. */

@@ -105,7 +105,7 @@ function* jointsOf(all: readonly Held[]): Iterable<readonly Piece[]> {
   }
 }
 
-/** By the path of the field. */
+/** Texts by the path of their field. */
 function piecesIn(events: readonly Held[]): ReadonlyMap<string, readonly Piece[]> {
   const pieces = new Map<string, Piece[]>();
   for (const held of events) {

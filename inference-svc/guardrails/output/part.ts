@@ -1,7 +1,7 @@
 /** One text of an answer that comes in deltas: as it came, and as it is delivered. */
 import type { Region } from "../../turn/replaced.ts";
 
-/** Where a text belongs. */
+/** The strand and the item that a text belongs to. */
 export interface Membership {
   /** Name of the strand: clients join its texts, whatever comes between them. */
   readonly strand: string;

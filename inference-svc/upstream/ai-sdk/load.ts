@@ -30,7 +30,7 @@ interface Loaded {
   readonly version: SdkVersion;
 }
 
-/** By package name; a string says why the package cannot be used. */
+/** Packages by name; a string says why the package cannot be used. */
 export type SdkPackages = ReadonlyMap<string, Loaded | string>;
 
 export const noPackages: SdkPackages = new Map();

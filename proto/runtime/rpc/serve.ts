@@ -62,7 +62,7 @@ export interface RpcServerOptions {
   /** Full names of the services, for grpc.health.v1. */
   readonly serviceNames: readonly string[];
   readonly routes: (router: ConnectRouter) => void;
-  /** Who may send messages; anybody when absent. */
+  /** Decides which callers may send messages; all of them when absent. */
   readonly admission?: MessageAdmission;
   /** Full names of the services of which a unary request is refused when it has a field that this build does not know. */
   readonly strict?: readonly string[];

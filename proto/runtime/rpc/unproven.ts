@@ -56,7 +56,7 @@ export class UnprovenConnections {
   readonly #options: UnprovenOptions;
   readonly #shares = new FairShares();
   readonly #unproven = new WeakMap<ServerHttp2Session, Unproven>();
-  /** Until when an address is penalized, by performance.now(). */
+  /** End of the penalty of each address, by performance.now(). */
   readonly #penalties = new Map<string, number>();
 
   constructor(options: UnprovenOptions) {

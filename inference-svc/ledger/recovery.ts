@@ -1,4 +1,4 @@
-/** What an earlier start of the process has left: calls that were begun, and whose end was never written down. */
+/** Calls that an earlier start of the process began, and whose end was never written down. */
 import { readFileSync } from "node:fs";
 import { readFrames } from "./frame.ts";
 import { type Noted, type Opened, callOf } from "./record.ts";

@@ -65,7 +65,7 @@ const imagesOf = ({ outputModalities }: TurnRequest): number => Number(outputMod
 
 const untold = { cachedTokens: 0, cacheWriteTokens: 0, reasoningTokens: 0 };
 
-/** What a call is likely to cost before it says anything, in 10^-12 USD; 0 when no price is known. */
+/** Likely cost of a call before it says anything, in 10^-12 USD; 0 when no price is known. */
 export function inputCost(endpoint: Endpoint, request: TurnRequest): bigint {
   const tariff = endpoint.tariffs.get(endpoint.tier);
   if (tariff === undefined) return 0n;

@@ -1,4 +1,4 @@
-/** What a budget holds for a call: the most that it can cost, and the length that keeps the answer below that. */
+/** The amount that a budget holds for a call: the most that it can cost, and the length that keeps the answer below that. */
 import { inputTokensOf, sizeOf } from "../estimate/tokens.ts";
 import { worstCaseOf } from "../estimate/worst-case.ts";
 import type { TurnRequest } from "../turn/request.ts";

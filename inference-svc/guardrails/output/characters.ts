@@ -24,7 +24,7 @@ const letter = /^\p{L}$/u;
 const goesOnAsWord = /^[\p{L}\p{N}\p{M}]/u;
 const endsAsWord = /[\p{L}\p{N}]$/u;
 
-/** What a character says without its form, and what that looks like. */
+/** The plain form of a character, and the letters that it resembles. */
 export interface Character {
   readonly isUnseen: boolean;
   readonly plain: string;

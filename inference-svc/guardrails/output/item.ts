@@ -128,7 +128,7 @@ export class GuardedItem {
 
   async #annotation(event: AnnotationEvent): Promise<void> {
     const annotation = await cleanedLeaves(event.annotation, this.#looker);
-    // What was redacted in it would be found by following it.
+    // A reader could find the redacted text by following the annotation.
     if (annotation === event.annotation) this.#annotations.take(event);
   }
 

@@ -55,7 +55,7 @@ export class Outlet {
     return true;
   }
 
-  /** What stands between two places, part by part, and the notes among it. */
+  /** Delivers the text between two places, part by part, and the notes that stand in it. */
   pass(start: number, end: number): void {
     for (let at = start; at < end; ) {
       const part = this.#partAt(at);

@@ -18,7 +18,7 @@ export class PassedItem {
     return ready;
   }
 
-  /** Nobody has ended it. */
+  /** Never an item to end early: one that was looked at before goes out whole. */
   cut(): undefined {
     return undefined;
   }

@@ -1,4 +1,4 @@
-/** Where packages of the AI SDK are found: in a folder of the operator's, else among Sluice's own modules. */
+/** Finds packages of the AI SDK: in a folder of the operator's, else among Sluice's own modules. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

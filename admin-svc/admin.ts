@@ -125,9 +125,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
     registry,
     tracing,
     readMaxBytes,
-    serviceNames: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService].map(
-      ({ typeName }) => typeName,
-    ),
+    services: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService],
     strict: administrationServices.map(({ typeName }) => typeName),
     routes: (router) => {
       router.service(AccessService, accessService(deps));

@@ -2,27 +2,33 @@
  * Answers every HTTP request of the gateway: probes, CORS, documents, key, then its operation.
  *
  * Koa runs all requests but turns: it gives the context that carries what is known of a request and catches what a handler throws, and
- * @koa/router matches the paths. Handlers write their answers themselves. POST /responses never enters Koa: `responses/route.ts` takes it
+ * @koa/router matches the paths. Handlers write their answers themselves. A turn never enters Koa: `turns/route.ts` takes it
  * through the same steps.
  */
 import type { ServerResponse } from "node:http";
-import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { createEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
+import { countInputTokens } from "@sluice/proto/contract/operations/input-tokens.js";
+import { countMessageTokens } from "@sluice/proto/contract/operations/messages.js";
 import { dryRunResponse } from "@sluice/proto/contract/operations/responses.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import Koa from "koa";
+import { embed } from "./embeddings/handler.ts";
 import { isDocument, documentPath, writeDocument } from "./docs/route.ts";
+import { doorAt, doorOf, faultsAt } from "./doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
 import { writeFault, writeJsonText } from "./http/errors.ts";
 import { authenticate, begin, close, fail } from "./http/exchange.ts";
-import { responsesPath } from "./http/turn-head.ts";
-import { admit } from "./limits/admission.ts";
+import { pathIn } from "./http/path.ts";
+import { admit, countReading } from "./limits/admission.ts";
+import { countMessage } from "./messages/count-tokens.ts";
 import { dryRun } from "./responses/dry-run.ts";
-import { type ResponsesParts, ResponsesRoute, isResponsesCall } from "./responses/route.ts";
+import { countInput } from "./responses/input-tokens.ts";
 import { type EdgeRouter, createRouter } from "./routes.ts";
+import { TurnRoute, type TurnRouteParts } from "./turns/route.ts";
 
-export interface AppParts extends HandlerParts, ResponsesParts {}
+export interface AppParts extends HandlerParts, TurnRouteParts {}
 
 /** Leaves out Koa's own end of a request, which would write a body and watch the socket: handlers do so, and it took 5 % of the gateway's time. */
 class EdgeApp extends Koa<Koa.DefaultState, Edge> {
@@ -34,16 +40,22 @@ class EdgeApp extends Koa<Koa.DefaultState, Edge> {
 /** @returns the handler of every request */
 export function createApp(parts: AppParts): Handle {
   const handle = createKoa(parts).callback();
-  const turns = new ResponsesRoute(parts);
+  const turns = new TurnRoute(parts);
   return (request, response) => {
-    if (isResponsesCall(request)) turns.serve(request, response);
+    const door = doorOf(request);
+    if (door) turns.serve(request, response, door);
     else void handle(request, response);
   };
 }
 
 function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
-  const router = createRouter(parts, (context) => respondDryRun(parts, context));
+  const router = createRouter(parts, [
+    [dryRunResponse, (context) => respondDryRun(parts, context)],
+    [createEmbeddings, (context) => respondEmbeddings(parts, context)],
+    [countInputTokens, (context) => respondTokenCount(parts, context, countInput)],
+    [countMessageTokens, (context) => respondTokenCount(parts, context, countMessage)],
+  ]);
   const routes = router.routes();
   // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
   app.on("error", () => {});
@@ -53,6 +65,7 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     if (request.url === "/livez") return writeProbe(response, true, "ok");
     if (request.url === "/readyz") return writeProbe(response, parts.lifecycle.ready && parts.pool.ready, "ready");
     begin(parts, context);
+    context.faults = faultsAt(pathIn(request.url ?? ""));
     response.on("close", () => close(context));
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
     // Preflights are answered before the key is checked, because a browser sends none with them.
@@ -84,7 +97,6 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
 }
 
 async function respondDryRun(parts: AppParts, context: EdgeContext): Promise<void> {
-  context.route = `${basePath}${dryRunResponse.path}`;
   const admission = await admit(parts.limiter, context.caller, context.res);
   try {
     writeJsonText(context.res, await dryRun(parts, context, context.req, context.res), context);
@@ -93,9 +105,19 @@ async function respondDryRun(parts: AppParts, context: EdgeContext): Promise<voi
   }
 }
 
+async function respondEmbeddings(parts: AppParts, context: EdgeContext): Promise<void> {
+  await embed(parts, context, await admit(parts.limiter, context.caller, context.res));
+}
+
+/** Counts as reading, because programs count many prompts at once. */
+async function respondTokenCount(parts: AppParts, context: EdgeContext, count: typeof countInput): Promise<void> {
+  await countReading(parts.limiter, context.caller, context.res);
+  await count(parts, context);
+}
+
 /** Answers a wrong method as well, since the contract has no 405; the header `allow` lists the methods of the path. */
 function notFound(router: EdgeRouter, { req: request, res: response, path }: EdgeContext): never {
-  const methods = path === responsesPath ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);
+  const methods = doorAt(path) ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);
   if (methods.length > 0) response.setHeader("allow", methods.join(", "));
   throw new Fault(FaultReason.NOT_FOUND, `Resource not found: ${request.method} ${path}`);
 }

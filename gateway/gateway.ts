@@ -1,9 +1,9 @@
 /** Puts the parts of the gateway together: the app over its connections to inference-svc and admin-svc, served on its HTTP port. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
-import { type Cors, corsFor } from "@sluice/proto/runtime/http1/cors.js";
+import { type Cors, corsFor, originsAllowed } from "@sluice/proto/runtime/http1/cors.js";
 import { close, listen } from "@sluice/proto/runtime/http1/server.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -23,11 +23,13 @@ import { KeylessLimiter } from "./http/keyless-limiter.ts";
 import { RequestObserver } from "./http/observe.ts";
 import { closingRefusalText } from "./http/shed.ts";
 import { TracedObserver } from "./http/trace.ts";
-import { InFlight } from "./idempotency/in-flight.ts";
+import { serveUpgrades } from "./http/upgrade.ts";
+import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { createResolver } from "./lane/addresses.ts";
 import { sessionConnector } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
-import type { SharedTurn } from "./responses/shared-turn.ts";
+import { ResponseSockets, type SocketParts } from "./responses/socket/sockets.ts";
+import type { SharedTurn } from "./turns/shared-turn.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
 /** Share of the file descriptors for clients. A turn needs no other descriptor, because it travels on connections that are open already. */
@@ -65,7 +67,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);
   let cors = corsOf(house.current);
-  const handle = createApp({
+  const parts: AppParts & SocketParts = {
     ...appParts(options, connections),
     pressure,
     keepAlive,
@@ -82,8 +84,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get cors() {
       return cors;
     },
-  });
-  const port = await serve(options, handle, () => pool.endTurns());
+    allowsOrigin: (origin) => originsAllowed(house.current.cors.allow_origins)(origin),
+  };
+  const sockets = new ResponseSockets(parts, registry);
+  const server = createEdgeServer(createApp(parts));
+  serveUpgrades(server, sockets);
+  lifecycle.onDrain(() => sockets.drain());
+  const port = await serve(options, server, () => pool.endTurns());
   lifecycle.onDrain(() => {
     keepAlive.stop();
     pool.stop();
@@ -100,10 +107,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 /** @param endTurns ends what is still open when a drain has no time left */
 async function serve(
   { settings, house, lifecycle }: GatewayOptions,
-  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  server: Server,
   endTurns: () => void,
 ): Promise<number> {
-  const server = createEdgeServer(handle);
   const port = await listen(server, settings.SLUICE_PORT, {
     host: settings.SLUICE_HOST ?? house.current.host,
     maxConnections: maxConnections(clientShare),
@@ -149,18 +155,11 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
 /** Parts of the app that no configuration changes. */
 function appParts({ token, lifecycle, log, registry, tracing }: GatewayOptions, connections: Connections) {
   const requests = new RequestObserver(log, registry);
-  const inFlight = new InFlight<SharedTurn>();
-  gauge(
-    registry,
-    "sluice_idempotency_log_bytes",
-    "Bytes of events that are kept for requests that may join a running turn by its Idempotency-Key.",
-    () => inFlight.loggedBytes,
-  );
   return {
     ...connections,
     keylessLimiter: new KeylessLimiter(eventLoop),
     budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry }),
-    inFlight,
+    inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,
     token,

@@ -1,8 +1,7 @@
 /** Routes of the operations that answer with one JSON object: the contract says where each is, and this table which handlers serve it. */
 import Router from "@koa/router";
-import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
 import { recordOperations } from "@sluice/proto/contract/operations/operations.js";
-import { dryRunResponse } from "@sluice/proto/contract/operations/responses.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
@@ -28,13 +27,20 @@ export interface RouteParts extends HandlerParts {
 
 export type EdgeRouter = Router<Koa.DefaultState, Edge>;
 
-/** @param dryRun serves the operation of the same name, which writes its own answer */
-export function createRouter(parts: RouteParts, dryRun: (context: EdgeContext) => Promise<void>): EdgeRouter {
+/** An operation that calls a model, or shows how one would be called, with its handler, which writes its own answer. */
+export type ModelRoute = readonly [operation: Operation, handle: (context: EdgeContext) => Promise<void>];
+
+export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute[]): EdgeRouter {
   const router: EdgeRouter = new Router({ prefix: basePath, sensitive: true, strict: true });
   for (const route of routes) {
     router[route.operation.method](route.pattern, (context) => serve(parts, route, context, context.captures ?? []));
   }
-  router[dryRunResponse.method](dryRunResponse.path, dryRun);
+  for (const [{ method, path }, handle] of modelRoutes) {
+    router[method](path, (context) => {
+      context.route = `${basePath}${path}`;
+      return handle(context);
+    });
+  }
   return router;
 }
 

@@ -17,7 +17,7 @@ import type { TurnSignal } from "./turn/signal.ts";
 export function admit(
   { caller, generation }: Resolved,
   { requestId, generationId, deadline }: Requester,
-  { user }: RunTurnRequest,
+  { user, door }: RunTurnRequest,
   signal: TurnSignal,
   span?: Span,
 ): Scope {
@@ -35,6 +35,7 @@ export function admit(
     generationId,
     deadline,
     user,
+    door: door || undefined,
     trace: new Trace(generation, span && new StageEvents(span)),
     state: new TurnState(),
     span,

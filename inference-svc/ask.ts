@@ -3,7 +3,7 @@ import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { FileReader } from "./files/texts.ts";
 import type { Budgets } from "./ledger/budget.ts";
 import { budgeted } from "./ledger/hold.ts";
-import type { CallLedger } from "./ledger/ledger.ts";
+import type { CallLedger, FindTask } from "./ledger/ledger.ts";
 import { recorded } from "./ledger/recorded.ts";
 import { fallback } from "./routing/attempt/fallback.ts";
 import type { Catalog, Endpoint } from "./routing/catalog.ts";
@@ -12,8 +12,10 @@ import type { Router } from "./routing/choose/router.ts";
 import { type OnAnswered, billed, estimateSentUsage } from "./routing/price/bill.ts";
 import { boundCost } from "./routing/price/worst-cost.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
+import type { TurnRequest } from "./turn/request.ts";
 import { type Layer, type Turn, compose } from "./turn/turn.ts";
 import type { Upstreams } from "./upstream/providers.ts";
+import type { Web } from "./web/web.ts";
 
 /** A plugin whose layer depends on the endpoint that is asked. */
 export interface EndpointFeature {
@@ -25,6 +27,8 @@ export interface EndpointFeature {
 export interface EndpointKit {
   readonly files: FileReader;
   readonly telling: DialectSupport;
+  /** Undefined in a dry run. */
+  readonly web?: Pick<Web, "download">;
 }
 
 export interface AskParts {
@@ -34,21 +38,34 @@ export interface AskParts {
   /** Outermost first. */
   readonly endpointFeatures: readonly EndpointFeature[];
   readonly files: FileReader;
+  readonly web: Pick<Web, "download">;
   readonly records: EndpointRecords;
   readonly ledger: CallLedger;
+  readonly findTask: FindTask;
   readonly budgets: Pick<Budgets, "reserve">;
   /** The causes of failed attempts are logged, and never shown to clients. */
   readonly log: Pick<Logger, "info" | "warn">;
 }
 
-export function buildAsk({ upstreams, router, endpointFeatures, files, ledger, budgets, log }: AskParts): Turn {
-  const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage.cachedTokens);
-  const kit: EndpointKit = { files, telling: upstreams };
+export function buildAsk({
+  upstreams,
+  router,
+  endpointFeatures,
+  files,
+  web,
+  ledger,
+  findTask,
+  budgets,
+  log,
+}: AskParts): Turn {
+  const answered: OnAnswered = (endpoint, scope, usage) => router.noteAnswer(endpoint, scope, usage);
+  const kit: EndpointKit = { files, telling: upstreams, web };
   const build = (endpoint: Endpoint): Turn => {
     const layers = endpointFeatures.map(({ layer }) => layer(endpoint, kit));
     const provider = billed(endpoint, upstreams.turn(endpoint), answered);
     // Each call has its ledger row, with its bill, before any layer sees the answer.
-    const call = recorded(ledger, endpoint, (request) => estimateSentUsage(endpoint, request), provider);
+    const sent = (request: TurnRequest) => estimateSentUsage(endpoint, request);
+    const call = recorded({ ledger, callee: endpoint, sent, findTask }, provider);
     // A call begins only if its worst case fits the budgets.
     return compose(
       layers,

@@ -51,9 +51,15 @@ export class Engine {
 
   /**
    * Runs one turn, and gives its batches to `turn`. Settles at its end, or once it is cancelled, which stops its upstream.
+   * @param work how the request is read and run; embeddings have a form and layers of their own
    * @throws Fault, with service_metadata when the client asked for it
    */
-  async run(request: RunTurnRequest, requester: Requester, turn: EngineTurn): Promise<void> {
+  async run(
+    request: RunTurnRequest,
+    requester: Requester,
+    turn: EngineTurn,
+    work: Pick<EngineDeps, "parse" | "turn"> = this.#parts,
+  ): Promise<void> {
     const { signal } = turn;
     const { keyHash, policyGeneration } = requester;
     const room = this.#parts.budget.open(keyHash);
@@ -67,7 +73,7 @@ export class Engine {
       if (this.#open > maxOpenTurns) throw overloaded();
       const waiting = room.grow(measureRequest(request));
       if (waiting) await waiting;
-      const turnRequest = this.#parts.parse(request, requester);
+      const turnRequest = work.parse(request, requester);
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
@@ -78,7 +84,7 @@ export class Engine {
       leave = this.#openKeys.enter(scope.caller, turn);
       turn.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
-      delivery = new AnswerDelivery(this.#parts.turn(turnRequest, scope), turn, scope.trace, metadata);
+      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, metadata);
       const delivered = delivery.run();
       if (delivered) await delivered;
       if (!delivery.outcome && !hasLeft(signal)) throw connectionLost();

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
@@ -18,15 +19,19 @@ import { DocumentReaders } from "./files/documents/readers.ts";
 import { Budgets } from "./ledger/budget.ts";
 import { Ledger } from "./ledger/ledger.ts";
 import { callMetrics } from "./observe/call-metrics.ts";
+import { mcpMetrics } from "./observe/mcp-calls.ts";
 import { observeCalls } from "./observe/calls.ts";
 import { detectorMetrics, tracedDetectors, combineWatches } from "./observe/detector-calls.ts";
 import { tracedCalls } from "./observe/traced-calls.ts";
 import { TracedTurns } from "./observe/traced-turns.ts";
 import { TurnRecorder } from "./observe/turns.ts";
+import { sandboxMetrics } from "./observe/sandbox-runs.ts";
 import { webMetrics } from "./observe/web-calls.ts";
 import { DryRun } from "./dry-run.ts";
 import { endpointMetrics } from "./routing/records/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/records/endpoint-record.ts";
+import type { DirectTurn } from "./handlers/direct-call.ts";
+import { LearnedSpending } from "./routing/records/learned-spending.ts";
 import { InferenceHandlers } from "./handlers/handlers.ts";
 import { senderResolver } from "./senders.ts";
 import { Runtime } from "./runtime.ts";
@@ -51,6 +56,7 @@ export interface Inference {
   readonly config: CurrentConfig;
   readonly runtime: Runtime;
   readonly pressure: Pressure;
+  readonly learned: LearnedSpending;
 }
 
 /** Listens, and ends with the lifecycle. It serves once its policy watch runs. */
@@ -61,6 +67,8 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const config = new CurrentConfig(options.file);
   const records = new EndpointRecords();
   const ledger = new Ledger({ directory: settings.SLUICE_SPOOL_DIR, instance, client: admin, token, log, registry });
+  const share = () => config.file.auto_router.learning_share;
+  const learned = new LearnedSpending({ client: admin, token, spending: records.taskSpending, share, log });
   const budgets = new Budgets(admin, token, log);
   const documentReaders = new DocumentReaders();
   const runtime = openRuntime(options, { config, records, ledger, budgets, documentReaders });
@@ -68,9 +76,26 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const pressure = new Pressure({ waiting: () => 0, log, registry });
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
   const limiter = openLimiter(options, config);
-  const { engine, dryRun } = openEngine(options, { access, budget, config, runtime });
+  const { engine, dryRun, parse } = openEngine(options, { access, budget, config, runtime });
   const beforeSending = () => ledger.flush();
-  const parts = { engine, dryRun, access, limiter, pressure, config, records, token, log, instance, beforeSending };
+  const { embed } = runtime;
+  const parts = {
+    engine,
+    dryRun,
+    parse,
+    budget,
+    embed,
+    access,
+    limiter,
+    inFlight: new InFlight<DirectTurn>(registry),
+    pressure,
+    config,
+    records,
+    token,
+    log,
+    instance,
+    beforeSending,
+  };
   const handlers = new InferenceHandlers(parts);
   const server = await serve(options, { handlers, access, budget, config });
   lifecycle.onDrain(() => handlers.drain());
@@ -80,8 +105,9 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => documentReaders.close());
   lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
   lifecycle.onDrain(() => access.stop());
+  lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
-  return { server, access, config, runtime, pressure };
+  return { server, access, config, runtime, pressure, learned };
 }
 
 interface RuntimeParts {
@@ -110,6 +136,8 @@ function openRuntime({ settings, packages, log, registry, tracing }: InferenceOp
       documents: documentReaders,
       watchDetector: combineWatches(detectors),
       watchWeb: webMetrics(registry),
+      watchSandbox: sandboxMetrics(registry),
+      watchMcp: mcpMetrics(registry),
       secret: settings.SLUICE_SECRET,
       log,
     },
@@ -150,6 +178,7 @@ function openEngine({ settings, log, registry, tracing }: InferenceOptions, part
   const turns = new TurnRecorder(log, registry);
   const observer = tracing ? new TracedTurns(turns, tracing) : turns;
   return {
+    parse: parser.parse,
     engine: new Engine({ ...shared, turn: runtime.turn, observer, registry }),
     dryRun: new DryRun({ ...shared, plan: runtime.planDryRun, log }),
   };
@@ -170,7 +199,7 @@ function serve(options: InferenceOptions, { handlers, access, budget, config }: 
     host,
     lifecycle,
     log,
-    serviceNames: [InferenceService.typeName],
+    services: [InferenceService],
     strict: [InferenceService.typeName],
     routes: handlers.routes,
     admission: { budget, senderOf: senderResolver({ access, token }) },

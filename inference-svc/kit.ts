@@ -1,6 +1,6 @@
 /** The kit: what the layers of the stack are made of, and the smaller kit of dry runs, which can reach no model, no service and no web page. */
 import type { AlignmentSettings } from "@sluice/proto/runtime/house/alignment.js";
-import type { FusionPresets } from "@sluice/proto/runtime/house/fusion.js";
+import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
 import type { JudgeSettings } from "@sluice/proto/runtime/house/internal-models.js";
 import type { InternalModels } from "@sluice/proto/runtime/house-file.js";
 import { type AskParts, type EndpointFeature, buildAsk } from "./ask.ts";
@@ -16,13 +16,16 @@ import { findCandidates } from "./routing/choose/candidates.ts";
 import { supportFileTexts } from "./routing/choose/files.ts";
 import { estimateInputCost } from "./routing/choose/plan.ts";
 import { Router } from "./routing/choose/router.ts";
+import { supportImageUrls } from "./web/image-urls.ts";
 import { supportClientTools } from "./tools/client/outgoing.ts";
 import type { OpenedTools } from "./tools/feature.ts";
-import type { LoopParts } from "./tools/loop.ts";
+import type { LoopParts } from "./tools/loop/loop.ts";
+import { StateSeal } from "./tools/models/sealed-state.ts";
 import { fusionRuns, fusionSettings, partModels } from "./tools/part-models.ts";
-import { allTools, plainTools } from "./tools/registry.ts";
+import { allSources, allTools, plainTools } from "./tools/registry.ts";
+import type { Sandbox } from "./tools/sandbox/sandbox.ts";
 import { Toolbox } from "./tools/toolbox.ts";
-import type { ToolParts } from "./tools/tool.ts";
+import type { SourceParts } from "./tools/tool-source.ts";
 import { bareRequest } from "./turn/bare-request.ts";
 import type * as Generic from "./turn/feature.ts";
 import type { PluginTexts } from "./turn/feature.ts";
@@ -32,7 +35,9 @@ import type { Layer, Turn } from "./turn/turn.ts";
 import type { ModerationDetectors } from "./upstream/moderation.ts";
 import type { Upstreams } from "./upstream/providers.ts";
 import { dropUnavailableSearch } from "./upstream/translate/unavailable-search.ts";
+import type { VectorStores } from "./vector-stores/vector-stores.ts";
 import type { SearchEngine } from "./web/search.ts";
+import type { McpServers } from "./mcp/servers.ts";
 import type { Web } from "./web/web.ts";
 
 /** An entry of the stack. Its dry run gets only the dry kit, so it cannot call anything by mistake. */
@@ -50,6 +55,10 @@ export interface KitParts extends Omit<AskParts, "router" | "endpointFeatures"> 
   /** The service of the role `moderation`, where the role names a provider instead of a model. */
   readonly moderation: ModerationDetectors | undefined;
   readonly web: Web;
+  /** Undefined when the configuration file has none. */
+  readonly sandbox: Sandbox | undefined;
+  readonly mcp: McpServers;
+  readonly vectorStores: VectorStores;
   readonly alignment: AlignmentSettings;
   readonly fusionPresets: FusionPresets;
 }
@@ -60,6 +69,8 @@ export interface DryKit {
   readonly dialects: Pick<Upstreams, "refusal" | "droppedFields" | "preview">;
   readonly files: FileReader;
   readonly roles: InternalModels;
+  /** Seals what a conversation was shortened to. */
+  readonly compactionSeal: StateSeal;
   readonly alignment: AlignmentSettings;
   readonly fusionSettings: SettingsParts;
   readonly detectors: DryDetectorMap;
@@ -105,14 +116,16 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   const router = buildRouter(parts);
   const ask = buildAsk({ ...parts, router, ...features });
   const guardJudge = guardRole && new Judge(ask, guardRole);
-  const plain: ToolParts = {
+  const plain: SourceParts = {
     tools: plainTools(parts),
+    sources: [],
     isNative: (request, tool, beside = []) => runsNatively(given, request, [tool, ...beside]),
   };
   const local = {
     dialects: upstreams,
     files: parts.files,
     roles,
+    compactionSeal: new StateSeal(parts.secret, "compaction"),
     alignment: parts.alignment,
     fusionSettings: fusionSettings({ catalog, presets: parts.fusionPresets, tools: plain }),
     hasModerationService: parts.moderation !== undefined,
@@ -128,7 +141,12 @@ export function buildKits(given: KitParts, features: KitFeatures): { readonly ki
   // Models called by a server tool get only plain tools, so such calls never nest.
   const models = partModels({ catalog, loop: plainLoop, ask });
   const fusion = fusionRuns(local.fusionSettings, models);
-  const loop: LoopParts = { ...plainLoop, tools: allTools(plain.tools, { fusion, models, roles }) };
+  const subagentSeal = new StateSeal(parts.secret, "subagent");
+  const loop: LoopParts = {
+    ...plainLoop,
+    tools: allTools(plain.tools, { fusion, models, roles, subagentSeal }),
+    sources: allSources(parts.mcp),
+  };
   const opening = {
     openTools: (request: TurnRequest, scope: Scope) => Toolbox.of(request, scope, loop),
     told: (request: TurnRequest, scope: Scope) => Toolbox.of(request, scope, loop)?.request ?? request,
@@ -162,7 +180,7 @@ function buildRouter({ catalog, upstreams, secret, records }: KitParts, dryRun?:
   const cooldown = (endpoint: Endpoint) => upstreams.rest(endpoint);
   return new Router({
     catalog,
-    support: supportFileTexts(supportClientTools(upstreams)),
+    support: supportFileTexts(supportClientTools(supportImageUrls(upstreams))),
     secret,
     records,
     cooldown,

@@ -35,16 +35,23 @@ if (unset.length > 0) log.info({ left_out: unset }, "providers are left out: the
 if (broken.length > 0) log.warn({ left_out: broken }, "providers are left out: their packages cannot be loaded");
 
 const { file } = atStart;
-const { server, access, config, runtime, pressure } = await openInference({ ...parts, settings, file, packages });
+const { server, access, config, runtime, pressure, learned } = await openInference({
+  ...parts,
+  settings,
+  file,
+  packages,
+});
 const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
 await serveProbes(probes, lifecycle, registry);
 // Most of the warm-up passes while admin-svc starts.
 await Promise.all([access.watch(), warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, () => warmUp(settings))]);
 pressure.start();
+void learned.refresh();
 
 liveFile.watch((loaded) => {
   const { file, leftOut: left } = usable(loaded);
   runtime.replace(file);
+  void learned.refresh();
   log.info(
     { models: file.models.length, providers: file.providers.map(({ id }) => id), left_out: left },
     "the changed configuration file is in force; ports, secrets and environment variables are read only at the start",

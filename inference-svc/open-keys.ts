@@ -7,6 +7,7 @@ import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { Places } from "@sluice/proto/runtime/session/places.js";
 import type { Cancellable } from "./turn/signal.ts";
 
 /** Concurrent lookups: a change of everything must not resolve thousands of keys at once. */
@@ -17,7 +18,7 @@ const askAgainMs = 1_000;
 const maxTimerMs = 2 ** 31 - 1;
 
 interface OpenKey {
-  readonly turns: Set<Cancellable>;
+  readonly turns: Places<Cancellable>;
   /** Fires when the key has to be resolved again without a change from the policy watch. */
   timer: NodeJS.Timeout | undefined;
 }
@@ -39,21 +40,21 @@ export class OpenKeys {
     const { keyHash } = caller;
     let key = this.#open.get(keyHash);
     if (!key) {
-      key = { turns: new Set(), timer: undefined };
+      key = { turns: new Places(), timer: undefined };
       this.#open.set(keyHash, key);
       this.#watchExpiry(keyHash, key, caller);
     }
     const { turns } = key;
-    turns.add(turn);
+    const place = turns.add(turn);
     return () => {
-      turns.delete(turn);
+      turns.delete(place);
       if (turns.size === 0) this.#forget(keyHash);
     };
   }
 
   /** Ends all turns of all keys. */
   endAll(reason: Fault): void {
-    for (const { turns } of this.#open.values()) for (const turn of turns) turn.cancel(reason);
+    for (const { turns } of this.#open.values()) for (const turn of turns.values()) turn.cancel(reason);
   }
 
   #forget(keyHash: string): void {
@@ -80,7 +81,7 @@ export class OpenKeys {
       const { caller, isSuperseded } = await this.#access.resolve(keyHash);
       const key = this.#open.get(keyHash);
       if (!key) return;
-      if (!caller) for (const turn of key.turns) turn.cancel(invalidKey());
+      if (!caller) for (const turn of key.turns.values()) turn.cancel(invalidKey());
       else if (isSuperseded) this.#lookAgain(keyHash, key, askAgainMs);
       else this.#watchExpiry(keyHash, key, caller);
     } catch {

@@ -13,12 +13,17 @@ import type { CallWatch } from "./internal/detection/detector.ts";
 import type { Budgets } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
 import type { Callee } from "./ledger/recorded.ts";
+import { meterServices } from "./ledger/metered.ts";
 import { recordedService } from "./ledger/recorded-service.ts";
 import { combineWatches } from "./observe/detector-calls.ts";
+import type { OpenMeter } from "./internal/meter.ts";
 import type { CurrentConfig } from "./current-config.ts";
 import { Catalog, type Endpoint } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
+import { learnedTasks } from "./plugins/auto-router/tasks/learned.ts";
+import { McpServers, type McpWatch } from "./mcp/servers.ts";
 import { type Stack, buildStack } from "./stack.ts";
+import { Sandbox, type SandboxWatch } from "./tools/sandbox/sandbox.ts";
 import type { Turn } from "./turn/turn.ts";
 import { type SdkPackages, noPackages } from "./upstream/ai-sdk/load.ts";
 import { type Detectors, openDetectors } from "./upstream/detectors.ts";
@@ -26,6 +31,7 @@ import { type OpenedModeration, openModeration } from "./upstream/moderation.ts"
 import { type ProviderDependencies, type Upstreams, openUpstreams } from "./upstream/providers.ts";
 import { PageReaders } from "./web/readers.ts";
 import { systemResolve } from "./web/target.ts";
+import { VectorStores } from "./vector-stores/vector-stores.ts";
 import { Web, type WebWatch } from "./web/web.ts";
 
 export interface RuntimeDeps {
@@ -41,6 +47,10 @@ export interface RuntimeDeps {
   readonly watchDetector: CallWatch;
   /** Observes every web search and fetched page. */
   readonly watchWeb: WebWatch;
+  /** Observes every run in the sandbox. */
+  readonly watchSandbox: SandboxWatch;
+  /** Observes every request to an MCP server. */
+  readonly watchMcp: McpWatch;
   /** Secret for keyed hashes, shared by all replicas. */
   readonly secret: string;
   readonly log: Pick<Logger, "error" | "info" | "warn">;
@@ -54,7 +64,11 @@ export class Runtime {
   #moderation: OpenedModeration | undefined;
   readonly #readers = new PageReaders();
   readonly #files: FileReader;
+  readonly #meter: OpenMeter;
   #web: Web;
+  #sandbox: Sandbox | undefined;
+  #mcp: McpServers;
+  #vectorStores: VectorStores;
   #stack: Stack;
 
   constructor(parts: RuntimeDeps, config: CurrentConfig) {
@@ -62,14 +76,21 @@ export class Runtime {
     this.#parts = parts;
     this.#config = config;
     this.#files = new FileReader(parts.documents);
+    this.#meter = meterServices(parts);
     this.#upstreams = openUpstreams(file.providers, this.#surroundings);
     this.#detectors = this.#openDetectors(file.detectors);
     this.#moderation = this.#openModeration(file);
     this.#web = this.#openWeb(file);
+    this.#sandbox = this.#openSandbox(file);
+    this.#mcp = this.#openMcp(file);
+    this.#vectorStores = this.#openVectorStores(file);
     this.#stack = this.#build();
   }
 
   readonly turn: Turn = (request, scope) => this.#stack.turn(request, scope);
+
+  /** Runs a request for embeddings. */
+  readonly embed: Turn = (request, scope) => this.#stack.embed(request, scope.with({ operation: "embed" }));
 
   readonly planDryRun: PlanDryRun = (request, scope) => this.#stack.planDryRun(request, scope);
 
@@ -82,6 +103,11 @@ export class Runtime {
     this.#moderation = this.#openModeration(file, this.#moderation);
     this.#web.retire();
     this.#web = this.#openWeb(file);
+    this.#sandbox?.retire();
+    this.#sandbox = this.#openSandbox(file);
+    this.#mcp = this.#openMcp(file);
+    this.#vectorStores.retire();
+    this.#vectorStores = this.#openVectorStores(file);
     this.#config.replace(file, catalog);
     this.#stack = this.#build();
   }
@@ -90,7 +116,7 @@ export class Runtime {
   async close(): Promise<void> {
     const { service: moderation } = this.#moderation ?? {};
     await Promise.all([this.#upstreams.close(), this.#detectors.close(), moderation?.close()]);
-    await Promise.all([this.#web.close(), this.#readers.close()]);
+    await Promise.all([this.#web.close(), this.#sandbox?.close(), this.#vectorStores.close(), this.#readers.close()]);
   }
 
   get #surroundings(): ProviderDependencies {
@@ -112,11 +138,27 @@ export class Runtime {
   #openWeb(file: HouseFile): Web {
     const { version, watchWeb: watch, documents, records, log } = this.#parts;
     const { now } = records;
-    return new Web(file, { version, watch, readers: this.#readers, documents, resolve: systemResolve, now, log });
+    const parts = { version, watch, meter: this.#meter, readers: this.#readers, documents, now, log };
+    return new Web(file, { ...parts, resolve: systemResolve });
+  }
+
+  #openSandbox({ sandbox: settings }: HouseFile): Sandbox | undefined {
+    const { version, watchSandbox: watch, records, log } = this.#parts;
+    return settings && new Sandbox(settings, { version, watch, meter: this.#meter, now: records.now, log });
+  }
+
+  #openMcp({ mcp }: HouseFile): McpServers {
+    const { version, watchMcp: watch, log } = this.#parts;
+    return new McpServers(mcp, { version, watch, meter: this.#meter, log, resolve: systemResolve });
+  }
+
+  #openVectorStores({ file_search: settings }: HouseFile): VectorStores {
+    const { version, watchWeb: watch, records, log } = this.#parts;
+    return new VectorStores(settings, { version, watch, meter: this.#meter, now: records.now, log });
   }
 
   #build(): Stack {
-    const { internal_models: internalModels, alignment, fusion, tools } = this.#config.file;
+    const { internal_models: internalModels, alignment, fusion, tools, auto_router: autoRouter } = this.#config.file;
     const { records, ledger, budgets, secret, log } = this.#parts;
     return buildStack({
       catalog: this.#config.catalog,
@@ -126,10 +168,14 @@ export class Runtime {
       detectors: this.#detectors.byId,
       moderation: this.#moderation?.detectors,
       web: this.#web,
+      sandbox: this.#sandbox,
+      mcp: this.#mcp,
+      vectorStores: this.#vectorStores,
       alignment,
       fusionPresets: fusion.presets,
       records,
       ledger,
+      findTask: learnedTasks(autoRouter.learning_share),
       budgets,
       files: this.#files,
       secret,

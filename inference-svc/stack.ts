@@ -10,18 +10,16 @@ import {
   outputJudge,
   outputPatterns,
 } from "./guardrails/features.ts";
+import { compaction } from "./compaction/feature.ts";
+import { embeddingFeatures } from "./embedding-features.ts";
 import { type Feature, type KitParts, buildKits } from "./kit.ts";
 import { alignment } from "./plugins/alignment/plugin.ts";
-import { autoBetaRouter } from "./plugins/auto-beta-router/plugin.ts";
-import { autoRouter } from "./plugins/auto-router/plugin.ts";
 import { contextCompression } from "./plugins/context-compression/plugin.ts";
 import { fileDownloads, fileParser, parserEngines, scannedPages } from "./plugins/file-parser/features.ts";
 import { fusionModel, fusionPanel } from "./plugins/fusion/plugin.ts";
-import { jevEffort, jevRouter } from "./plugins/jev-router/plugin.ts";
 import { moderation, moderationAvailable } from "./plugins/moderation/plugin.ts";
-import { paretoRouter } from "./plugins/pareto-router/plugin.ts";
 import { responseHealing } from "./plugins/response-healing/plugin.ts";
-import { switchyardOrder, switchyardRouter } from "./plugins/switchyard-router/plugin.ts";
+import { jevEffort, routerOrders, routers } from "./plugins/routers.ts";
 import { webFetch } from "./plugins/web-fetch/plugin.ts";
 import { citations, onlineVariant, webSearch } from "./plugins/web/plugin.ts";
 import { candidates, routerSlugs } from "./routing/choose/features.ts";
@@ -29,11 +27,11 @@ import { clientTools } from "./tools/client/outgoing.ts";
 import { agentLoop } from "./tools/feature.ts";
 import { composeByMask } from "./turn/feature.ts";
 import type { Turn } from "./turn/turn.ts";
-
-/** The plugins that choose models for a slug; their order does not matter. */
-export const routers = [autoRouter, autoBetaRouter, paretoRouter, switchyardRouter, jevRouter] as const;
+import { imageDownloads } from "./web/image-urls.ts";
 
 export const features: readonly Feature[] = [
+  // Outside of everything: what it seals has passed all guardrails, and the layers behind it read earlier summaries as text.
+  compaction,
   // The plugin takes the place of the variant, so that the layers behind it know plugins only.
   onlineVariant,
   // 400 for a PDF engine that the operator has not set up, before routers run.
@@ -62,8 +60,8 @@ export const features: readonly Feature[] = [
   inputJudge,
   // A model reads scanned pages of requests that the guardrails let pass, and they scan what it read.
   scannedPages,
-  // May ask a model which model to try first; that model reads only redacted texts.
-  switchyardOrder,
+  // Routers may ask a model which model to try first; that model reads only redacted texts.
+  ...routerOrders,
   // Search engines are sent redacted texts; their results are scanned like the request.
   webSearch,
   // After the search, so that the pages that the user named stand closest to the message.
@@ -89,6 +87,8 @@ export const features: readonly Feature[] = [
 export const endpointFeatures: readonly EndpointFeature[] = [
   // The layers behind it see the tools that the provider is sent.
   clientTools,
+  // Before files, which are read for endpoints that take the rest of the request.
+  imageDownloads,
   // Before compression: how long a file is shows only in its text.
   fileParser,
   // Before the call is priced: what is left out for an endpoint is not paid for.
@@ -100,17 +100,19 @@ export const pluginTexts = features.flatMap(({ texts }) => texts ?? []);
 
 export interface Stack {
   readonly turn: Turn;
+  /** Answers requests for embeddings. */
+  readonly embed: Turn;
   readonly planDryRun: PlanDryRun;
 }
 
 export function buildStack(parts: KitParts): Stack {
   const { kit, dryKit } = buildKits(parts, { endpointFeatures, pluginTexts });
-  return {
-    turn: composeByMask(
-      features,
-      features.map(({ layer }) => layer(kit)),
+  const composed = (listed: readonly Feature[]) =>
+    composeByMask(
+      listed,
+      listed.map(({ layer }) => layer(kit)),
       kit.ask,
-    ),
-    planDryRun: dryRunPlanner({ features, endpointFeatures, kit: dryKit }),
-  };
+    );
+  const planDryRun = dryRunPlanner({ features, endpointFeatures, kit: dryKit });
+  return { turn: composed(features), embed: composed(embeddingFeatures), planDryRun };
 }

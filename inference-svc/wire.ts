@@ -125,7 +125,10 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
         },
       };
     case "start":
-      return { case: "start", value: { $typeName: "sluice.inference.v1.TurnStart", model: event.model } };
+      return {
+        case: "start",
+        value: { $typeName: "sluice.inference.v1.TurnStart", model: event.model, inputTokens: event.inputTokens ?? 0 },
+      };
     case "debug":
       return {
         case: "debug",
@@ -157,6 +160,8 @@ function wireEnd(outcome: Outcome, serviceMetadataJson: Uint8Array): TurnEnd {
     serviceMetadataJson,
     alignmentJson: outcome.alignment ? json(outcome.alignment) : empty,
   };
+  if (outcome.detail !== undefined) end.incompleteDetail = outcome.detail;
+  if (outcome.stopSequence !== undefined) end.stopSequence = outcome.stopSequence;
   if (outcome.usage) end.usage = wireUsage(outcome.usage);
   return end;
 }

@@ -1,4 +1,5 @@
 /** usage: show. */
+import type { PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import { UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";
 import { usd } from "./key-record.ts";
@@ -10,24 +11,27 @@ const defaultDays = 30;
 
 export const usage: Commands = {
   show: {
-    usage: "[--by day|model|key[,...]] [--from DAY] [--to DAY] [--key KEY] [--json]",
+    usage: "[--by day|model|key|operation[,...]] [--payer key|operator] [--from DAY] [--to DAY] [--key KEY] [--json]",
     summary: `Sums the cost of requests, by day unless --by is given, for the last ${defaultDays} days.`,
     details: [
       "DAY is a day in UTC, for example 2026-11-21; both ends are included.",
       "A request with several calls to providers counts once; ATTEMPTS counts the calls.",
+      "An operation is what a call was made for: turn, judge, moderation, classifier, search and so on.",
+      "--payer operator sums the calls that no key pays for, such as those of judges.",
       keyHelp,
     ],
     async run(args, { database, author, print }) {
-      const options = { by: text, from: text, to: text, key: text, json: flag } as const;
+      const options = { by: text, payer: text, from: text, to: text, key: text, json: flag } as const;
       const { values } = readArguments(args, options);
       const by = readUnits(values.by ?? "day");
+      const payer = readPayer(values.payer ?? "key");
       const to = readDay("--to", values.to) ?? dayOf(Date.now());
       const from = readDay("--from", values.from) ?? dayOf(Date.parse(to) - (defaultDays - 1) * dayMs);
       if (from > to) throw new UsageError("--from: must not be after --to");
       const { workspaceId } = await author();
       const keyHash =
         values.key === undefined ? undefined : await findKeyHash(await database(), workspaceId, values.key);
-      const rows = await usageSums(await database(), { workspaceId, from, to, keyHash }, by);
+      const rows = await usageSums(await database(), { workspaceId, from, to, keyHash, payer }, by);
       if (values.json === true) return print(JSON.stringify(rows.map((row) => describe(row, by))));
       for (const line of usageTable(rows, by)) print(line);
     },
@@ -41,6 +45,11 @@ function readUnits(by: string): readonly UsageUnit[] {
     throw new UsageError(`--by: any of ${usageUnits.join(", ")}, each once, with commas between them`);
   }
   return units;
+}
+
+function readPayer(payer: string): PayerWord {
+  if (payer !== "key" && payer !== "operator") throw new UsageError("--payer: key or operator");
+  return payer;
 }
 
 function readDay(option: string, day: string | undefined): string | undefined {

@@ -2,18 +2,18 @@
  * Every migration, in the order of their names. The list is code because a folder scan would also find the compiler's declaration files.
  */
 import type { Migration } from "kysely";
-import * as access from "./0001_access.ts";
-import * as usage from "./0002_usage.ts";
-import * as keySettings from "./0003_key_settings.ts";
-import * as guardrailDescription from "./0004_guardrail_description.ts";
-import * as budgets from "./0005_budgets.ts";
-import * as assignmentRecord from "./0006_assignment_record.ts";
-import * as guardrailPolicy from "./0007_guardrail_policy.ts";
-import * as audit from "./0008_audit.ts";
-import * as policyTrim from "./0009_policy_trim.ts";
-import * as sharedBudgets from "./0010_shared_budgets.ts";
-import * as rateLimits from "./0011_rate_limits.ts";
-import * as callKind from "./0012_call_kind.ts";
+import * as access from "./first/0001_access.ts";
+import * as usage from "./first/0002_usage.ts";
+import * as keySettings from "./first/0003_key_settings.ts";
+import * as guardrailDescription from "./first/0004_guardrail_description.ts";
+import * as budgets from "./first/0005_budgets.ts";
+import * as assignmentRecord from "./first/0006_assignment_record.ts";
+import * as guardrailPolicy from "./first/0007_guardrail_policy.ts";
+import * as audit from "./first/0008_audit.ts";
+import * as policyTrim from "./first/0009_policy_trim.ts";
+import * as sharedBudgets from "./first/0010_shared_budgets.ts";
+import * as rateLimits from "./first/0011_rate_limits.ts";
+import * as callKind from "./first/0012_call_kind.ts";
 import * as judgeRules from "./0013_judge_rules.ts";
 import * as retention from "./0014_retention.ts";
 import * as detectorRules from "./0015_detector_rules.ts";
@@ -25,6 +25,9 @@ import * as firstEvent from "./0020_first_event.ts";
 import * as blockedMessage from "./0021_blocked_message.ts";
 import * as toolCalls from "./0022_tool_calls.ts";
 import * as ocrCalls from "./0023_ocr_calls.ts";
+import * as callOperation from "./0024_call_operation.ts";
+import * as door from "./0025_door.ts";
+import * as task from "./0026_task.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -50,4 +53,7 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0021_blocked_message": blockedMessage,
   "0022_tool_calls": toolCalls,
   "0023_ocr_calls": ocrCalls,
+  "0024_call_operation": callOperation,
+  "0025_door": door,
+  "0026_task": task,
 };

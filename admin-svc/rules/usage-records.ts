@@ -15,6 +15,8 @@ import { type Problems, checked } from "@sluice/proto/runtime/validation/problem
 
 const maxRecords = 500;
 const maxText = 1_024;
+/** A word and never a text: prompts are not stored. */
+const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Amount as its column holds it: up to 12 digits before the point and 12 after it. */
 const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
@@ -56,6 +58,7 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
   for (const name of ["user", "sessionId", "finishReason"] as const) {
     if (!isStorable(record[name] ?? "")) problems.add(`${path}.${name}`, `at most ${maxText} characters, no NUL`);
   }
+  if (!taskWord.test(record.task ?? "other")) problems.add(`${path}.task`, "must be a word");
   if (record.attempt < 1 || record.attempt > 32_767) problems.add(`${path}.attempt`, "must be between 1 and 32767");
   if (record.httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
   if (record.costUsd !== undefined && !decimal.test(record.costUsd)) {

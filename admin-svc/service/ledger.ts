@@ -8,6 +8,7 @@ import {
   RecordUsageResponseSchema,
   ReleaseBudgetResponseSchema,
   ReserveBudgetResponseSchema,
+  SumTaskSpendingResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
@@ -20,6 +21,7 @@ import {
   raiseReservation,
   reserveBudget,
 } from "../store/ledger/budgets.ts";
+import { sumTaskSpending } from "../store/ledger/task-spending.ts";
 import { insertUsage } from "../store/ledger/usage.ts";
 import { Batches, type Waiting } from "./batches.ts";
 import { orUnavailable } from "./outage.ts";
@@ -65,6 +67,14 @@ export function ledgerService({ writes, serviceToken }: Deps): ServiceImpl<typeo
       return orUnavailable(async () => {
         await dropReservations(writes, [request]);
         return create(ReleaseBudgetResponseSchema);
+      });
+    },
+    sumTaskSpending: (_, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      return orUnavailable(async () => {
+        const rows = await sumTaskSpending(writes);
+        const spending = rows.map(({ cost_usd: costUsd, ...sum }) => ({ ...sum, costUsd }));
+        return create(SumTaskSpendingResponseSchema, { spending });
       });
     },
   };

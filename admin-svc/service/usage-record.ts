@@ -2,11 +2,11 @@
 import { create } from "@bufbuild/protobuf";
 import {
   AttemptStatus,
-  CallKind,
   TokenCountsSchema,
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/runtime/call-operation.js";
 import type { NewUsageRecord, UsageRow } from "../store/ledger/usage.ts";
 
 const statuses = {
@@ -20,27 +20,6 @@ const statuses = {
 const words: ReadonlyMap<AttemptStatus, keyof typeof statuses> = new Map(
   Object.entries(statuses).map(([word, status]) => [status, word as keyof typeof statuses]),
 );
-
-const kinds = {
-  primary: CallKind.PRIMARY,
-  judge: CallKind.JUDGE,
-  moderation: CallKind.MODERATION,
-  classifier: CallKind.CLASSIFIER,
-  panel: CallKind.PANEL,
-  analyst: CallKind.ANALYST,
-  charged_judge: CallKind.CHARGED_JUDGE,
-  charged_moderation: CallKind.CHARGED_MODERATION,
-  charged_classifier: CallKind.CHARGED_CLASSIFIER,
-  advisor: CallKind.ADVISOR,
-  image: CallKind.IMAGE,
-  ocr: CallKind.OCR,
-  charged_ocr: CallKind.CHARGED_OCR,
-} as const;
-
-const kindWords: ReadonlyMap<CallKind, keyof typeof kinds> = new Map([
-  [CallKind.UNSPECIFIED, "primary"],
-  ...Object.entries(kinds).map(([word, kind]) => [kind, word as keyof typeof kinds] as const),
-]);
 
 export function toRow(record: UsageRecord): NewUsageRecord {
   const { tokens } = record;
@@ -73,8 +52,9 @@ export function toRow(record: UsageRecord): NewUsageRecord {
     streamed: record.streamed,
     user: record.user ?? null,
     session_id: record.sessionId ?? null,
-    // An unknown kind of a newer process answers no request, so the operator pays for it.
-    kind: kindWords.get(record.kind) ?? "judge",
+    door: record.door ?? "responses",
+    task: record.task ?? null,
+    ...purposeOfRecord(record),
     first_ms: record.firstMs ?? null,
     finish_reason: record.finishReason ?? null,
   };
@@ -101,11 +81,15 @@ export function toRecord(row: UsageRow): UsageRecord {
     httpStatus: row.http_status,
     isEstimated: row.is_estimated,
     streamed: row.streamed,
-    kind: kinds[row.kind],
+    operation: callOperations[row.operation],
+    payer: callPayers[row.payer],
+    kind: callKind(row),
     ...(row.input_tokens !== null && { tokens: tokensOf(row) }),
     ...(row.cost_usd !== null && { costUsd: row.cost_usd }),
     ...(row.user !== null && { user: row.user }),
     ...(row.session_id !== null && { sessionId: row.session_id }),
+    ...(row.door !== "responses" && { door: row.door }),
+    ...(row.task !== null && { task: row.task }),
     ...(row.first_ms !== null && { firstMs: Number(row.first_ms) }),
     ...(row.finish_reason !== null && { finishReason: row.finish_reason }),
   });

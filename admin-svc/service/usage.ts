@@ -9,6 +9,7 @@ import {
   ListActivityResponseSchema,
   type UsageService,
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { callOperations } from "@sluice/proto/runtime/call-operation.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
@@ -40,12 +41,12 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         if (rows.length === 0) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
         return create(GetGenerationResponseSchema, { records: rows.map(toRecord) });
       }),
-    listActivity: ({ date, keyHash, workspaceId }, context) =>
+    listActivity: ({ date, keyHash, workspaceId, byOperation }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
         const filter = { ...(date !== "" && { date }), ...(keyHash !== "" && { keyHash }) };
         checkActivityFilter(filter);
-        const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, ...filter });
+        const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, byOperation, ...filter });
         return create(ListActivityResponseSchema, { activities: rows.map(activityMessage) });
       }),
   };
@@ -65,4 +66,5 @@ const activityMessage = (row: ActivityRow): Activity =>
     inputTokens: BigInt(row.input_tokens),
     outputTokens: BigInt(row.output_tokens),
     reasoningTokens: BigInt(row.reasoning_tokens),
+    ...(row.operation !== null && { operation: callOperations[row.operation] }),
   });

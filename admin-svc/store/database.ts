@@ -3,6 +3,7 @@ import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 /** Written by the database only. */
@@ -159,21 +160,13 @@ export interface UsageRecordsTable {
   streamed: boolean;
   user: string | null;
   session_id: string | null;
-  /** The key pays for the kinds listed in `paidKinds`; the operator pays for the others. */
-  kind:
-    | "primary"
-    | "judge"
-    | "moderation"
-    | "classifier"
-    | "panel"
-    | "analyst"
-    | "charged_judge"
-    | "charged_moderation"
-    | "charged_classifier"
-    | "advisor"
-    | "image"
-    | "ocr"
-    | "charged_ocr";
+  /** Format in which the client spoke: responses, chat or messages. */
+  door: string;
+  /** Kind of task; null for calls that routers learn nothing from. */
+  task: string | null;
+  /** Purpose of the call. */
+  operation: OperationWord;
+  payer: PayerWord;
   /** Milliseconds from the start of the call to the provider's first event. */
   first_ms: BigInteger | null;
   /** Why the answer ended: stop, tool_calls, length or content_filter. */

@@ -45,9 +45,10 @@ const document = openApi();
 
 const json = { "content-type": "application/json; charset=utf-8" };
 
-/** The answer of the base URL itself, which people open to see whether anything is there. */
+/** The answer of `/` and of the base URL, which people and programs open to see whether anything is there. */
 const index = {
   name: "Sluice",
+  version: document.info.version,
   documentation: "/docs",
   openapi: "/api/v1/openapi.json",
   responses: "/api/v1/responses",
@@ -60,18 +61,23 @@ const page = publish(buildPage(document), {
   "referrer-policy": "no-referrer",
 });
 
+const greeting = publish(JSON.stringify(index), json);
+
 const published: ReadonlyMap<string, Published> = new Map([
   ["/api/v1/openapi.json", publish(JSON.stringify(document), json)],
-  ["/api/v1", publish(JSON.stringify(index), json)],
-  ["/api/v1/", publish(JSON.stringify(index), json)],
+  ["/", greeting],
+  ["/api/v1", greeting],
+  ["/api/v1/", greeting],
   ["/docs", page],
   ["/docs/", page],
 ]);
 
-/** Answers without a body: the first page leads to the documentation, and browsers ask for an icon that does not exist. */
+/** Answers without a body: browsers ask for an icon that does not exist, and Claude Code asks, without a key, whether anything is there. */
 const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers: Readonly<Record<string, string>> }> =
   new Map([
-    ["/", { status: 302, headers: { location: "/docs", "cache-control": "no-cache" } }],
+    ["/api/hello", { status: 204, headers: {} }],
+    // The same below a base URL that ends in /api.
+    ["/api/api/hello", { status: 204, headers: {} }],
     ["/favicon.ico", { status: 204, headers: { "cache-control": "public, max-age=86400" } }],
   ]);
 

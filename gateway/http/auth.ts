@@ -6,11 +6,12 @@ import { parseBearer } from "@sluice/proto/runtime/rpc/caller.js";
 
 /** A key as it was presented. Whether it is valid is decided again for each request. */
 class PresentedKey {
-  readonly authorization: string;
+  /** Values of the headers that present it. */
+  readonly headers: string;
   readonly keyHash: string;
 
-  constructor(authorization: string, keyHash: string) {
-    this.authorization = authorization;
+  constructor(headers: string, keyHash: string) {
+    this.headers = headers;
     this.keyHash = keyHash;
   }
 }
@@ -35,12 +36,22 @@ export function findKeyHash(request: IncomingMessage): string | undefined {
 }
 
 function presentedHash(request: IncomingMessage): string {
-  const { authorization } = request.headers;
+  const { authorization, "x-api-key": other } = request.headers;
+  const headers = other === undefined ? authorization : `${authorization ?? ""},${String(other)}`;
   const socket: KeyedSocket = request.socket;
   const known = socket[presentedKey];
-  if (known !== undefined && known.authorization === authorization) return known.keyHash;
-  const { keyHash } = parseBearer(authorization);
-  socket[presentedKey] = new PresentedKey(authorization as string, keyHash);
+  if (known !== undefined && known.headers === headers) return known.keyHash;
+  const keyHash = other === undefined ? parseBearer(authorization).keyHash : otherHash(authorization, String(other));
+  socket[presentedKey] = new PresentedKey(headers as string, keyHash);
+  return keyHash;
+}
+
+/** @param other value of `x-api-key`, by which clients of the Messages format present a key */
+function otherHash(authorization: string | undefined, other: string): string {
+  const { keyHash } = parseBearer(`Bearer ${other}`);
+  if (authorization !== undefined && parseBearer(authorization).keyHash !== keyHash) {
+    throw refused("the headers authorization and x-api-key name different keys");
+  }
   return keyHash;
 }
 
@@ -54,6 +65,7 @@ const single: ReadonlyMap<string, number> = new Map([
   ["host", 2],
   ["content-type", 4],
   ["idempotency-key", 8],
+  ["x-api-key", 16],
 ]);
 const singleLengths: ReadonlySet<number> = new Set([...single.keys()].map((name) => name.length));
 

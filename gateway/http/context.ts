@@ -10,6 +10,7 @@ import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
 import type Koa from "koa";
+import type { FaultForm } from "./errors.ts";
 import type { Observation } from "./observe.ts";
 
 /** Identity of a request in calls to the services. */
@@ -22,6 +23,8 @@ export interface RequestCaller {
 }
 
 export interface Edge extends Writable<RequestCaller> {
+  /** Form of its failures; undefined for that of /responses. */
+  faults?: FaultForm | undefined;
   /** performance.now() at the request line. */
   startedAt: number;
   clientRequestId: string | undefined;
@@ -36,7 +39,7 @@ export interface Edge extends Writable<RequestCaller> {
 
 type Writable<Type> = { -readonly [Name in keyof Type]: Type[Name] };
 
-/** A request under way: the Koa context of most requests, and a ResponseCall for POST /responses. */
+/** A request under way: the Koa context of most requests, and a TurnCall for those that ask for a turn. */
 export interface Exchange extends Edge {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;

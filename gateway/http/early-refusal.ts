@@ -79,8 +79,9 @@ class EarlyRefusal {
 
   /** A proxy sends requests of several keys on one connection; a request of another key is left to Node's parser. */
   #isOfSameKey(bytes: Buffer): boolean {
-    const { authorization } = this.#request.headers;
-    return authorization === undefined || bytes.includes(authorization, 0, "latin1");
+    const { authorization, "x-api-key": other } = this.#request.headers;
+    const key = authorization ?? other;
+    return key === undefined || bytes.includes(String(key), 0, "latin1");
   }
 
   #mayRefuse({ length }: Buffer, turnBytes: number): boolean {

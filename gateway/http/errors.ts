@@ -3,8 +3,8 @@ import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { rateLimitHeaderNames } from "@sluice/proto/runtime/limits/decision.js";
+import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
 import { hasUnreadBody } from "./body.ts";
-import { serviceMetadataMembers } from "./service-metadata.ts";
 
 /** Names of Sluice's own answer headers, which CORS lets pages of other origins read. */
 export const answerHeaders = [
@@ -28,14 +28,28 @@ export interface AnswerIds {
 
 type Headers = Record<string, string | number>;
 
+/** The form of failures in a format. */
+export interface FaultForm {
+  /** Second name of the header `x-request-id`, in lower case; undefined where the format has none. */
+  readonly requestIdHeader: string | undefined;
+  readonly body: (fault: Fault, ids: AnswerIds) => Buffer;
+}
+
 /** Answers with a failure. Once headers were sent, it can do no more than close the connection. */
-export function writeFault(response: ServerResponse, fault: Fault, ids: AnswerIds = {}): void {
+export function writeFault(
+  response: ServerResponse,
+  fault: Fault,
+  ids: AnswerIds = {},
+  form: FaultForm = responseFaults,
+): void {
   const unread = hasUnreadBody(response.req);
   const gone = unread && response.req.destroyed;
   if (response.headersSent || gone) return void response.destroy();
-  const body = faultBody(fault, ids);
+  const body = form.body(fault, ids);
+  const { requestIdHeader } = form;
   response.writeHead(fault.status, {
     ...headersOf(body, ids),
+    ...(requestIdHeader !== undefined && ids.requestId !== undefined && { [requestIdHeader]: ids.requestId }),
     ...retryHeaders(fault),
     ...(unread && { connection: "close" }),
   });
@@ -76,6 +90,9 @@ export function faultBody(fault: Fault, { metadataAlias, usageJson }: AnswerIds 
   const usage = usageJson === undefined ? "" : `,"usage":${usageJson}`;
   return Buffer.from(`{"error":${error}${usage}${serviceMetadataMembers(fault.serviceMetadataJson, metadataAlias)}}`);
 }
+
+/** Failures of /responses, and of every operation but the other doors. */
+export const responseFaults: FaultForm = { requestIdHeader: undefined, body: faultBody };
 
 /** Retry headers in three spellings, because clients differ in which one they read. */
 function retryHeaders(fault: Fault): Headers {

@@ -78,5 +78,5 @@ export async function fail({ keylessLimiter }: ExchangeParts, exchange: Exchange
   if (fault.reason === FaultReason.UNAUTHENTICATED) await keylessLimiter.admit(request);
   exchange.fault = isAdministration(request.url ?? "") ? administrationFault(fault) : fault;
   if (response.headersSent) response.destroy();
-  else writeFault(response, exchange.fault, { requestId: exchange.requestId });
+  else writeFault(response, exchange.fault, { requestId: exchange.requestId }, exchange.faults);
 }

@@ -4,6 +4,7 @@ import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { findKeyHash } from "./auth.ts";
+import type { FaultForm } from "./errors.ts";
 import { type Shedding, refuseEarly } from "./early-refusal.ts";
 import { shed } from "./shed.ts";
 
@@ -38,9 +39,9 @@ export class LoadShedding implements Shedding {
   }
 
   /** Answers a turn with its refusal, which carries CORS headers, so that pages of other origins can read it. */
-  refuse(request: IncomingMessage, response: ServerResponse): void {
+  refuse(request: IncomingMessage, response: ServerResponse, form: FaultForm): void {
     if (request.headers.origin !== undefined) this.#parts.cors?.(request, response);
     refuseEarly(request, this);
-    shed(request, response);
+    shed(request, response, form);
   }
 }

@@ -4,7 +4,7 @@ import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js"
 import { keepAliveMs } from "@sluice/proto/runtime/http1/server.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
-import { faultBody, fieldLines, writeFault } from "./errors.ts";
+import { type FaultForm, faultBody, fieldLines, responseFaults, writeFault } from "./errors.ts";
 
 /** Longest unread body that Node skips to keep the connection; for a longer one, closing the connection is cheaper. */
 export const passedOverBytes = 65_536;
@@ -28,11 +28,13 @@ function variableHeaders() {
 }
 
 /** Refuses a request whose head Node's parser has read. */
-export function shed(request: IncomingMessage, response: ServerResponse): void {
+export function shed(request: IncomingMessage, response: ServerResponse, form: FaultForm = responseFaults): void {
   const length = Number(request.headers["content-length"] ?? Number.NaN);
   const stays = response.shouldKeepAlive && !response.hasHeader("connection");
   // A connection that will be closed is read to the end of its request first.
-  if (!(stays && length <= passedOverBytes)) return writeFault(response, overloaded(), { requestId: newId("req_") });
+  if (!(stays && length <= passedOverBytes && form === responseFaults)) {
+    return writeFault(response, overloaded(), { requestId: newId("req_") }, form);
+  }
   // A 503 needs no Date header.
   response.sendDate = false;
   response.writeHead(503, { ...fixedHeaders, ...variableHeaders() });

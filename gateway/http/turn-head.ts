@@ -1,9 +1,12 @@
 /** Recognises the head of a turn as nearly every client writes it, without a parser. Heads in any other form are left to Node's parser. */
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { createChatCompletion } from "@sluice/proto/contract/operations/chat.js";
 import { createResponse } from "@sluice/proto/contract/operations/responses.js";
 
 export const responsesPath = `${basePath}${createResponse.path}`;
-const requestLine = `POST ${responsesPath} HTTP/1.1\r\n`;
+export const chatPath = `${basePath}${createChatCompletion.path}`;
+/** Turns whose refusals have the form of /responses. */
+const requestLines = [responsesPath, chatPath].map((path) => `POST ${path} HTTP/1.1\r\n`);
 /** Longest head that is recognised here; longer ones are rare, and left to Node's parser. */
 const maxHeadBytes = 4_096;
 const end = "\r\n\r\n";
@@ -21,8 +24,9 @@ const fields = new RegExp(`^(?:${field})*content-length: *(\\d{1,5})\\r\\n(?:${f
  */
 export function countTurnBytes(bytes: Buffer): number | undefined {
   const beginning = bytes.toString("latin1", 0, Math.min(bytes.length, maxHeadBytes));
-  const length = beginning.startsWith(requestLine) ? beginning.indexOf(end) : -1;
-  if (length === -1) return undefined;
+  const requestLine = requestLines.find((line) => beginning.startsWith(line));
+  const length = requestLine === undefined ? -1 : beginning.indexOf(end);
+  if (requestLine === undefined || length === -1) return undefined;
   const bodyBytes = fields.exec(beginning.slice(requestLine.length, length + 2))?.[1];
   return bodyBytes === undefined ? undefined : length + end.length + Number(bodyBytes);
 }

@@ -20,9 +20,10 @@ import {
   supportedFieldsOf,
   unsupportedFieldIn,
 } from "@sluice/proto/runtime/rpc/supported-fields.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
 import type { Connect, Link } from "./link.ts";
-import { OpenTurn, type TurnControl, type TurnListener } from "./open-turn.ts";
+import { OpenTurn } from "./open-turn.ts";
 import { WaitingTurns } from "./waiting.ts";
 
 const maxBackoffMs = 500;

@@ -1,28 +1,7 @@
-/** A turn on a lane: its listener, its control, and the credit by which inference-svc may send events. */
+/** A turn on a lane, with the credit by which inference-svc may send its events. */
 import type { Batch, ClientFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
-
-export interface TurnListener {
-  /** inference-svc has the whole request and has begun to work on it. Called once, before all others. */
-  accepted?(): void;
-  /** @param cost approximate size in bytes */
-  events(events: readonly TurnEvent[], cost: number): void;
-  /** Nothing follows. */
-  ended(): void;
-  /** Nothing follows. `accepted` says that inference-svc has begun to work on the turn, so it must not be repeated. */
-  failed(fault: Fault, accepted: boolean): void;
-}
-
-/** Lets a listener pause, resume or cancel its turn. */
-export interface TurnControl {
-  /** Gives no further credit, for an HTTP client that does not read. */
-  pause(): void;
-  resume(): void;
-  /** Ends the turn; its listener is not called again. */
-  cancel(): void;
-}
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 
 /** The lane as its turns use it. */
 interface TurnCarrier {

@@ -7,7 +7,7 @@ import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import { largeInputBytes } from "@sluice/proto/runtime/session/outbox.js";
 import type { Resolve } from "./addresses.ts";
 import { Lane } from "./lane.ts";
-import type { TurnControl, TurnListener } from "./open-turn.ts";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import type { Connect } from "./link.ts";
 import { Outages } from "./outages.ts";
 import { PooledTurn } from "./pooled-turn.ts";

@@ -2,7 +2,7 @@
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import type { TurnControl, TurnListener } from "./open-turn.ts";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 
 /** @throws Fault UNAVAILABLE */
 export type OpenSomewhere = (open: Open, listener: TurnListener) => TurnControl;

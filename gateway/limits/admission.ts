@@ -6,6 +6,9 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { type Ask, readOnly } from "@sluice/proto/runtime/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 
+/** Takes the rate limit headers of an answer. */
+type LimitHeaders = Pick<ServerResponse, "headersSent" | "setHeader">;
+
 /**
  * Returns at once when this process counts the limits itself, and a promise when Redis does.
  * @throws Fault PERMISSION_DENIED, RATE_LIMITED
@@ -13,7 +16,7 @@ import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js
 export function admit(
   limiter: Limiter,
   caller: Caller,
-  response: ServerResponse,
+  response: LimitHeaders,
   ask?: Ask,
 ): Admission | Promise<Admission> {
   if (caller.kind === KeyKind.MANAGEMENT) {
@@ -36,7 +39,7 @@ export async function countReading(limiter: Limiter, caller: Caller, response: S
 }
 
 /** Sets the rate limit headers of the answer. @throws Fault RATE_LIMITED */
-function announced(admission: Admission, response: ServerResponse): Admission {
+function announced(admission: Admission, response: LimitHeaders): Admission {
   if (admission.headers && !response.headersSent) {
     for (const [name, value] of Object.entries(admission.headers)) response.setHeader(name, value);
   }

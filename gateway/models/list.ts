@@ -15,9 +15,14 @@ export async function listModels(call: ListCall): Promise<object> {
   const selected = selectModels(await allModels(call), call.query);
   const { offset = 0, limit = selected.length } = call.query;
   const end = offset + limit;
+  const page = selected.slice(offset, end);
   return {
     object: "list",
-    data: selected.slice(offset, end).map(modelJson),
+    data: page.map(modelJson),
+    // Clients of Anthropic's format read these three.
+    has_more: end < selected.length,
+    first_id: page.at(0)?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
     total_count: selected.length,
     links: { next: end < selected.length ? nextPath(call.query, end) : null },
   };
@@ -48,6 +53,10 @@ function modelJson(model: Model): Record<string, unknown> {
   return {
     id: model.id,
     object: "model",
+    // Clients of Anthropic's format read these three.
+    type: "model",
+    display_name: model.name,
+    created_at: new Date(Number(model.created) * 1_000).toISOString(),
     canonical_slug: model.id,
     name: model.name,
     created: Number(model.created),

@@ -15,6 +15,10 @@ const names: Readonly<Record<string, readonly string[]>> = {
   structured_outputs: ["structured_outputs", "response_format"],
   response_format: ["response_format"],
   verbosity: ["verbosity"],
+  stop: ["stop"],
+  seed: ["seed"],
+  logit_bias: ["logit_bias"],
+  prediction: ["prediction"],
 };
 
 const all = [...new Set(Object.values(names).flat())];

@@ -34,12 +34,13 @@ export function callCatalogue<Input extends DescMessage, Output extends DescMess
 /** Both figures are -1 for an unknown price, as in other public lists of this form. */
 export function pricingJson(pricing: Pricing | undefined): Record<string, unknown> {
   if (pricing === undefined) return { prompt: "-1", completion: "-1" };
-  const { request, image, imageOutput, audio, webSearch, above } = pricing;
+  const { request, image, imageOutput, page, audio, webSearch, above } = pricing;
   return {
     ...ratesJson(pricing),
     ...(request !== undefined && { request }),
     ...(image !== undefined && { image }),
     ...(imageOutput !== undefined && { image_output: imageOutput }),
+    ...(page !== undefined && { page }),
     ...(audio !== undefined && { audio }),
     ...(webSearch !== undefined && { web_search: webSearch }),
     ...(above.length > 0 && { overrides: above.map((step) => overrideJson(step, pricing)) }),

@@ -9,8 +9,10 @@ import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { RequestCaller } from "../http/context.ts";
 import { readBody } from "../http/body.ts";
 import type { LanePool } from "../lane/pool.ts";
-import { parseRequest, reserveForParsing, scanBody } from "./request.ts";
-import { warnAboutUnknownFields } from "./unknown-fields.ts";
+import { reserveForParsing, scanBody } from "../turns/body.ts";
+import { responsesDoor } from "./door.ts";
+import { parseRequest } from "./request.ts";
+import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
 
 export interface DryRunParts {
   readonly access: Access;
@@ -34,7 +36,7 @@ export async function dryRun(
   const sessionId = request.headers["x-session-id"];
   const body = await readBody(request, limits.body_bytes, caller.room);
   const members = await scanBody(body, request);
-  await reserveForParsing(caller.room, body, members);
+  await reserveForParsing(caller.room, body, members, responsesDoor.unparsed);
   const { request: turn } = parseRequest(body, members, {
     serviceMetadata: true,
     ...(typeof sessionId === "string" && { sessionId }),

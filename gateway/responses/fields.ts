@@ -1,12 +1,11 @@
 /** Reads the fields of the body of POST /responses out of its bytes: only those that the gateway itself needs are parsed, each by itself. */
-import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
-import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import { requestShape } from "@sluice/proto/contract/request/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { quote } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { TurnFields } from "../turns/fields.ts";
+import { readValue } from "../turns/json.ts";
 
 type FieldName = keyof typeof requestShape.fields;
 
@@ -40,37 +39,16 @@ export class FieldSpans {
 }
 
 /** The fields of a request that its shape has accepted, by their JSON names. Undefined stands for an absent field. */
-export class RequestFields {
-  readonly model: string | undefined = undefined;
-  readonly models: string[] | undefined = undefined;
+export class RequestFields extends TurnFields {
   readonly instructions: string | null | undefined = undefined;
-  readonly stream: boolean | null | undefined = undefined;
   readonly max_output_tokens: number | null | undefined = undefined;
-  readonly temperature: number | null | undefined = undefined;
-  readonly top_p: number | null | undefined = undefined;
-  readonly top_k: number | undefined = undefined;
-  readonly frequency_penalty: number | null | undefined = undefined;
-  readonly presence_penalty: number | null | undefined = undefined;
-  readonly top_logprobs: number | null | undefined = undefined;
-  readonly parallel_tool_calls: boolean | null | undefined = undefined;
-  readonly max_tool_calls: number | null | undefined = undefined;
-  readonly stop_server_tools_when: unknown = undefined;
   readonly text: { readonly verbosity?: string | null } | undefined = undefined;
   /** Settings whose members inference-svc checks. */
   readonly reasoning: JsonObject | null | undefined = undefined;
   readonly include: string[] | null | undefined = undefined;
   readonly modalities: string[] | undefined = undefined;
-  readonly metadata: Record<string, string> | null | undefined = undefined;
-  readonly user: string | undefined = undefined;
-  readonly safety_identifier: string | null | undefined = undefined;
-  readonly session_id: string | undefined = undefined;
-  readonly prompt_cache_key: string | null | undefined = undefined;
-  readonly cache_control: { readonly ttl?: string } | undefined = undefined;
-  readonly service_tier: string | null | undefined = undefined;
   readonly truncation: string | { readonly type: string } | null | undefined = undefined;
-  readonly provider: PreferencesJson | null | undefined = undefined;
-  readonly plugins: readonly PluginJson[] | undefined = undefined;
-  readonly debug: { readonly echo_upstream_body?: boolean } | undefined = undefined;
+  readonly anthropic_betas: string[] | undefined = undefined;
   readonly prompt: JsonObject | null | undefined = undefined;
 }
 
@@ -108,25 +86,4 @@ export function readFields(
 /** The field `text` with null as its format. */
 function readText(body: Buffer, { start, end }: ByteSpan, format: ByteSpan): unknown {
   return JSON.parse(`${body.toString("utf8", start, format.start)}null${body.toString("utf8", format.end, end)}`);
-}
-
-/** The value of a JSON text that the scanner has accepted. */
-function readValue(body: Buffer, { start, end }: ByteSpan): unknown {
-  switch (body[start]) {
-    case 0x6e:
-      return null;
-    case 0x74:
-      return true;
-    case 0x66:
-      return false;
-    case quote:
-      return readString(body, start, end);
-    default:
-      return JSON.parse(body.toString("utf8", start, end));
-  }
-}
-
-function readString(body: Buffer, start: number, end: number): string {
-  const text = body.toString("utf8", start + 1, end - 1);
-  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
 }

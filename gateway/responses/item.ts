@@ -4,8 +4,10 @@
  * A delta that comes too late, for a part or a text that is closed, is not written as an event; the final item contains it.
  */
 import type { Annotation, TextDelta } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { quoted } from "../turns/json.ts";
 import { type CallText, type ItemJson, callTexts, unfinishedStatus } from "./call-text.ts";
-import { type EventText, quoted, textOf } from "./event-text.ts";
+import type { EventText } from "./event-text.ts";
 import {
   Part,
   type PartKind,
@@ -39,6 +41,11 @@ export class OpenItem {
     this.#address = ['"item_id":', JSON.stringify(this.#item.id), ',"output_index":', index].join("");
     this.#call = callTexts.get(this.#item.type);
     this.#emit("response.output_item.added", `"output_index":${index},"item":${itemJson}`);
+  }
+
+  /** Whether the item waits for functions of the client: then the response ends without its `done`. @param json the item as it stands */
+  isSuspended(json: string): boolean {
+    return this.#item.type.endsWith(":subagent") && (JSON.parse(json) as ItemJson).status === "in_progress";
   }
 
   /** A delta of an output_text part. */

@@ -11,9 +11,11 @@ import type {
   TurnEvent,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { EventText, textOf } from "./event-text.ts";
+import { textOf } from "@sluice/proto/runtime/json-text.js";
+import type { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import type { StreamedAnswer } from "../turns/door.ts";
+import { EventText } from "./event-text.ts";
 import { OpenItem } from "./item.ts";
-import type { ResponseObject } from "./object.ts";
 
 const doneSentinel = "data: [DONE]\n\n";
 
@@ -23,7 +25,7 @@ const nativeType = /^response\.(?!output_item\.|content_part\.)[a-z0-9_]+(?:\.[a
 const disorder = (what: string): Fault =>
   new Fault(FaultReason.INTERNAL, "", { origin: FaultOrigin.INFERENCE, cause: new Error(what) });
 
-export class Ladder {
+export class Ladder implements StreamedAnswer {
   readonly #response: ResponseObject;
   /** Items by output index; undefined once they have ended. */
   readonly #items: (OpenItem | undefined)[] = [];
@@ -39,6 +41,10 @@ export class Ladder {
   /** Whether the last event was written. */
   get over(): boolean {
     return this.#over;
+  }
+
+  get withheldUsageJson(): string | undefined {
+    return this.#response.withheldUsageJson;
   }
 
   /** Returns created and in_progress once: before the first event, or when the stream must begin without one. */
@@ -116,7 +122,7 @@ export class Ladder {
     this.#response.finish(index, json);
     const item = this.#items[index];
     if (!item) throw disorder(`item ${index} ends without being open`);
-    item.done(json);
+    if (!item.isSuspended(json)) item.done(json);
     this.#items[index] = undefined;
     this.#open--;
   }

@@ -4,27 +4,23 @@
  * inference-svc checks those subtrees where it reads them; here they are neither parsed nor copied. This runs for every request, so it is
  * written by hand instead of with a schema library.
  */
-import { isUtf8 } from "node:buffer";
-import type { IncomingMessage } from "node:http";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
 import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
 import { openBrace, openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
-import { pieceBytes, scanObject, scanObjectInPieces } from "@sluice/proto/runtime/validation/json-scan.js";
 import { type JsonMember, type ByteSpan, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
-import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import { cutShort } from "../http/body.ts";
-import { type Echo, buildEcho } from "./echo.ts";
+import { requestShape } from "@sluice/proto/contract/request/request.js";
+import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
+import { isNullAt, subtreeBytes } from "../turns/json.ts";
+import { readSession } from "../turns/session.ts";
+import { KnownFields } from "../turns/unknown-fields.ts";
 import { FieldSpans, type RequestFields, readFields } from "./fields.ts";
 import { refusePrompt } from "./stored-prompt.ts";
-import { findUnknownFields } from "./unknown-fields.ts";
 
 export interface RequestHeaders {
   /** Value of the header `x-session-id`, which counts when the body names no session. */
-  readonly sessionId?: string;
+  readonly sessionId?: string | undefined;
   /** Whether `X-Service-Metadata` asks for the receipt. */
   readonly serviceMetadata: boolean;
 }
@@ -34,40 +30,7 @@ export interface ParsedRequest {
   readonly echo: Echo;
 }
 
-const none = new Uint8Array();
-
-/**
- * Finds the members of a body. A long body is scanned in pieces, so that other requests do not wait for it.
- * @param request the request whose client alone waits for the turn; absent when other clients may share it
- * @throws Fault INVALID_REQUEST; when that client has left meanwhile, too
- */
-export function scanBody(
-  body: Buffer,
-  request?: IncomingMessage,
-): readonly JsonMember[] | Promise<readonly JsonMember[]> {
-  if (body.length <= pieceBytes) return scanObject(body, "body");
-  return scanObjectInPieces(body, "body", async () => {
-    await nextTurn();
-    if (request?.socket.destroyed) throw cutShort();
-  });
-}
-
-/** Bytes of memory for each parsed byte: its text, its value and its echo in the answer, with up to two bytes a character. */
-const parsedCopies = 6;
-
-/**
- * Reserves memory for parsing all of a body but its input, which is passed on unread.
- * @returns undefined when the memory is free at once. @throws Fault UNAVAILABLE where no memory is free
- */
-export function reserveForParsing(
-  room: Reservation,
-  body: Buffer,
-  members: readonly JsonMember[],
-): Promise<void> | undefined {
-  const input = members.find(({ key }) => key === "input");
-  const parsedBytes = body.length - (input ? input.end - input.start : 0);
-  return room.grow(parsedCopies * parsedBytes);
-}
+const known = new KnownFields(Object.keys(requestShape.fields));
 
 /**
  * @param members of the body
@@ -84,12 +47,12 @@ export function parseRequest(
   const text = spans.of("text");
   const textFormat = text && isObjectAt(body, text) ? memberOf(body, text.start, "format") : undefined;
   const problems = new Problems();
-  checkSubtrees(body, spans, textFormat, problems);
+  checkSubtrees(body, members, spans, textFormat, problems);
   const fields = readFields(body, spans, textFormat, problems);
-  const sessionId = readSession(fields, headers, problems);
+  const sessionId = readSession(fields.session_id, headers.sessionId, problems);
   problems.throwIfAny();
   refusePrompt(fields);
-  const unknown = findUnknownFields(members);
+  const unknown = known.unknownAmong(members);
   const request = buildTurn(body, spans, textFormat, fields, unknown);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
@@ -98,22 +61,26 @@ export function parseRequest(
 
 const isObjectAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === openBrace;
 
-/** The bytes of a subtree; empty when it is absent or null. */
-function subtreeBytes(body: Buffer, span: ByteSpan | undefined): Uint8Array {
-  return span && !isNullAt(body, span) ? body.subarray(span.start, span.end) : none;
-}
-
-/** Among JSON values, null alone begins with n. */
-const isNullAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === 0x6e;
+/** A body of another format has its conversation in `messages`. */
+const missingInput = (members: readonly JsonMember[]): string =>
+  members.some(({ key }) => key === "messages")
+    ? "required here; a body with messages belongs to POST /api/v1/chat/completions (OpenAI's format) or POST /api/v1/messages (Anthropic's format)"
+    : "required";
 
 /** Checks presence and type of the subtrees; inference-svc checks their content. */
-function checkSubtrees(body: Buffer, spans: FieldSpans, textFormat: ByteSpan | undefined, problems: Problems): void {
+function checkSubtrees(
+  body: Buffer,
+  members: readonly JsonMember[],
+  spans: FieldSpans,
+  textFormat: ByteSpan | undefined,
+  problems: Problems,
+): void {
   const input = spans.of("input");
   const tools = spans.of("tools");
   const toolChoice = spans.of("tool_choice");
   const reasoning = spans.of("reasoning");
   const first = input && body[input.start];
-  if (input === undefined || isNullAt(body, input)) problems.add("input", "required");
+  if (input === undefined || isNullAt(body, input)) problems.add("input", missingInput(members));
   else if (first !== quote && first !== openBracket) problems.add("input", "must be a string or an array of items");
   if (tools && body[tools.start] !== openBracket) problems.add("tools", "must be an array");
   if (textFormat && !isObjectAt(body, textFormat) && !isNullAt(body, textFormat)) {
@@ -176,22 +143,16 @@ function buildTurn(
     provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
     plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
     unknownFields,
+    stop: typeof fields.stop === "string" ? [fields.stop] : (fields.stop ?? []),
+    seed: typeof fields.seed === "number" ? BigInt(fields.seed) : undefined,
+    logitBias: fields.logit_bias ?? {},
+    predictionJson: subtreeBytes(body, spans.of("prediction")),
+    anthropicBetas: fields.anthropic_betas ?? [],
+    contextManagementJson: subtreeBytes(body, spans.of("context_management")),
+    door: "",
   };
 }
 
 /** Turns -0 into 0. */
 const toWhole = (value: number | null | undefined): number | undefined =>
   typeof value === "number" ? value + 0 : undefined;
-
-/** The session in the body takes precedence over the header. Header text arrives as one character per byte. */
-function readSession(fields: RequestFields, { sessionId }: RequestHeaders, problems: Problems): string | undefined {
-  const own: unknown = fields.session_id;
-  if (typeof own === "string") return own;
-  if (sessionId === undefined || sessionId === "" || own !== undefined) return undefined;
-  const bytes = Buffer.from(sessionId, "latin1");
-  const decoded = bytes.length === sessionId.length && isUtf8(bytes) ? bytes.toString("utf8") : undefined;
-  if (decoded === undefined) problems.add("x-session-id", "must be valid UTF-8");
-  else if (isLongerThan(decoded, 256)) problems.add("x-session-id", "at most 256 characters");
-  else return decoded;
-  return undefined;
-}

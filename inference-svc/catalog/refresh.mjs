@@ -46,8 +46,11 @@ function pricingOf(prices) {
   const starts = Object.values(rates).flatMap((name) => (prices[name]?.tiers ?? []).map(({ start }) => start));
   const above = [...new Set(starts)].toSorted((a, b) => a - b);
   const searches = prices.web_searches_kcount;
+  const own = ratesOf(prices);
   return {
-    ...ratesOf(prices),
+    ...own,
+    // Embeddings have no output that is paid for.
+    completion: own.completion ?? "0",
     ...(above.length > 0 && { above: above.map((start) => ({ input_tokens: start, ...ratesOf(prices, start) })) }),
     ...(searches !== undefined && { web_search: String(searches / 1000) }),
   };

@@ -3,16 +3,21 @@ import { parseFileData, findFileKind } from "../files/part.ts";
 import { type Pixels, maxImageTokens, readPixels, typicalImageTokens } from "./images.ts";
 import { maxSoundTokens, readSoundLength, typicalSoundTokens } from "./sounds.ts";
 
-/** Pictures and sounds of an input, which some endpoints charge one by one. */
+/** Pictures, sounds and pages of an input, which some endpoints charge one by one. */
 export interface Media {
   images: number;
   audios: number;
   others: number;
+  /** Upper bound; a picture is one page. */
+  pages: number;
 }
+
+/** Maximum number of pages of a document, here as in the documentation of Mistral's OCR. */
+export const maxDocumentPages = 1_000;
 
 export interface Medium {
   /** The counter of this kind of media. */
-  readonly count: keyof Media;
+  readonly count: Exclude<keyof Media, "pages">;
   /** Bytes that a model reads as text; 0 for other media. */
   readonly textBytes: number;
   /** Tokens of the medium itself, without its text. */

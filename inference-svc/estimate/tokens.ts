@@ -4,8 +4,8 @@
  * Bytes of UTF-8 are divided instead of characters, because most scripts that take more bytes take more tokens. Against the vocabulary
  * o200k_base, English, German, Chinese, Japanese and code come out right to about a fifth, JSON a fifth too low, Russian half too high.
  */
-import type { InputItem, TurnRequest } from "../turn/request.ts";
-import { type Media, readMedium } from "./media.ts";
+import type { EmbeddingSettings, InputItem, TurnRequest } from "../turn/request.ts";
+import { type Media, maxDocumentPages, readMedium } from "./media.ts";
 
 /** Average of most vocabularies: "1 token ~= 4 chars in English" (https://help.openai.com/en/articles/4936856). */
 const bytesPerToken = 4;
@@ -29,7 +29,7 @@ export interface InputSize {
   readonly textBytes: number;
   readonly items: number;
   readonly media: Readonly<Media>;
-  /** Tokens of pictures, sounds and documents, as most models count them. */
+  /** Tokens of pictures, sounds and documents, as most models count them, and tokens that the client counted itself. */
   readonly mediaTokens: number;
 }
 
@@ -38,12 +38,26 @@ export function estimateInputTokens({ textBytes, items, mediaTokens }: InputSize
   return estimateTokens(textBytes, model) + items * tokensPerItem + mediaTokens;
 }
 
+const pagesPerMedium = { images: 1, audios: 0, others: maxDocumentPages };
+
 /** Fields that a model does not read as text. */
 const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status", "encrypted_content", "signature"]);
 
 export function measureInput(request: TurnRequest): InputSize {
+  if (request.embedding) return measureEmbedded(request.input, request.embedding);
   const size = measureItems(request.input);
-  return { ...size, textBytes: size.textBytes + measureSettings(request) };
+  const { pages = size.media.pages } = request;
+  return { ...size, textBytes: size.textBytes + measureSettings(request), media: { ...size.media, pages } };
+}
+
+/** Texts to embed are read as they are, and token ids are counted already. */
+function measureEmbedded(input: readonly InputItem[], { tokens = [] }: EmbeddingSettings): InputSize {
+  return {
+    textBytes: input.reduce((sum, { content }) => sum + Buffer.byteLength(String(content)), 0),
+    items: 0,
+    media: { images: 0, audios: 0, others: 0, pages: 0 },
+    mediaTokens: tokens.reduce((sum, each) => sum + each.length, 0),
+  };
 }
 
 /** Bytes of the instructions, tools and schema, which a model reads before the input. */
@@ -55,7 +69,7 @@ export function measureSettings(request: TurnRequest): number {
 }
 
 export function measureItems(items: readonly InputItem[]): InputSize {
-  const media: Media = { images: 0, audios: 0, others: 0 };
+  const media: Media = { images: 0, audios: 0, others: 0, pages: 0 };
   let textBytes = 0;
   let mediaTokens = 0;
   // A loop instead of recursion, because clients choose how deep they nest.
@@ -68,9 +82,10 @@ export function measureItems(items: readonly InputItem[]): InputSize {
       const medium = readMedium(value as Readonly<Record<string, unknown>>);
       if (medium !== undefined) {
         media[medium.count]++;
+        media.pages += pagesPerMedium[medium.count];
         textBytes += medium.textBytes;
         mediaTokens += medium.typicalTokens;
-      } else for (const [field, inner] of Object.entries(value)) if (!notText.has(field)) open.push(inner);
+      } else for (const field in value) if (!notText.has(field)) open.push((value as Record<string, unknown>)[field]);
     }
   }
   return { textBytes, items: items.length, media, mediaTokens };

@@ -4,7 +4,7 @@
  * Text counts a token for each byte, because no vocabulary has tokens shorter than a byte; names and numbers are text as well. Media count
  * by the rules of their formats, and media without a rule count the whole window of the model.
  */
-import type { TurnRequest } from "../turn/request.ts";
+import type { EmbeddingSettings, TurnRequest } from "../turn/request.ts";
 import { readMedium } from "./media.ts";
 import { estimateInputTokens, measureInput } from "./tokens.ts";
 
@@ -36,6 +36,7 @@ const sealed: ReadonlySet<string> = new Set(["encrypted_content", "signature"]);
 const estimateFactor = 2;
 
 export function boundInput(request: TurnRequest, { model, contextLength }: ReadingModel): WorstCase {
+  if (request.embedding) return { inputTokens: boundEmbedded(request, request.embedding), writesHourCache: false };
   const counts = new Counts(model);
   counts.add(request.instructions);
   for (const { json } of request.tools) counts.add(json);
@@ -51,6 +52,16 @@ export function boundInput(request: TurnRequest, { model, contextLength }: Readi
     inputTokens: Math.ceil(counts.unbounded || searches ? known + contextLength : known),
     writesHourCache: counts.writesHourCache || request.cacheControl?.ttl === "1h",
   };
+}
+
+/** Tokens with which a tokenizer marks the beginning and the end of a text. */
+const marksPerText = 8;
+
+/** A token has a byte at least. */
+function boundEmbedded({ input }: TurnRequest, { tokens = [] }: EmbeddingSettings): number {
+  const texts = input.map(({ content }) => Buffer.byteLength(String(content)));
+  const lists = tokens.map(({ length }) => length);
+  return [...texts, ...lists].reduce((sum, most) => sum + most + marksPerText, 0);
 }
 
 class Counts {

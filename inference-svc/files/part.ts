@@ -4,25 +4,23 @@ import type { InputItem } from "../turn/request.ts";
 import { decodePercent } from "./bytes.ts";
 import { type EncodedFile, parseDataUrl } from "./data-url.ts";
 
-/** Files of inputs that were searched before: each endpoint that could serve a request asks for them several times. */
-const found = new WeakMap<readonly InputItem[], readonly FilePart[]>();
+const none: readonly FilePart[] = [];
+const fields = ["content", "output"] as const;
 
+/** The files of an input, in order. Each endpoint that could serve a request asks for them several times. */
 export function findFiles(input: readonly InputItem[]): readonly FilePart[] {
-  let files = found.get(input);
-  if (files === undefined) found.set(input, (files = [...searchFiles(input)]));
-  return files;
-}
-
-function* searchFiles(input: readonly InputItem[]): Iterable<FilePart> {
-  for (const [index, item] of input.entries()) {
-    for (const field of ["content", "output"]) {
-      const parts = item[field];
+  let files: FilePart[] | undefined;
+  for (let index = 0; index < input.length; index++) {
+    for (const field of fields) {
+      const parts = input[index]?.[field];
       if (!Array.isArray(parts)) continue;
-      for (const [place, part] of (parts as readonly unknown[]).entries()) {
-        if (isFile(part)) yield { path: `input.${index}.${field}.${place}`, part };
+      for (let place = 0; place < parts.length; place++) {
+        const part: unknown = parts[place];
+        if (isFile(part)) (files ??= []).push({ path: `input.${index}.${field}.${place}`, part });
       }
     }
   }
+  return files ?? none;
 }
 
 /** Puts other parts in the place of files. */

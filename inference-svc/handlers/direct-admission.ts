@@ -1,11 +1,17 @@
 /** Rate limits of requests that come here without a gateway; a gateway has counted those that come through it. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { type Ask, readOnly } from "@sluice/proto/runtime/limits/decision.js";
 import type { Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 
-const unlimited: Admission = { refusal: undefined, headers: undefined, countsTokens: false, leave: () => {} };
+export interface DirectAdmission extends Pick<Admission, "countsTokens" | "leave"> {
+  /** The key with its policy. */
+  readonly caller: Caller;
+}
+
+const unlimited: Pick<Admission, "countsTokens" | "leave"> = { countsTokens: false, leave: () => {} };
 
 /**
  * @param responseHeader gets the headers that tell what is left of the limits
@@ -16,13 +22,13 @@ export async function admitDirectly(
   keyHash: string,
   responseHeader: Headers,
   ask?: Ask,
-): Promise<Admission> {
+): Promise<DirectAdmission> {
   const { caller } = await access.resolve(keyHash);
   if (!caller) throw invalidKey();
   // Management keys have no rate limits: they may read lists, and a turn refuses them later.
-  if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) return unlimited;
+  if (ask === readOnly && caller.kind === KeyKind.MANAGEMENT) return { ...unlimited, caller };
   const admission = await limiter.enter(caller, ask);
   for (const [name, value] of Object.entries(admission.headers ?? {})) responseHeader.set(name, value);
   if (admission.refusal) throw admission.refusal;
-  return admission;
+  return { caller, countsTokens: admission.countsTokens, leave: admission.leave };
 }

@@ -1,14 +1,18 @@
-/** The InferenceService of this process: RunTurn, Session, DryRun and the catalogue, all over one engine. */
+/** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed and the catalogue, all over one engine. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { InternalCalls } from "@sluice/proto/runtime/rpc/internal-streams.js";
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
+import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
+import { createResponseHandler } from "./create-response.ts";
 import { type DryRunDeps, dryRunHandler } from "./dry-run.ts";
-import { type RunTurnDeps, runTurnHandler } from "./run-turn.ts";
+import { type EmbedDeps, embedHandler } from "./embed.ts";
+import { runTurnHandler } from "./run-turn.ts";
 import { type SessionDeps, SessionHandler } from "./session.ts";
+import type { SharedTurnDeps } from "./shared-turn.ts";
 
-export type HandlerDeps = RunTurnDeps & SessionDeps & DryRunDeps & CatalogueDeps;
+export type HandlerDeps = SharedTurnDeps & SessionDeps & DryRunDeps & CountTokensDeps & EmbedDeps & CatalogueDeps;
 
 export class InferenceHandlers {
   readonly #deps: HandlerDeps;
@@ -23,7 +27,10 @@ export class InferenceHandlers {
   readonly routes = (router: ConnectRouter): void => {
     router.service(InferenceService, {
       runTurn: runTurnHandler(this.#deps),
+      createResponse: createResponseHandler(this.#deps),
       dryRun: dryRunHandler(this.#deps),
+      countTokens: countTokensHandler(this.#deps),
+      embed: embedHandler(this.#deps),
       ...catalogueHandlers(this.#deps),
     });
   };

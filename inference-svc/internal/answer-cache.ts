@@ -43,7 +43,7 @@ export class AnswerCache<Answer> {
         if (--asking.waiting > 0) return;
         // Later callers start a new call, since this one is about to be aborted.
         this.#forget(question, asking);
-        asking.abort.abort(abortFault(signal));
+        asking.abort.abort(signal.reason);
       };
       if (signal.aborted) return leave();
       signal.addEventListener("abort", leave);

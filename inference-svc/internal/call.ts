@@ -32,6 +32,8 @@ export interface InternalQuestion {
   readonly text: string;
   /** A file that the model reads beside the text. */
   readonly file?: Readonly<Record<string, unknown>>;
+  /** Maximum number of pages to read of the file. */
+  readonly pages?: number;
   readonly format?: TextFormat;
   readonly maxOutputTokens: number;
   readonly purpose: Purpose;
@@ -51,6 +53,8 @@ export interface Reply {
   readonly first: readonly ReplyFormat[];
   /** True when the answer ended before the model had said everything. */
   readonly isCut: boolean;
+  /** Pages that were read; present when the provider counts pages. */
+  readonly pages: number | undefined;
 }
 
 /** Number of alternatives that are requested for each token; the two letters are among the first. */
@@ -78,7 +82,7 @@ export async function callModel(
   const inner = charged ? chargedTo(scope, asked) : asked;
   try {
     if (signal.aborted) stop();
-    return replyOf(await readToEnd(turn(requestOf(question, request), inner)));
+    return replyOf(await readToEnd(turn(requestOf(question, request), inner)), inner.trace.usage?.pages);
   } finally {
     spent?.(inner.trace.usage);
     clearTimeout(timer);
@@ -113,9 +117,11 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
     caller: houseOf(scope.caller),
     requestId: scope.requestId,
     deadline: Math.min(scope.deadline, deadline),
-    purpose,
+    operation: purpose,
+    payer: "operator",
     turnId: newUuid(),
     generationId: scope.generationId,
+    door: scope.door,
     trace: new Trace(scope.trace.policyGeneration),
     state: new TurnState(),
   });
@@ -125,7 +131,7 @@ function innerScope(scope: Scope, signal: TurnSignal, deadline: number, purpose:
 function chargedTo({ caller, trace }: Scope, inner: Scope): Scope {
   inner.caller.hasBudget = caller.hasBudget;
   trace.parts.push(inner.trace);
-  return inner.with({ charged: true });
+  return inner.with({ payer: "key" });
 }
 
 /** The key's own policy, without what is about its models: which model judges is the operator's choice. */
@@ -145,7 +151,7 @@ function houseOf({ keyHash, workspaceId, kind, guardrail, workspaceGuardrails }:
 const anyModel = { allowedModels: [], ignoredModels: [] };
 
 function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnRequest {
-  const { model, instructions, text, file, format, maxOutputTokens, logprobs } = question;
+  const { model, instructions, text, file, pages, format, maxOutputTokens, logprobs } = question;
   return {
     models: [model],
     instructions,
@@ -156,6 +162,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
     maxOutputTokens,
     temperature: 0,
     ...(logprobs && { topLogprobs: choices }),
+    ...(pages !== undefined && { pages }),
     ...(format && { textFormat: format }),
     ...(provider && { provider: policyOf(provider) }),
     tools: [],
@@ -170,7 +177,7 @@ function requestOf(question: InternalQuestion, { provider }: TurnRequest): TurnR
 export const policyOf = ({ only, ignore, zdr, dataCollection }: ProviderPreferences): ProviderPreferences =>
   create(ProviderPreferencesSchema, { only, ignore, dataCollection, ...(zdr !== undefined && { zdr }) });
 
-function replyOf(events: readonly TurnEvent[]): Reply {
+function replyOf(events: readonly TurnEvent[], pages: number | undefined): Reply {
   const messages = events.flatMap((event) =>
     event.type === "item.end" && event.item.type === "message" ? [event.item] : [],
   );
@@ -179,7 +186,7 @@ function replyOf(events: readonly TurnEvent[]): Reply {
   const [first] = parts.flatMap(({ logprobs }) => logprobs ?? []);
   const last = events.at(-1);
   const isCut = last?.type === "end" && last.outcome.status === "incomplete";
-  return { text, first: first?.top_logprobs ?? [], isCut };
+  return { text, first: first?.top_logprobs ?? [], isCut, pages };
 }
 
 interface Part {

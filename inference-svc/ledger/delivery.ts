@@ -11,7 +11,8 @@ import type { Client } from "@grpc/grpc-js";
 import { LedgerService, RecordUsageRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { callEncoded, codec, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { RecordBatch } from "./batch.ts";
 import type { Portion, SpoolReader } from "./reader.ts";
 
 /** Maximum number of records that admin-svc accepts in one call. */
@@ -27,6 +28,7 @@ const fullBytes = 480 * 1024;
 const minPauseMs = 200;
 const maxPauseMs = 5_000;
 const timeoutMs = 10_000;
+const lineFeed = Buffer.from("\n");
 
 export interface DeliveryParts {
   readonly reader: SpoolReader;
@@ -128,31 +130,40 @@ export class Delivery {
   async #deliverPortion(portion: Portion): Promise<void> {
     const { reader, onDelivered } = this.#parts;
     const { records, next } = portion;
-    if (records.length > 0) await this.#send(records);
-    if (next.segment.isOwn) onDelivered(records.length);
+    if (records.count > 0) await this.#send(records);
+    if (next.segment.isOwn) onDelivered(records.count);
     reader.advance(portion);
   }
 
   /** Sends a batch. When admin-svc refuses it, each record is sent alone, so that the refused one is set aside and does not hold up the others. */
-  async #send(records: readonly Buffer[]): Promise<void> {
+  async #send(batch: RecordBatch): Promise<void> {
     try {
-      await this.#record(records);
+      await this.#record(batch.message);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      if (records.length === 1) return this.#keepAside(records, error);
-      for (const record of records) await this.#send([record]);
+      for (const record of batch.records) await this.#sendAlone(record);
     }
   }
 
-  async #record(records: readonly Buffer[]): Promise<void> {
-    const { client, token } = this.#parts;
-    const request = create(RecordUsageRequestSchema, { recordsJson: [...records] });
-    await call(client, LedgerService.method.recordUsage, request, serviceMetadata(token), timeoutMs);
+  async #sendAlone(record: Uint8Array): Promise<void> {
+    try {
+      await this.#record(
+        codec(RecordUsageRequestSchema).encode(create(RecordUsageRequestSchema, { recordsJson: [record] })),
+      );
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      this.#keepAside(record, error);
+    }
   }
 
-  #keepAside(records: readonly Buffer[], error: unknown): void {
+  async #record(message: Buffer): Promise<void> {
+    const { client, token } = this.#parts;
+    await callEncoded(client, LedgerService.method.recordUsage, message, serviceMetadata(token), timeoutMs);
+  }
+
+  #keepAside(record: Uint8Array, error: unknown): void {
     const { directory, log } = this.#parts;
-    for (const record of records) appendFileSync(refusedIn(directory), `${record.toString("utf8")}\n`, { mode: 0o600 });
+    appendFileSync(refusedIn(directory), Buffer.concat([record, lineFeed]), { mode: 0o600 });
     log.error({ err: error }, "usage record refused, kept in refused.jsonl");
   }
 

@@ -39,10 +39,11 @@ export class FrameBuilder {
   }
 }
 
+/** A complete frame among bytes. */
 export interface LineFrame {
-  /** The lines with a character for each byte. Strings, because cutting one out of another copies nothing. */
-  readonly lines: readonly string[];
-  /** Position of the next frame in the bytes. */
+  /** Position of its first line. */
+  readonly start: number;
+  /** End of its last line, where the next frame begins. */
   readonly end: number;
 }
 
@@ -58,5 +59,11 @@ export function readFrame(bytes: Buffer, at: number): LineFrame | "partial" | "b
   const end = start + length;
   if (end > bytes.length) return "partial";
   if (crc32(bytes.subarray(start, end)) !== bytes.readUInt32BE(at + 4)) return "broken";
-  return { lines: bytes.toString("latin1", start, end).split("\n"), end };
+  return { start, end };
+}
+
+/** Position of the end of the line that begins at `from`. @param end of the frame */
+export function lineEnd(bytes: Buffer, from: number, end: number): number {
+  const found = bytes.indexOf(lineFeed, from);
+  return found === -1 || found > end ? end : found;
 }

@@ -38,9 +38,8 @@ async function held(hold: Hold, { request, pico }: CostBound, turn: Turn, scope:
   }
 }
 
-/** Whether the key pays. The operator pays for its own purposes, up to a number of calls for each request. */
-const spends = ({ caller, purpose, charged }: Scope): boolean =>
-  caller.hasBudget && (purpose === undefined || charged === true);
+/** Whether budgets hold amounts for calls. The operator pays for its own purposes, up to a number of calls for each request. */
+export const spends = ({ caller, payer }: Scope): boolean => caller.hasBudget && payer === "key";
 
 class HoldWatch {
   readonly #hold: Hold;

@@ -10,6 +10,8 @@ import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import type { TurnRequest } from "../turn/request.ts";
+import type { Usage } from "../turn/usage.ts";
 import type { Scope } from "../turn/scope.ts";
 import { Delivery, refusedBytes } from "./delivery.ts";
 import { SpoolReader } from "./reader.ts";
@@ -58,6 +60,17 @@ export interface Entry {
   close(closed: CallEnd): void;
   /** Records the charge for the case that this process is killed before the end. */
   note(noted: CallCharge): void;
+}
+
+/** Finds the kind of task of a request; undefined where routers learn nothing from it. */
+export type FindTask = (request: TurnRequest, scope: Scope) => string | undefined;
+
+export interface CallRecording {
+  readonly ledger: CallLedger;
+  readonly callee: Pick<CallStart, "model" | "provider" | "upstreamModel">;
+  /** Usage of the request alone, charged when this process is killed before more is known. */
+  readonly sent: (request: TurnRequest) => Usage;
+  readonly findTask: FindTask;
 }
 
 export class Ledger implements CallLedger {

@@ -9,6 +9,8 @@
  * The members of `o` and `e` together are a UsageRecord in the JSON mapping of protobuf. They are put together by hand, because that takes a
  * fraction of the time of JSON.stringify; texts that a client chooses are quoted.
  */
+import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { type CallPurpose, callKind } from "@sluice/proto/runtime/call-operation.js";
 import type { CallCharge, CallEnd, CallSequence, CallStart, CallStatus, Tokens } from "./record.ts";
 
 const statuses: Readonly<Record<CallStatus, string>> = {
@@ -24,12 +26,21 @@ export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attemp
   `"turnId":"${turnId}","attempt":${attempt}`;
 
 export function startLine(call: string, start: CallStart): string {
-  const { user, sessionId, kind } = start;
+  const { user, sessionId, door, task } = start;
   let line = `o{${call},"workspaceId":"${start.workspaceId}","keyHash":"${start.keyHash}","generationId":"${start.generationId}","requestId":${JSON.stringify(start.requestId)},"openedAtMs":${start.openedAtMs},"model":${quoted(start.model)},"provider":${quoted(start.provider)},"upstreamModel":${quoted(start.upstreamModel)},"streamed":${start.streamed}`;
   if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
   if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
-  if (kind !== undefined) line += `,"kind":"${kind}"`;
-  return `${line}}`;
+  if (door !== undefined) line += `,"door":${quoted(door)}`;
+  if (task !== undefined) line += `,"task":"${task}"`;
+  return `${line}${purposeMembers(start)}}`;
+}
+
+/** Left out for answers of the key, which are most calls. */
+function purposeMembers(purpose: CallPurpose): string {
+  const { operation, payer } = purpose;
+  if (operation === "turn" && payer === "key") return "";
+  const kind = CallKind[callKind(purpose)];
+  return `,"operation":"CALL_OPERATION_${operation.toUpperCase()}","payer":"CALL_PAYER_${payer.toUpperCase()}","kind":"CALL_KIND_${kind}"`;
 }
 
 export const chargeLine = (call: string, { tokens, costUsd }: CallCharge): string =>
@@ -47,8 +58,11 @@ export function endLine(call: string, end: CallEnd, { bootId, sequence, instance
 
 const costMember = (costUsd: string | undefined): string => (costUsd === undefined ? "" : `,"costUsd":"${costUsd}"`);
 
+/** Few calls have more than input and output, and each part of a text takes 32 bytes. */
 const tokensJson = ({ input, cached, cacheWrite, output, reasoning }: Tokens): string =>
-  `{"input":${input},"cached":${cached},"cacheWrite":${cacheWrite},"output":${output},"reasoning":${reasoning}}`;
+  cached + cacheWrite + reasoning === 0
+    ? `{"input":${input},"cached":0,"cacheWrite":0,"output":${output},"reasoning":0}`
+    : `{"input":${input},"cached":${cached},"cacheWrite":${cacheWrite},"output":${output},"reasoning":${reasoning}}`;
 
 /** JSON of names from the configuration file and of known service tiers, so that they are few. */
 const names = new Map<string, string>();
@@ -66,33 +80,28 @@ function quoted(name: string): string {
 export type LineKind = "start" | "charge" | "end" | "whole";
 
 /** @returns undefined for a kind that only a later version writes */
-export function lineKind(line: string): LineKind | undefined {
-  switch (line.charAt(0)) {
-    case "o":
+export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
+  switch (bytes[at]) {
+    case 0x6f:
       return "start";
-    case "p":
+    case 0x70:
       return "charge";
-    case "e":
+    case 0x65:
       return "end";
-    case "c":
+    case 0x63:
       return "whole";
     default:
       return undefined;
   }
 }
 
-/** The call that a line is about, in the words of `callName`. */
-export const calledIn = (line: string): string => line.slice(2, nameEnd(line));
+const comma = 0x2c;
 
 /** Position of the second comma of a line, which ends its turn and attempt: a turn's id contains no comma. */
-const nameEnd = (line: string): number => line.indexOf(",", line.indexOf(",") + 1);
+export const nameEnd = (bytes: Buffer, at: number): number => bytes.indexOf(comma, bytes.indexOf(comma, at) + 1);
 
-/** The UsageRecord of a call in JSON. */
-export const joinRecord = (start: string, end: string): Buffer =>
-  Buffer.from(start.slice(1, -1) + end.slice(nameEnd(end)), "latin1");
-
-/** The UsageRecord in a line that has all of it. */
-export const wholeRecord = (line: string): Buffer => Buffer.from(line.slice(1), "latin1");
+/** The call that a line is about, in the words of `callName`. */
+export const calledIn = (bytes: Buffer, at: number): string => bytes.toString("latin1", at + 2, nameEnd(bytes, at));
 
 /** The charge in a line. */
 export function chargeIn(line: string): CallCharge {

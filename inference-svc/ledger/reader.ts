@@ -1,7 +1,8 @@
 /** Reads the records of finished calls from the spool, in the order in which their ends were written, while it is being written. */
 import { type FileHandle, open } from "node:fs/promises";
-import { readFrame } from "./frame.ts";
-import { calledIn, joinRecord, lineKind, wholeRecord } from "./line.ts";
+import { RecordBatch } from "./batch.ts";
+import { type LineFrame, lineEnd, readFrame } from "./frame.ts";
+import { calledIn, lineKind } from "./line.ts";
 import type { Segment, Spool } from "./spool.ts";
 
 /** Size of the read buffer: enough for the lines of all calls that are delivered together, and for the longest frame. */
@@ -15,8 +16,8 @@ export interface Position {
 
 /** The records and starts of calls that the spool holds between two positions. */
 export class Portion {
-  /** JSON of one finished call each. */
-  readonly records: Buffer[] = [];
+  /** Valid until the next portion is read: a buffer of its own for each would be freed by full collections only. */
+  readonly records: RecordBatch;
   /** The lines of starts whose end is not in the portion, by the names of their calls. */
   readonly opened = new Map<string, string>();
   /** Names of calls whose start is in an earlier portion. */
@@ -24,9 +25,16 @@ export class Portion {
   /** Start of the next portion, once this one is delivered. */
   next: Position;
 
-  constructor(next: Position) {
+  constructor(next: Position, records: RecordBatch) {
     this.next = next;
+    this.records = records;
   }
+}
+
+/** Place of a line in the bytes that were read. */
+interface Line {
+  readonly at: number;
+  readonly end: number;
 }
 
 /** The start of a call whose end is not delivered. */
@@ -39,6 +47,8 @@ export class SpoolReader {
   readonly #spool: Spool;
   readonly #onBroken: (segment: Segment, offset: number) => void;
   readonly #buffer = Buffer.allocUnsafeSlow(readBytes);
+  /** No record is longer than its lines. */
+  readonly #records = new RecordBatch(readBytes);
   readonly #starts = new Map<string, Start>();
   #position: Position;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
@@ -76,7 +86,7 @@ export class SpoolReader {
   /** Marks a portion and everything before it as delivered. */
   advance({ opened, ended, next }: Portion): void {
     const { segment } = next;
-    for (const [call, line] of opened) this.#starts.set(ownCopy(call), { segment, line: ownCopy(line) });
+    for (const [call, line] of opened) this.#starts.set(call, { segment, line });
     segment.open += opened.size;
     for (const call of ended) {
       const start = this.#starts.get(call);
@@ -103,41 +113,51 @@ export class SpoolReader {
   }
 
   #portion({ segment, offset }: Position, bytes: Buffer, maxRecords: number): Portion {
-    const portion = new Portion({ segment, offset });
+    this.#records.clear();
+    const portion = new Portion({ segment, offset }, this.#records);
+    const opened = new Map<string, Line>();
     let at = 0;
     for (;;) {
       const frame = readFrame(bytes, at);
       if (frame === "broken" && segment.sealed) {
         this.#onBroken(segment, offset + at);
-        portion.next = { segment, offset: segment.size };
-        return portion;
+        at = segment.size - offset;
+        break;
       }
-      if (typeof frame === "string" || !this.#take(frame.lines, portion, maxRecords)) break;
+      if (typeof frame === "string" || !hasRoom(portion, countEnds(bytes, frame), maxRecords)) break;
+      this.#take(bytes, frame, portion, opened);
       at = frame.end;
     }
     portion.next = { segment, offset: offset + at };
+    for (const [call, line] of opened) portion.opened.set(call, bytes.toString("latin1", line.at, line.end));
     return portion;
   }
 
-  /** Adds the lines of a frame. @returns false when they have more records than there is room for: then none is added */
-  #take(lines: readonly string[], portion: Portion, maxRecords: number): boolean {
-    const { records, opened } = portion;
-    if (records.length > 0 && records.length + countEnds(lines) > maxRecords) return false;
-    for (const line of lines) {
-      const kind = lineKind(line);
-      if (kind === "start") opened.set(calledIn(line), line);
-      else if (kind === "end" || kind === "whole") this.#end(line, portion);
+  /** Adds the lines of a frame. @param opened the starts so far, without those whose end was found */
+  #take(bytes: Buffer, frame: LineFrame, portion: Portion, opened: Map<string, Line>): void {
+    for (let at = frame.start; at < frame.end; at = lineEnd(bytes, at, frame.end) + 1) {
+      const kind = lineKind(bytes, at);
+      const line = { at, end: lineEnd(bytes, at, frame.end) };
+      if (kind === "start") opened.set(calledIn(bytes, at), line);
+      else if (kind === "end" || kind === "whole") this.#end(bytes, line, portion, opened);
     }
-    return true;
   }
 
-  #end(line: string, { records, opened, ended }: Portion): void {
-    const call = calledIn(line);
-    const start = opened.get(call) ?? this.#starts.get(call)?.line;
+  #end(bytes: Buffer, line: Line, { records, ended }: Portion, opened: Map<string, Line>): void {
+    const call = calledIn(bytes, line.at);
+    const start = opened.get(call);
     if (!opened.delete(call)) ended.push(call);
-    if (lineKind(line) === "whole") records.push(wholeRecord(line));
-    // An end whose start is gone was delivered by an earlier start of the process.
-    else if (start !== undefined) records.push(joinRecord(start, line));
+    if (lineKind(bytes, line.at) === "whole") records.addWhole(bytes, line.at, line.end);
+    else if (start !== undefined) records.addJoined(bytes, start.at, start.end, bytes, line.at, line.end);
+    else this.#endEarlier(call, bytes, line, records);
+  }
+
+  /** Adds a record whose start was in an earlier portion. An end whose start is gone was delivered by an earlier start of the process. */
+  #endEarlier(call: string, bytes: Buffer, line: Line, records: RecordBatch): void {
+    const earlier = this.#starts.get(call);
+    if (earlier === undefined) return;
+    const start = Buffer.from(earlier.line, "latin1");
+    records.addJoined(start, 0, start.length, bytes, line.at, line.end);
   }
 
   #after(segment: Segment): Position | undefined {
@@ -155,14 +175,14 @@ export class SpoolReader {
   }
 }
 
-function countEnds(lines: readonly string[]): number {
+const hasRoom = ({ records }: Portion, ends: number, maxRecords: number): boolean =>
+  records.count === 0 || records.count + ends <= maxRecords;
+
+function countEnds(bytes: Buffer, { start, end }: LineFrame): number {
   let count = 0;
-  for (const line of lines) {
-    const kind = lineKind(line);
+  for (let at = start; at < end; at = lineEnd(bytes, at, end) + 1) {
+    const kind = lineKind(bytes, at);
     if (kind === "end" || kind === "whole") count++;
   }
   return count;
 }
-
-/** Copies a string that was cut out of a longer one, which would otherwise stay in memory with it. */
-const ownCopy = (text: string): string => Buffer.from(text, "latin1").toString("latin1");

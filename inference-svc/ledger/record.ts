@@ -1,11 +1,8 @@
 /** A call to a provider, as the ledger records it. */
-import type { RequestPart, Purpose } from "../turn/trace.ts";
-
-/** The purpose of a call; `charged_` marks one of the operator's own purposes that the key pays for. */
-export type CallKind = Purpose | RequestPart | `charged_${Purpose}`;
+import type { CallPurpose } from "@sluice/proto/runtime/call-operation.js";
 
 /** The facts that are known when a call begins. */
-export interface CallStart {
+export interface CallStart extends CallPurpose {
   /** UUID version 7 of the turn. */
   readonly turnId: string;
   /** Number of the attempt, from 1. */
@@ -23,8 +20,10 @@ export interface CallStart {
   readonly streamed: boolean;
   readonly user: string | undefined;
   readonly sessionId: string | undefined;
-  /** Purpose of the call; undefined for a call that answers a request. */
-  readonly kind: `CALL_KIND_${Uppercase<CallKind>}` | undefined;
+  /** Format in which the client spoke; undefined means responses. */
+  readonly door: string | undefined;
+  /** Kind of task; undefined for calls that routers learn nothing from. */
+  readonly task: string | undefined;
   /** Whether a budget holds an amount for the call until its record is stored. Not part of the record. */
   readonly isHeld: boolean;
 }

@@ -1,35 +1,75 @@
-/** Records calls to a service that is no model, such as a moderation endpoint, like calls to one. */
+/** Records calls to services that are no model, such as a moderation endpoint or a search engine, like calls to models. */
 import { newUuid } from "@sluice/proto/runtime/id.js";
+import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
+import { decimal } from "@sluice/proto/runtime/money.js";
 import type { CallOutcome, CallWatch } from "../internal/detection/detector.ts";
-import type { Purpose } from "../turn/trace.ts";
 import type { Scope } from "../turn/scope.ts";
 import type { CallLedger, Entry } from "./ledger.ts";
-import { type CallEnd, type CallStart, endUnanswered } from "./record.ts";
+import { type CallCharge, type CallEnd, endUnanswered } from "./record.ts";
 import { type Callee, clientLeft, toCallStart } from "./recorded.ts";
 
-const ends: Readonly<Record<CallOutcome, Pick<CallEnd, "status" | "httpStatus">>> = {
-  answered: { status: "completed", httpStatus: 200 },
-  refused: { status: "failed", httpStatus: 502 },
-  unreadable: { status: "failed", httpStatus: 502 },
-  unreachable: { status: "failed", httpStatus: 502 },
-  cancelled: { status: "cancelled", httpStatus: clientLeft },
+export type ServiceEnd = Pick<CallEnd, "status" | "httpStatus">;
+
+export const answeredCall: ServiceEnd = { status: "completed", httpStatus: 200 };
+export const failedCall: ServiceEnd = { status: "failed", httpStatus: 502 };
+export const cancelledCall: ServiceEnd = { status: "cancelled", httpStatus: clientLeft };
+
+/** A call whose start is on the disk. */
+export class ServiceEntry {
+  readonly #entry: Entry;
+  readonly #startedAt = performance.now();
+
+  private constructor(entry: Entry) {
+    this.#entry = entry;
+  }
+
+  /**
+   * Settles once the start of the call is on the disk.
+   * @param scope of the call alone, with its own turn id
+   * @throws Fault UNAVAILABLE
+   */
+  static open(ledger: CallLedger, callee: Callee, scope: Scope): Promise<ServiceEntry> {
+    const start = toCallStart(1, callee, { stream: false }, scope);
+    return new Promise((resolve, reject) => {
+      const entry = ledger.open(start, scope, (failure) =>
+        failure ? reject(failure) : resolve(new ServiceEntry(entry)),
+      );
+    });
+  }
+
+  get elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedAt);
+  }
+
+  /** Records the charge for the case that this process is killed before the end. @param pico 10^-12 USD */
+  note(pico: bigint): void {
+    this.#entry.note(chargeOf(pico));
+  }
+
+  /** @param pico charged for the call, in 10^-12 USD; undefined when nothing is charged */
+  close({ status, httpStatus }: ServiceEnd, pico?: bigint, isEstimated = false): void {
+    const end = endUnanswered(status, httpStatus, this.elapsedMs);
+    this.#entry.close(pico === undefined ? end : { ...end, ...chargeOf(pico), isEstimated });
+  }
+}
+
+const chargeOf = (pico: bigint): CallCharge => ({ tokens: noTokens, costUsd: decimal(pico) });
+
+const noTokens = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+
+const ends: Readonly<Record<CallOutcome, ServiceEnd>> = {
+  answered: answeredCall,
+  refused: failedCall,
+  unreadable: failedCall,
+  unreachable: failedCall,
+  cancelled: cancelledCall,
 };
 
-/** The record of a call to a free service: no usage, no price. */
+/** The record of a call to a free service for the operator's own purposes: no usage, no price. */
 export const recordedService =
-  (ledger: CallLedger, callee: Callee, purpose: Purpose): CallWatch =>
+  (ledger: CallLedger, callee: Callee, operation: OperationWord): CallWatch =>
   async (_, scope) => {
-    const startedAt = performance.now();
-    const inner = scope.with({ purpose, turnId: newUuid() });
-    const entry = await begun(ledger, toCallStart(1, callee, { stream: false }, inner), inner);
-    return (outcome) => {
-      const { status, httpStatus } = ends[outcome];
-      entry.close(endUnanswered(status, httpStatus, Math.round(performance.now() - startedAt)));
-    };
+    const inner = scope.with({ operation, payer: "operator", turnId: newUuid() });
+    const entry = await ServiceEntry.open(ledger, callee, inner);
+    return (outcome) => entry.close(ends[outcome]);
   };
-
-/** Settles once the start of the call is on the disk. @throws Fault UNAVAILABLE */
-const begun = (ledger: CallLedger, start: CallStart, scope: Scope): Promise<Entry> =>
-  new Promise((resolve, reject) => {
-    const entry = ledger.open(start, scope, (failure) => (failure ? reject(failure) : resolve(entry)));
-  });

@@ -2,12 +2,11 @@
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { decimal } from "@sluice/proto/runtime/money.js";
 import { throwIfAborted } from "../turn/abort.ts";
-import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { Answer, type Batch, type Next, type Outcome, type Turn, type TurnEvent } from "../turn/turn.ts";
 import { type Usage, totalCost } from "../turn/usage.ts";
-import type { CallLedger, Entry, OnStarted } from "./ledger.ts";
-import type { CallCharge, CallEnd, CallKind, CallStart } from "./record.ts";
+import type { CallLedger, CallRecording, Entry, OnStarted } from "./ledger.ts";
+import type { CallCharge, CallEnd, CallStart } from "./record.ts";
 
 /** The model and provider of a call. */
 export interface Callee {
@@ -20,13 +19,12 @@ export interface Callee {
 
 /**
  * A layer around one billed attempt.
- * @param sent usage of the request alone, charged when this process is killed before more is known
  * @throws Fault UNAVAILABLE when the call cannot be recorded
  */
 export const recorded =
-  (ledger: CallLedger, callee: Callee, sent: (request: TurnRequest) => Usage, turn: Turn): Turn =>
+  ({ ledger, callee, sent, findTask }: CallRecording, turn: Turn): Turn =>
   (request, scope) => {
-    const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope);
+    const start = toCallStart(scope.trace.bills.length + 1, callee, request, scope, findTask(request, scope));
     return new RecordedAnswer({ ledger, start, scope, sent: sent(request), begin: (inner) => turn(request, inner) });
   };
 
@@ -208,9 +206,9 @@ export function toCallStart(
   callee: Callee,
   request: { readonly stream: boolean; readonly sessionId?: string | undefined },
   scope: Scope,
+  task?: string,
 ): CallStart {
-  const { caller, turnId, generationId, requestId, user, purpose, part, charged } = scope;
-  const kind = purpose ?? part;
+  const { caller, turnId, generationId, requestId, user, door, operation, payer } = scope;
   return {
     turnId,
     attempt,
@@ -225,13 +223,13 @@ export function toCallStart(
     streamed: request.stream,
     user,
     sessionId: request.sessionId,
-    kind: kind && toCallKind(charged && purpose ? `charged_${purpose}` : kind),
+    door,
+    task,
+    operation,
+    payer,
     isHeld: caller.hasBudget,
   };
 }
-
-const toCallKind = (kind: CallKind): NonNullable<CallStart["kind"]> =>
-  `CALL_KIND_${kind.toUpperCase() as Uppercase<CallKind>}`;
 
 function chargeOf(usage: Usage): CallCharge {
   return {

@@ -1,6 +1,6 @@
 /** Finds calls that an earlier start of the process began and whose end was never written. */
 import { readFileSync } from "node:fs";
-import { readFrame } from "./frame.ts";
+import { lineEnd, readFrame } from "./frame.ts";
 import { calledIn, chargeIn, lineKind } from "./line.ts";
 import type { CallCharge } from "./record.ts";
 import type { Segment } from "./spool.ts";
@@ -14,18 +14,20 @@ export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, Ca
   for (const { path } of segments) {
     const bytes = readFileSync(path);
     for (let frame = readFrame(bytes, 0); typeof frame === "object"; frame = readFrame(bytes, frame.end)) {
-      for (const line of frame.lines) follow(line, open);
+      for (let at = frame.start; at < frame.end; at = lineEnd(bytes, at, frame.end) + 1) {
+        follow(bytes, at, lineEnd(bytes, at, frame.end), open);
+      }
     }
   }
   return new Map([...open].map(([call, charge]) => [call, charge === undefined ? undefined : chargeIn(charge)]));
 }
 
 /** @param open the lines of the last charges */
-function follow(line: string, open: Map<string, string | undefined>): void {
-  const kind = lineKind(line);
+function follow(bytes: Buffer, at: number, end: number, open: Map<string, string | undefined>): void {
+  const kind = lineKind(bytes, at);
   if (kind === undefined) return;
-  const call = calledIn(line);
+  const call = calledIn(bytes, at);
   if (kind === "start") open.set(call, undefined);
   else if (kind !== "charge") open.delete(call);
-  else if (open.has(call)) open.set(call, line);
+  else if (open.has(call)) open.set(call, bytes.toString("latin1", at, end));
 }

@@ -22,27 +22,32 @@ const statuses: ReadonlySet<number> = new Set([
 
 export function callMetrics(registry: Registry): CallObserver {
   const metrics = new CallMetrics(registry);
-  const known = new Map<string, Map<string, EndpointMetrics>>();
-  return ({ model, provider }) => {
+  const known = new Map<string, Map<string, Map<string, PurposeMetrics>>>();
+  return ({ model, provider, operation, payer }) => {
     let models = known.get(provider);
     if (models === undefined) known.set(provider, (models = new Map()));
-    let endpoint = models.get(model);
-    if (endpoint === undefined) models.set(model, (endpoint = new EndpointMetrics(metrics, { model, provider })));
-    return endpoint;
+    let purposes = models.get(model);
+    if (purposes === undefined) models.set(model, (purposes = new Map()));
+    const purpose = payer === "key" ? operation : `${operation} ${payer}`;
+    let series = purposes.get(purpose);
+    if (series === undefined) {
+      purposes.set(purpose, (series = new PurposeMetrics(metrics, { model, provider, operation, payer })));
+    }
+    return series;
   };
 }
 
-type Labels = Pick<CallStart, "model" | "provider">;
+type Labels = Pick<CallStart, "model" | "provider" | "operation" | "payer">;
 
 class CallMetrics {
-  readonly calls: Counter<"model" | "provider" | "status">;
-  readonly seconds: Histogram<"model" | "provider">;
-  readonly tokens: Counter<"model" | "provider" | "type">;
-  readonly cost: Counter<"model" | "provider">;
+  readonly calls: Counter<"model" | "provider" | "operation" | "status">;
+  readonly seconds: Histogram<"model" | "provider" | "operation">;
+  readonly tokens: Counter<"model" | "provider" | "operation" | "type">;
+  readonly cost: Counter<"model" | "provider" | "operation" | "payer">;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    const labelNames = ["model", "provider"] as const;
+    const labelNames = ["model", "provider", "operation"] as const;
     this.calls = new Counter({
       name: "sluice_attempts_total",
       help: "Calls to providers by their final status; 499: the client left.",
@@ -64,22 +69,22 @@ class CallMetrics {
     });
     this.cost = new Counter({
       name: "sluice_cost_usd_total",
-      help: "USD by the prices of the configuration file. Close to the sums of the ledger, which are exact.",
-      labelNames,
+      help: "USD by the prices of the configuration file and by payer, key or operator. Close to the sums of the ledger, which are exact.",
+      labelNames: [...labelNames, "payer"],
       registers,
     });
   }
 }
 
-/** The series of one model at one provider, found once for all of its calls. */
-class EndpointMetrics implements ObservedCall {
+/** The series of one purpose of one model at one provider, found once for all of its calls. */
+class PurposeMetrics implements ObservedCall {
   readonly #metrics: CallMetrics;
-  readonly #labels: Labels;
+  readonly #labels: Omit<Labels, "payer">;
   readonly #seconds: HistogramSeries;
   readonly #tokens: Readonly<Record<keyof Tokens, CounterSeries>>;
   readonly #cost: CounterSeries;
 
-  constructor(metrics: CallMetrics, labels: Labels) {
+  constructor(metrics: CallMetrics, { payer, ...labels }: Labels) {
     const tokens = (type: string) => metrics.tokens.labels({ ...labels, type });
     this.#metrics = metrics;
     this.#labels = labels;
@@ -91,13 +96,12 @@ class EndpointMetrics implements ObservedCall {
       output: tokens("output"),
       reasoning: tokens("reasoning"),
     };
-    this.#cost = metrics.cost.labels(labels);
+    this.#cost = metrics.cost.labels({ ...labels, payer });
   }
 
   end({ httpStatus, durationMs, tokens, costUsd }: CallEnd): void {
-    const { model, provider } = this.#labels;
     const status = statuses.has(httpStatus) ? String(httpStatus) : "other";
-    this.#metrics.calls.labels({ model, provider, status }).inc();
+    this.#metrics.calls.labels({ ...this.#labels, status }).inc();
     this.#seconds.observe(durationMs / 1_000);
     if (tokens) this.#countTokens(tokens);
     if (costUsd !== undefined) this.#cost.inc(Number(costUsd));

@@ -1,5 +1,6 @@
 /** Opens a span for each call to a provider, with the names of OpenTelemetry's GenAI conventions. */
 import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { serviceOperations } from "@sluice/proto/runtime/call-operation.js";
 import type { Attributes, Span, Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import type { CallEnd, CallStart } from "../ledger/record.ts";
@@ -16,11 +17,11 @@ export function tracedCalls(tracing: Tracing, providers: () => ReadonlyMap<strin
     return address;
   }
   return (opened, { span: parent = untraced }) => {
-    const span = tracing.start(`chat ${opened.upstreamModel}`, {
-      kind: "client",
-      parent,
-      attributes: { ...attributesOf(opened), ...addressOf(opened.provider) },
-    });
+    const isService = serviceOperations.has(opened.operation);
+    const name = isService ? `${opened.operation} ${opened.provider}` : `chat ${opened.upstreamModel}`;
+    // A service may have the name of a provider, which is at another address.
+    const attributes = isService ? purposeOf(opened) : { ...attributesOf(opened), ...addressOf(opened.provider) };
+    const span = tracing.start(name, { kind: "client", parent, attributes });
     return { span, end: (closed) => end(span, closed) };
   };
 }
@@ -31,8 +32,14 @@ const attributesOf = (opened: CallStart): Attributes => ({
   "gen_ai.provider.name": opened.provider,
   "gen_ai.request.model": opened.upstreamModel,
   "gen_ai.request.stream": opened.streamed,
-  "sluice.model": opened.model,
   "sluice.attempt": opened.attempt,
+  ...purposeOf(opened),
+});
+
+const purposeOf = (opened: CallStart): Attributes => ({
+  "sluice.model": opened.model,
+  "sluice.operation": opened.operation,
+  "sluice.payer": opened.payer,
 });
 
 function end(span: Span, { status, httpStatus, tokens, serviceTier, costUsd, isEstimated }: CallEnd): void {

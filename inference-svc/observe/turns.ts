@@ -37,9 +37,14 @@ export interface TurnObserver {
 export const describeOutcome = ({ outcome, failure, cancelled }: TurnEnd): string =>
   outcome?.status ?? (cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
 
+const doors: ReadonlySet<string> = new Set(["responses", "chat", "messages", "embeddings"]);
+
+/** The format of the client. What a caller of RunTurn invents is `other`, so that it becomes no label. */
+const doorOf = ({ door }: RunTurnRequest): string => (door === "" ? "responses" : doors.has(door) ? door : "other");
+
 export class TurnRecorder implements TurnObserver, TurnObservation {
   readonly #lines: LineLog;
-  readonly #turns: Counter<"outcome">;
+  readonly #turns: Counter<"outcome" | "door">;
   readonly #guardrails: Counter<"action" | "mode">;
   readonly #aligned: Counter<"outcome">;
   readonly #toolCalls: Counter<"tool" | "outcome">;
@@ -52,8 +57,8 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
     const registers = [registry];
     this.#turns = new Counter({
       name: "sluice_turns_total",
-      help: "Turns by outcome: completed, incomplete, cancelled, or the error_type of the failure.",
-      labelNames: ["outcome"],
+      help: "Turns by the format of the client, and by outcome: completed, incomplete, cancelled, or the error_type of the failure.",
+      labelNames: ["outcome", "door"],
       registers,
     });
     this.#guardrails = new Counter({
@@ -102,7 +107,7 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
     const { trace, failure } = end;
     const result = describeOutcome(end);
     const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
-    this.#turns.labels({ outcome: result }).inc();
+    this.#turns.labels({ outcome: result, door: doorOf(request) }).inc();
     if (trace) this.#countTrace(trace, ms);
     const firstMs = request.stream ? trace?.firstMs : undefined;
     if (firstMs !== undefined) this.#firstSeconds.observe(firstMs / 1000);
@@ -125,7 +130,7 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   const { trace, outcome, failure } = end;
   return (
     `${member("request_id", requester.requestId)}${member("trace_id", requester.traceId)}` +
-    `,"key_hash":"${requester.keyHash}"${member("model", request.model)},"stream":${request.stream},${result}` +
+    `,"key_hash":"${requester.keyHash}"${member("model", request.model)},"door":"${doorOf(request)}","stream":${request.stream},${result}` +
     (trace ? attemptsMember(trace.attempts) : "") +
     usageMembers(outcome?.usage ?? trace?.usage) +
     (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +

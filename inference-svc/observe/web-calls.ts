@@ -1,4 +1,4 @@
-/** Metrics of web searches and fetched pages: how many, how they end, and how long they take. */
+/** Metrics of web searches, fetched pages and searches of vector stores: how many, how they end, and how long they take. */
 import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
 import type { WebWatch } from "../web/web.ts";
 
@@ -6,13 +6,13 @@ export function webMetrics(registry: Registry): WebWatch {
   const registers = [registry];
   const calls = new Counter({
     name: "sluice_web_calls_total",
-    help: "Web searches and fetches by outcome: answered, failed (refusals included), or cancelled by the end of the turn.",
+    help: "Web searches, fetches and searches of vector stores by outcome: answered, failed (refusals included), or cancelled by the end of the turn.",
     labelNames: ["kind", "outcome"],
     registers,
   });
   const seconds = new Histogram({
     name: "sluice_web_call_seconds",
-    help: "Seconds from a web search or fetch to its result or failure.",
+    help: "Seconds from a web search, fetch or search of a vector store to its result or failure.",
     labelNames: ["kind"],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 20],
     registers,

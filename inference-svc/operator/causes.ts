@@ -1,9 +1,10 @@
 /** Explains why a provider could not be reached, and what to do about it. Never contains a key. */
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { isConnectionCode, isDnsCode, isTimeoutCode, isTlsCode, lastErrorCode } from "../turn/unanswered-reason.ts";
+import { noCredentials } from "../upstream/credentials/source.ts";
 
 export interface Cause {
-  readonly kind: "dns" | "connection" | "tls" | "timeout" | "refused" | "answer";
+  readonly kind: "dns" | "connection" | "tls" | "timeout" | "credentials" | "refused" | "answer";
   /** HTTP status of the provider's answer; absent when it gave none. */
   readonly status?: number;
   readonly message: string;
@@ -16,6 +17,7 @@ export function explainFault(fault: Fault, host: string, model: string): Cause {
   if (network) return network;
   const { cause } = fault;
   const detail = cause instanceof Error ? cause.message : "";
+  if (detail.startsWith(noCredentials)) return { kind: "credentials", message: `${detail}; ${credentialsHint}` };
   if (!detail.startsWith("provider answered")) {
     if (/in time/.test(detail)) return { kind: "timeout", message: `${host}: ${detail}` };
     return { kind: "answer", message: `${host} sent an answer that cannot be read: ${detail || fault.message}` };
@@ -26,12 +28,14 @@ export function explainFault(fault: Fault, host: string, model: string): Cause {
   return { kind: "refused", status, message: hint === undefined ? words : `${words}; ${hint}` };
 }
 
+const credentialsHint = "`check-config` says which identity is used here";
+
 /** Statuses for which the fault carries the provider's own message. */
 const explained: ReadonlySet<number> = new Set([400, 413, 422]);
 
 const hints: Readonly<Record<number, (model: string) => string>> = {
   400: () => "the provider takes no such request: is `dialect` the right one?",
-  401: () => "the key is not valid there: check `api_keys` and the variables that they name",
+  401: () => "the key is not valid there: check `api_keys` and the variables that they name, or the identity",
   402: () => "the account has no credit",
   403: (model) => `the key may not use ${model}, or the account may not`,
   404: (model) => `it knows no model ${model}, or \`base_url\` is not right`,

@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import { namedArguments, table } from "@sluice/proto/runtime/cli.js";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
-import type { HouseFile, LoadedHouse, ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import type { HouseFile, LoadedHouse, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { loadSdkPackages, leaveOutBroken } from "../upstream/ai-sdk/load.ts";
 import {
   type OperatorCommand,
@@ -12,6 +12,7 @@ import {
   load,
   seedDate,
 } from "./configuration.ts";
+import { findIdentity } from "./identities.ts";
 
 export const checkConfig: OperatorCommand = {
   usage: "[FILE] [--json]",
@@ -57,6 +58,8 @@ interface ProviderRow {
   readonly dialect?: string;
   readonly region?: string;
   readonly models?: number;
+  /** The identity by which a provider on a cloud is called, where the configuration has no keys for it. */
+  readonly identity?: string;
 }
 
 interface ModelRow {
@@ -92,9 +95,15 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   });
   const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
   for (const problem of ofLeftOut ?? []) problems.add(problem);
+  for (const problem of house ? identityProblems(house, terminal) : []) problems.add(problem);
   if (house === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
-  return { ...nothing, ok: true, ...served(house) };
+  return { ...nothing, ok: true, ...served(house, terminal) };
 }
+
+const identityProblems = ({ file }: LoadedHouse, { environment }: OperatorTerminal): string[] =>
+  file.providers.flatMap((provider) =>
+    (findIdentity(provider, environment)?.problems ?? []).map((problem) => `provider ${provider.id}: ${problem}`),
+  );
 
 /** Runs the work and collects the problems of the configuration; undefined when there are any. @param problems gets them */
 async function collecting<Result>(problems: Set<string>, work: () => Promise<Result>): Promise<Result | undefined> {
@@ -107,15 +116,12 @@ async function collecting<Result>(problems: Set<string>, work: () => Promise<Res
   }
 }
 
-const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "models" | "detectors"> => ({
+const served = (
+  { file, leftOut }: LoadedHouse,
+  { environment }: OperatorTerminal,
+): Pick<Checked, "providers" | "models" | "detectors"> => ({
   providers: [
-    ...file.providers.map(({ id, name = id, dialect, region }) => ({
-      id,
-      name,
-      dialect,
-      region,
-      models: modelsAt(id, file),
-    })),
+    ...file.providers.map((provider) => providerRow(provider, file, environment)),
     ...leftOut.map(({ provider: id, unset, problem }) => ({ id, left_out: unset, ...(problem && { problem }) })),
   ],
   models: file.models.map(modelRow),
@@ -126,6 +132,12 @@ const served = ({ file, leftOut }: LoadedHouse): Pick<Checked, "providers" | "mo
     categories: Object.keys(categories),
   })),
 });
+
+function providerRow(provider: ProviderSettings, file: HouseFile, environment: NodeJS.ProcessEnv): ProviderRow {
+  const { id, name = id, dialect, region } = provider;
+  const identity = findIdentity(provider, environment)?.words;
+  return { id, name, dialect, region, models: modelsAt(id, file), ...(identity !== undefined && { identity }) };
+}
 
 const modelsAt = (id: string, { models }: HouseFile): number =>
   models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === id)).length;
@@ -154,6 +166,7 @@ function linesOf({ ok, file, problems, providers, models, detectors, catalogue_d
     `${file}: good`,
     "",
     ...table(["PROVIDER", "NAME", "DIALECT", "REGION", "MODELS"], providers.filter(isServed).map(providerCells)),
+    ...providers.flatMap(({ id, identity }) => (identity === undefined ? [] : [`Identity of ${id}: ${identity}.`])),
     ...providers.flatMap(({ id, left_out: unset, problem }) =>
       unset
         ? [`Left out: ${id}, as ${leftOutReason({ unset, problem })}.${problem ? "" : " Its definition is good."}`]

@@ -6,7 +6,8 @@ import { newUuid } from "@sluice/proto/runtime/id.js";
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { enforcedGuardrails } from "../guardrails/output/layer.ts";
 import { policyOf } from "../internal/call.ts";
-import type { TurnRequest } from "../turn/request.ts";
+import { stoppedConversation } from "./stopped-conversation.ts";
+import type { InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { TurnState } from "../turn/state.ts";
 import { type RequestPart, Trace } from "../turn/trace.ts";
@@ -32,6 +33,10 @@ export interface Heard {
   readonly sources: readonly Source[];
   /** Images that it made, each as base64 or as the provider's address. */
   readonly images: readonly string[];
+  /** Functions of the client that it calls. */
+  readonly calls: readonly OutputItem[];
+  /** All that the model has read and made, where its agent loop stopped for these calls. */
+  readonly conversation: readonly InputItem[];
 }
 
 /** UTF-16 units that a part may say, far more than any answer that is of use: a model that never ends must not fill the memory. */
@@ -56,7 +61,7 @@ export class PartCall {
       again: undefined,
       signal: this.#abort,
       deadline: Math.min(scope.deadline, performance.now() + limitMs),
-      part,
+      operation: part,
       turnId: newUuid(),
       trace: this.trace,
       state: new TurnState(),
@@ -78,7 +83,7 @@ export class PartCall {
     const collected = new Collected(hears);
     try {
       for await (const batch of together(turn)(request, this.#scope)) collected.take(batch);
-      return collected.said;
+      return { ...collected.said, conversation: this.#scope.state.get(stoppedConversation).items };
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", stop);
@@ -109,13 +114,14 @@ class Collected {
   #text = "";
   readonly #sources = new Map<string, Source>();
   readonly #images: string[] = [];
+  readonly #calls: OutputItem[] = [];
 
   constructor(hears: WordListener) {
     this.#hears = hears;
   }
 
-  get said(): Heard {
-    return { text: this.#text, sources: [...this.#sources.values()], images: this.#images };
+  get said(): Omit<Heard, "conversation"> {
+    return { text: this.#text, sources: [...this.#sources.values()], images: this.#images, calls: this.#calls };
   }
 
   take(batch: readonly TurnEvent[]): void {
@@ -135,6 +141,7 @@ class Collected {
   #note(item: OutputItem): void {
     const parts = Array.isArray(item["content"]) ? item["content"].filter(isObject) : [];
     for (const part of parts) if (Array.isArray(part["annotations"])) part["annotations"].forEach(this.#cite);
+    if (item.type === "function_call") this.#calls.push(item);
     const { action, url, title, result } = item;
     if (item.type === "image_generation_call" && typeof result === "string") this.#images.push(result);
     if (isObject(action) && Array.isArray(action["sources"])) action["sources"].forEach(this.#cite);
@@ -157,16 +164,31 @@ class Collected {
 export const showsParts = ({ plugins }: TurnRequest): boolean =>
   plugins?.alignment === undefined || plugins.alignment.mode === "audit";
 
+/** The question to a part, and the settings of its answer. */
+export type PartSettings = Pick<
+  TurnRequest,
+  "models" | "instructions" | "input" | "tools" | "maxToolCalls" | "maxOutputTokens"
+> &
+  Partial<
+    Pick<
+      TurnRequest,
+      | "temperature"
+      | "reasoning"
+      | "cacheControl"
+      | "textFormat"
+      | "stream"
+      | "outputModalities"
+      | "imageConfigJson"
+      | "include"
+      | "stopServerToolsWhen"
+      | "toolChoice"
+    >
+  >;
+
 /** Builds a request for a part of the given one, with its data policy and price limit and without its provider preferences. */
 export function partRequest(
   { stream, provider, sessionId, identityHash, truncation, plugins, files }: TurnRequest,
-  own: Pick<TurnRequest, "models" | "instructions" | "input" | "tools" | "maxToolCalls" | "maxOutputTokens"> &
-    Partial<
-      Pick<
-        TurnRequest,
-        "temperature" | "reasoning" | "cacheControl" | "textFormat" | "stream" | "outputModalities" | "imageConfigJson"
-      >
-    >,
+  own: PartSettings,
 ): TurnRequest {
   return {
     stream,

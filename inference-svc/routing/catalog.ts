@@ -1,6 +1,7 @@
 /** The models that can be requested and the endpoints that serve them: the configuration as the router reads it. */
 import type { EndpointSettings, HouseFile, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import { type Prices, parsePrices } from "./price/price.ts";
+import { ModelNames } from "./model-names.ts";
 import { type Seed, endpointSeed } from "./choose/rendezvous.ts";
 import { type Tariff, parseTariff } from "./price/tariff.ts";
 
@@ -17,6 +18,8 @@ export interface Endpoint {
   readonly contextLength: number;
   /** The model's largest answer; absent when the operator states none. */
   readonly maxOutputTokens?: number;
+  /** The model gives vectors instead of answers. */
+  readonly embeds: boolean;
   /** The model accepts files as input. */
   readonly takesFiles: boolean;
   readonly quantization: string;
@@ -46,8 +49,11 @@ export interface CatalogModel {
   readonly endpoints: readonly Endpoint[];
 }
 
-/** `nitro` puts the fastest endpoints first and adds those of the priority tier; `floor` puts the cheapest first and adds those of the flex tier. */
-export type Variant = "nitro" | "floor";
+/**
+ * `nitro` puts the fastest endpoints first and adds those of the priority tier; `floor` puts the cheapest first and adds those of the flex
+ * tier; `exacto` puts the endpoints first whose tool calls fit their schemas most often.
+ */
+export type Variant = "nitro" | "floor" | "exacto";
 
 /** The model and variant that a slug names. */
 export interface FoundModel {
@@ -57,23 +63,30 @@ export interface FoundModel {
 
 export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
+  /** Other names of the models. */
+  readonly names: ModelNames;
 
   /** Providers by id, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
 
-  constructor(file: Pick<HouseFile, "providers" | "models">) {
+  constructor(file: Pick<HouseFile, "providers" | "models"> & Partial<Pick<HouseFile, "model_aliases">>) {
     const providers = new Map(file.providers.map((provider) => [provider.id, provider]));
     this.providers = providers;
     this.#models = new Map(
       file.models.map((model) => [model.id, { settings: model, endpoints: buildEndpoints(model, providers) }]),
     );
+    const vendorNames = this.models.flatMap(({ settings, endpoints }) =>
+      endpoints.map(({ upstreamModel }) => [upstreamModel, settings.id] as const),
+    );
+    this.names = new ModelNames([...this.#models.keys()], file.model_aliases ?? [], vendorNames);
   }
 
-  /** Finds the model of a slug. A slug of the catalogue names itself; the end of another one may be a variant. */
-  find(slug: string): FoundModel | undefined {
+  /** Finds the model of a slug or another name. A slug of the catalogue names itself; the end of another one may be a variant. */
+  find(name: string): FoundModel | undefined {
+    const slug = this.names.resolve(name) ?? name;
     const model = this.#models.get(slug);
     if (model) return { model };
-    const [, base = "", variant] = /^(.+):(nitro|floor)$/.exec(slug) ?? [];
+    const [, base = "", variant] = /^(.+):(nitro|floor|exacto)$/.exec(slug) ?? [];
     const based = this.#models.get(base);
     return based && { model: based, variant: variant as Variant };
   }
@@ -83,6 +96,10 @@ export class Catalog {
     return [...this.#models.values()];
   }
 }
+
+/** Whether a model gives vectors instead of answers. */
+export const givesEmbeddings = ({ output_modalities: modalities }: Pick<ModelSettings, "output_modalities">): boolean =>
+  modalities.includes("embeddings");
 
 function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, ProviderSettings>): readonly Endpoint[] {
   const drawn = new Map<string, number>();
@@ -97,6 +114,7 @@ function buildEndpoints(model: ModelSettings, providers: ReadonlyMap<string, Pro
     return {
       model: model.id,
       contextLength: model.context_length,
+      embeds: givesEmbeddings(model),
       takesFiles: model.input_modalities.includes("file"),
       provider: id,
       providerName: provider?.name ?? id,

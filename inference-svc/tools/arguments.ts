@@ -1,4 +1,4 @@
-/** Reads the arguments of a call as the model wrote them. */
+/** Reads the arguments of a call as the model wrote them, and tells equal arguments by their text. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
@@ -22,3 +22,9 @@ export function readArguments(json: string, shape: Shape): JsonObject | string {
     return Fault.from(error).message;
   }
 }
+
+/** The same text for the same value, in whatever order its members were written. */
+export const canonicalJson = (value: unknown): string =>
+  JSON.stringify(value, (_, member: unknown) =>
+    isObject(member) ? Object.fromEntries(Object.entries(member).toSorted(([a], [b]) => (a < b ? -1 : 1))) : member,
+  );

@@ -39,11 +39,11 @@ export function loadedTools(
     if (tool.type === "hosted") return [tool];
     if (tool.type !== "namespace") return hidden.has(tool) ? [] : [tool];
     // A namespace without tools is not sent.
-    const inner = tool.tools.filter((each) => !hidden.has(each) || loaded.includes(each)).map(shown);
+    const inner = tool.tools.filter((each) => !hidden.has(each) || loaded.includes(each)).map(withoutDeferral);
     return inner.length > 0 ? [{ ...tool, tools: inner }] : [];
   });
   const found = loaded.filter((tool) => held.some((each) => each.tool === tool && each.namespace === undefined));
-  return [...first, ...found.map(shown)];
+  return [...first, ...found.map(withoutDeferral)];
 }
 
 /** The tools that a tool choice may name now: providers refuse a choice of tools that they were not sent. @param tools the tools that are sent */
@@ -66,7 +66,7 @@ function isAmong({ type, name, namespace }: ToolReference, tools: readonly Tool[
 }
 
 /** The tool without its deferral. */
-function shown<T extends CallableTool>(tool: T): T {
+export function withoutDeferral<T extends CallableTool>(tool: T): T {
   if (!isHeldBack(tool)) return tool;
   const { deferLoading: _, ...rest } = tool as T & { readonly deferLoading?: boolean };
   return { ...rest, json: withMembers(tool.json, { defer_loading: undefined }) } as T;

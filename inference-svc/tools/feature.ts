@@ -3,8 +3,8 @@ import type { AskingFeatureOf } from "../turn/feature.ts";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { mayUseWeb } from "../web/online.ts";
-import { type LoopParts, serverTools } from "./loop.ts";
-import { type OfferedTools, noteNotSent, notRun } from "./stage.ts";
+import { type LoopParts, serverTools } from "./loop/loop.ts";
+import { type OfferedTools, noteNotSent, notRun } from "./loop/stage.ts";
 import { mayUseTools } from "./toolbox.ts";
 
 /** The tools of a request as a dry run sees them: what the model is sent of them, and nothing that could run. */

@@ -1,13 +1,15 @@
 /** Wires the models that a tool or plugin calls, such as the panel of fusion, to the catalogue and to the agent loop. */
-import type { FusionPresets } from "@sluice/proto/runtime/house/fusion.js";
+import type { FusionPresets } from "@sluice/proto/runtime/house/routers.js";
 import { defaultPresets } from "../fusion/default-presets.ts";
 import { panelTimeouts } from "../fusion/panel.ts";
 import type { RunParts } from "../fusion/run.ts";
 import type { SettingsParts } from "../fusion/settings.ts";
 import type { Catalog } from "../routing/catalog.ts";
+import type { HostedTool } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
 import { type Turn, compose } from "../turn/turn.ts";
-import { type LoopParts, serverTools } from "./loop.ts";
-import { canHave } from "./toolbox.ts";
+import { type LoopParts, serverTools } from "./loop/loop.ts";
+import { canHave } from "./own-tools.ts";
 import type { ToolParts } from "./tool.ts";
 
 interface SettingsSources {
@@ -29,7 +31,11 @@ const unitsPerToken = 3;
 export interface PartModels {
   /** Asks a model as a request for it would: with the guardrails of the key, and with plain tools. */
   readonly ask: Turn;
+  /** The same in the agent loop, which keeps the conversation when it stops for functions of the client. */
+  readonly askWorker: Turn;
   readonly hasModel: (slug: string) => boolean;
+  /** Whether each of the models can have the tool. */
+  readonly hasTool: (tool: HostedTool, models: readonly string[], scope: Scope) => boolean;
   /** The wanted number of output tokens, or the model's maximum if that is lower. */
   readonly room: (slug: string, wanted: number) => number;
   /** UTF-16 units that an input of the model may have; about. */
@@ -50,7 +56,9 @@ export function partModels({ catalog, loop, ask }: ModelSources): PartModels {
   const limitsOf = (slug: string) => catalog.find(slug)?.model.settings;
   return {
     ask: compose([...guards, serverTools(loop), ...gates], ask),
+    askWorker: compose([...guards, serverTools(loop, true), ...gates], ask),
     hasModel: (slug) => catalog.find(slug) !== undefined,
+    hasTool: (tool, models, scope) => canHave(tool, models, scope, loop),
     room(slug, wanted) {
       const { context_length: window = Number.POSITIVE_INFINITY, max_output_tokens: max = wanted } =
         limitsOf(slug) ?? {};

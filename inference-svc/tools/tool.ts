@@ -4,10 +4,12 @@ import type { ObjectShape } from "@sluice/proto/runtime/validation/shape.js";
 import type { ItemEvent } from "../turn/progress-buffer.ts";
 import type {
   CallableTool,
+  FoundFile,
   FunctionTool,
   HostedTool,
   InputItem,
   Tool,
+  ToolReference,
   TurnRequest,
   WebSource,
 } from "../turn/request.ts";
@@ -28,7 +30,7 @@ export interface ServerTool {
    * Whether Sluice runs the entry of a request; any other entry stays as it is, for a provider or to be reported as one that nobody runs.
    * Absent for tools that Sluice runs wherever no provider does.
    */
-  readonly takes?: (entry: JsonObject, isNative: () => boolean) => boolean;
+  readonly takes?: (entry: JsonObject, isNative: () => boolean, request: TurnRequest) => boolean;
   /**
    * For one turn: what it counts, it counts there. Undefined where it has nothing to do: then the model is not told of it.
    * @throws Fault INVALID_REQUEST for settings that it cannot keep
@@ -42,6 +44,8 @@ export interface ToolItemForm {
   readonly idPrefix: string;
   /** Status of a call that failed. */
   readonly failedStatus: string;
+  /** A second item, with what the call gave; it names the call by `call_id`. */
+  readonly output?: Pick<ToolItemForm, "type" | "idPrefix">;
 }
 
 export interface ToolSettings {
@@ -61,8 +65,8 @@ export interface OpenTool {
   readonly description: string;
   /** A call with other arguments is not run; the model is told what is wrong. */
   readonly arguments: ObjectShape;
-  /** Fields that every item of the tool has, since clients rely on them. */
-  readonly blank?: JsonObject;
+  /** Fields that every item of the tool has, since clients rely on them; made of the arguments, the item has them from its beginning. */
+  readonly blank?: JsonObject | ((argumentsJson: string) => JsonObject);
   /** Name of the entry, where a request may list several of the kind: items carry it as `instance_name`. */
   readonly instance?: string;
   /** Settings of the entry that the tool cannot keep, for the receipt. */
@@ -78,14 +82,38 @@ export interface OpenTool {
    * they are shown it.
    */
   readonly ending?: (item: OutputItem) => readonly ItemEvent[];
+  /** The item by which the client is asked for a call, which then does not run: the response ends, and a later request brings the decision. */
+  readonly asks?: (argumentsJson: string) => AskedItem;
   /** Runs the call. An exception is a bug, and the model reads that the tool failed. */
   run(args: JsonObject, call: ToolCall): Promise<ToolResult>;
+  /**
+   * For tools whose calls can be suspended: the call that gave this state to the client, ready to go on.
+   * @param outputs of the function calls that it waited for
+   * @returns undefined for a state that the tool did not give for this entry of this caller
+   */
+  readonly resume?: (state: JsonObject, outputs: readonly InputItem[]) => ResumedCall | undefined;
   /** The item of an earlier response as the call that it was, for the model to read again. */
   recall(item: InputItem): RecalledCall;
 }
 
+export interface ResumedCall {
+  /** Arguments of the call. */
+  readonly args: JsonObject;
+  readonly run: (call: ToolCall) => Promise<ToolResult>;
+}
+
+export interface AskedItem {
+  readonly type: string;
+  readonly idPrefix: string;
+  readonly fields: JsonObject;
+}
+
 export interface ToolCall {
+  /** Id of the call as the model made it. */
+  readonly callId: string;
   readonly scope: Scope;
+  /** The arguments as the model wrote them; an empty object where it wrote nothing. */
+  readonly argumentsJson: string;
   /** Aborted when the result is no longer needed. */
   readonly signal: TurnSignal;
   /** The conversation up to the call, and the answer that makes it. */
@@ -99,16 +127,28 @@ export interface ToolResult {
   readonly output: string;
   /** Fields of the item that the client gets, beside type, id and status. */
   readonly item: JsonObject;
+  /** Fields of the second item, for tools that have one. */
+  readonly outputItem?: JsonObject;
   /** There is no result: `output` says why. */
   readonly failed?: true;
   /** Tools of the request that were held back: from now on the model may call them. */
   readonly loads?: readonly CallableTool[];
   /** Pages of the web that it read: an answer that links to one of them cites it. */
   readonly sources?: readonly WebSource[];
+  /** Files in which something was found: an answer that names one of them cites it. */
+  readonly files?: readonly FoundFile[];
+  /**
+   * Function calls for the client, without which the call cannot go on: the response ends with them, and the model reads no output. The item
+   * stays in progress.
+   */
+  readonly waitsFor?: readonly OutputItem[];
 }
 
-export interface RecalledCall extends Pick<ToolResult, "output" | "loads"> {
-  readonly args: JsonObject;
+export interface RecalledCall extends Pick<ToolResult, "loads"> {
+  /** Absent for an item that holds only what a call gave. */
+  readonly args?: JsonObject;
+  /** Absent for an item whose output is an item of its own. */
+  readonly output?: string;
 }
 
 export interface ToolParts {
@@ -123,13 +163,15 @@ export interface ToolParts {
 
 /** A tool as it is open for the turn. */
 export interface Offer {
-  readonly tool: ServerTool;
+  readonly tool: Pick<ServerTool, "kinds" | "hasEffect">;
   readonly open: OpenTool;
   /** The name that the model calls. */
   readonly name: string;
   /** The tool's type in the client's spelling. */
   readonly spelling: string;
   readonly items: ToolItemForm;
+  /** Whether a tool choice means it, for a tool of a source. */
+  readonly isMeant?: (reference: ToolReference) => boolean;
 }
 
 /** The function that the model is told of. */
@@ -154,8 +196,18 @@ export function freeName(wanted: string, taken: Set<string>): string {
   return name;
 }
 
+/**
+ * Whether a tool that nothing here can run is offered all the same, and each call of it fails. Clients of the Messages format read the error in
+ * the block of the result; a refusal would cost them the turn.
+ */
+export const failsByCall = ({ door }: Pick<TurnRequest, "door">): boolean => door === "messages";
+
 /** Whether the tool is opened only to restore a call of an earlier response: it will not run. */
 export const isRecalled = ({ path }: ToolSettings): boolean => path === "input";
+
+/** Fields that every item of a call of the tool has. */
+export const blankItem = ({ blank }: OpenTool, argumentsJson: string): JsonObject | undefined =>
+  typeof blank === "function" ? blank(argumentsJson) : blank;
 
 /** The output of a call that failed. */
 export const errorOutput = (error: string): string => JSON.stringify({ error });

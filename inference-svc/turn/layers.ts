@@ -1,7 +1,8 @@
-/** Builds layers that rewrite requests, and layers that map batches. */
+/** Builds layers that rewrite requests, layers that map batches, and layers that stop a call before its end. */
 import { PassedAnswer, deferred } from "./answers.ts";
 import type { TurnRequest } from "./request.ts";
 import type { Scope } from "./scope.ts";
+import { TurnAbort } from "./signal.ts";
 import type { Answer, Batch, Layer, Turn } from "./turn.ts";
 
 /** A layer that rewrites the request or refuses it, and costs nothing per event. */
@@ -33,5 +34,42 @@ class MappedAnswer extends PassedAnswer {
 
   protected override passed(batch: Batch): Batch {
     return this.#step(batch);
+  }
+}
+
+/** The answer to a call that a layer may stop before its end, while the turn goes on. */
+export class StoppableAnswer {
+  readonly #batches: AsyncIterator<Batch>;
+  /** The call has a signal of its own, because the turn goes on after it. */
+  readonly #signal = new TurnAbort();
+  #reading: Promise<unknown> | undefined;
+
+  /**
+   * @param call is made at once
+   * @throws what the call throws
+   */
+  constructor(call: (scope: Scope) => Answer, scope: Scope) {
+    const { signal } = scope;
+    const follow = () => this.#signal.abort(signal.reason);
+    signal.addEventListener("abort", follow);
+    if (signal.aborted) follow();
+    this.#batches = call(scope.with({ signal: this.#signal }))[Symbol.asyncIterator]();
+  }
+
+  /** Reads the next batch; called again only once it has come. */
+  next(): Promise<IteratorResult<Batch>> {
+    const reading = this.#batches.next();
+    this.#reading = reading;
+    return reading;
+  }
+
+  /**
+   * Waits for the provider to stop, since its usage is known only then. A generator that is awaiting its next batch
+   * ignores `return`, so its call is aborted as well.
+   * @param reason told to the call
+   */
+  async stop(reason: Error): Promise<void> {
+    this.#signal.abort(reason);
+    await Promise.allSettled([this.#reading, this.#batches.return?.()]);
   }
 }

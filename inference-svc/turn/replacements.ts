@@ -24,13 +24,21 @@ interface TextAnnotation {
   readonly end_index: number;
 }
 
+/** A citation at one place: it points between words, and not at some. */
+interface FileCitation {
+  readonly type: "file_citation";
+  readonly index: number;
+}
+
 /**
  * The annotation with its offsets in the text after the replacements; undefined when it points at replaced words. Offsets count code
  * points.
  * @param raw the text before, in whose UTF-16 units the regions are counted
  */
 export function moveAnnotation(annotation: unknown, raw: string, regions: readonly Region[]): unknown {
-  if (regions.length === 0 || !isTextAnnotation(annotation)) return annotation;
+  if (regions.length === 0) return annotation;
+  if (isFileCitation(annotation)) return moveFileCitation(annotation, raw, regions);
+  if (!isTextAnnotation(annotation)) return annotation;
   const start = toUnitOffset(raw, annotation.start_index);
   const end = toUnitOffset(raw, annotation.end_index);
   if (regions.some((region) => region.start < end && start < region.end)) return undefined;
@@ -41,8 +49,21 @@ export function moveAnnotation(annotation: unknown, raw: string, regions: readon
   };
 }
 
+function moveFileCitation(citation: FileCitation, raw: string, regions: readonly Region[]): unknown {
+  const unit = toUnitOffset(raw, citation.index);
+  if (regions.some(({ start, end }) => start <= unit && unit < end)) return undefined;
+  return { ...citation, index: citation.index + shift(raw, unit, regions) };
+}
+
 /** The code point offset at which an annotation ends; 0 when it points at no text. */
-export const annotationEnd = (annotation: unknown): number => (isTextAnnotation(annotation) ? annotation.end_index : 0);
+export function annotationEnd(annotation: unknown): number {
+  if (isFileCitation(annotation)) return annotation.index;
+  return isTextAnnotation(annotation) ? annotation.end_index : 0;
+}
+
+const isFileCitation = (annotation: unknown): annotation is FileCitation =>
+  (annotation as Partial<FileCitation> | null)?.type === "file_citation" &&
+  typeof (annotation as Partial<FileCitation>).index === "number";
 
 const isTextAnnotation = (annotation: unknown): annotation is TextAnnotation =>
   typeof (annotation as Partial<TextAnnotation> | null)?.start_index === "number" &&

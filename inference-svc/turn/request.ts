@@ -1,5 +1,7 @@
 /** A request after its checks, in the form that the dialects read. */
 import type { Plugin, ProviderPreferences } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { Door } from "@sluice/proto/contract/request/extensions.js";
 import type { FileTexts } from "./file-text.ts";
 
 /** An input item in its JSON form. Its type and the fields that turn/parse reads have been checked. */
@@ -14,6 +16,10 @@ export interface FunctionTool {
   readonly strict?: boolean;
   readonly async?: boolean;
   readonly deferLoading?: boolean;
+  /** Mark of a place up to which the provider may cache. */
+  readonly cacheControl?: JsonObject;
+  /** The tool in Anthropic's own form, as a JSON object. */
+  readonly anthropicJson?: string;
   /** The whole tool as the client wrote it. */
   readonly json: string;
 }
@@ -26,6 +32,8 @@ export interface CustomTool {
   /** Grammar as the client wrote it; absent when any text will do. */
   readonly formatJson?: string;
   readonly async?: boolean;
+  /** Mark of a place up to which the provider may cache. */
+  readonly cacheControl?: JsonObject;
   /** The whole tool as the client wrote it. */
   readonly json: string;
 }
@@ -52,6 +60,8 @@ export interface HostedTool {
   readonly spelling: string;
   /** The whole tool as the client wrote it. */
   readonly json: string;
+  /** Place in the input, for a tool that an item brought; absent for those of the list. */
+  readonly path?: string;
   /** Present when the endpoint does not run this tool, so that it is not sent. It stays in the list, so that the other tools keep their paths. */
   readonly leftOut?: true;
   /** The function that a provider without this tool is sent in its place; absent when only the provider can run the tool. */
@@ -103,6 +113,14 @@ export interface WebSource {
   readonly title: string;
 }
 
+/** A stored file in which something was found. */
+export interface FoundFile {
+  /** The name by which the model was told to cite it. */
+  readonly label: string;
+  readonly fileId: string;
+  readonly filename: string;
+}
+
 type OfKind = Exclude<Plugin["plugin"], { case: undefined }>;
 
 /** Checked settings by plugin; a plugin that was not asked for is absent. */
@@ -115,6 +133,17 @@ export type StopCondition =
   | { readonly type: "max_tokens_used"; readonly max_tokens: number }
   | { readonly type: "max_cost"; readonly max_cost_in_dollars: number }
   | { readonly type: "finish_reason_is"; readonly reason: string };
+
+/** Settings of a request for the vectors of its input. Every item of such an input is a message of the user with one text. */
+export interface EmbeddingSettings {
+  readonly encodingFormat: "float" | "base64";
+  /** Length of each vector; absent: that of the model. */
+  readonly dimensions?: number;
+  /** The use of the vectors, in the words of the model's vendor. */
+  readonly inputType?: string;
+  /** Token ids in the place of texts; the input is then empty. */
+  readonly tokens?: readonly (readonly number[])[];
+}
 
 /** A checked request. An absent field is an unset one. */
 export interface TurnRequest {
@@ -147,6 +176,10 @@ export interface TurnRequest {
   readonly plugins?: Plugins;
   /** Web pages that were read for the request: an answer that links to one of them cites it. */
   readonly sources?: readonly WebSource[];
+  /** Stored files that were found for the request: an answer that names one of them cites it. */
+  readonly foundFiles?: readonly FoundFile[];
+  /** Maximum number of pages that a provider reads of the file, where it charges by the page; absent when they were not counted. */
+  readonly pages?: number;
   /** Texts of the request's files by their parts; absent before any file was read. */
   readonly files?: FileTexts;
   /** Present when service/fusion was asked for: a panel answers first, then the models of the request. */
@@ -161,10 +194,26 @@ export interface TurnRequest {
   readonly cacheControl?: { readonly ttl: "5m" | "1h" };
   /** Prompt cache options as a JSON object. */
   readonly promptCacheOptionsJson?: string;
+  /** Texts before which the answer ends; at least one. */
+  readonly stop?: readonly string[];
+  /** Whole number of at most 2^53 - 1 either way. */
+  readonly seed?: number;
+  /** Changes from -100 to 100 by token id; at least one. */
+  readonly logitBias?: Readonly<Record<string, number>>;
+  /** Text that the answer will mostly repeat, as a JSON object. */
+  readonly predictionJson?: string;
+  /** Names of beta features of Anthropic's API; at least one. */
+  readonly anthropicBetas?: readonly string[];
+  /** The provider's own edits of the conversation as JSON: an object (Anthropic) or an array (OpenAI). */
+  readonly contextManagementJson?: string;
+  /** Format in which the client speaks; absent means responses. */
+  readonly door?: Door;
   /** Keyed hash of the end user for the provider's abuse reports. The identifier that the client sent reaches no provider. */
   readonly identityHash?: string;
   /** The request field that named the end user; undefined when none did. */
   readonly identityField?: "safety_identifier" | "user";
   readonly echoUpstreamBody: boolean;
   readonly serviceMetadata: boolean;
+  /** Present when vectors are asked for instead of an answer. */
+  readonly embedding?: EmbeddingSettings;
 }

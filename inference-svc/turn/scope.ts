@@ -1,9 +1,10 @@
 /** The context of a request. Layers and attempts that change a field for what is within them make a scope of their own. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { TurnSignal } from "./signal.ts";
 import type { TurnState } from "./state.ts";
-import type { Purpose, RequestPart, Trace } from "./trace.ts";
+import type { Trace } from "./trace.ts";
 
 /** The time that one attempt may take before the next endpoint is tried. */
 export interface AttemptDeadline {
@@ -16,12 +17,12 @@ export interface AttemptDeadline {
 /** The deadline of a call that no other could follow. */
 export const noAttemptDeadline: AttemptDeadline = { withinMs: Number.POSITIVE_INFINITY, last: true };
 
-/** Fields from which a scope is created; a missing field is undefined in the scope. */
+/** Fields from which a scope is created; a missing field is undefined in the scope, or that of a call that answers a request of the key. */
 type ScopeFields = Pick<
   Scope,
   "signal" | "caller" | "requestId" | "deadline" | "turnId" | "generationId" | "trace" | "state"
 > &
-  Partial<Pick<Scope, "purpose" | "charged" | "part" | "again" | "attempt" | "user" | "span">>;
+  Partial<Pick<Scope, "operation" | "payer" | "again" | "attempt" | "user" | "door" | "span">>;
 
 export class Scope {
   /** Aborted when the turn is cut short by the client, a deadline or a failure; upstream sockets listen to it. */
@@ -31,12 +32,10 @@ export class Scope {
   readonly requestId: string;
   /** performance.now() at which the turn is cut short; Infinity when it has no deadline. */
   readonly deadline: number;
-  /** Set in calls that Sluice makes for its own purposes: the operator pays, and nothing is held or counted for the key. */
-  readonly purpose: Purpose | undefined;
-  /** Set beside `purpose` when the operator's free calls for the request are used up: then the key pays from its budgets. */
-  readonly charged: true | undefined;
-  /** Set in calls to other models that help to answer the request. */
-  readonly part: RequestPart | undefined;
+  /** The purpose of the calls, as the ledger records it. */
+  readonly operation: OperationWord;
+  /** The key pays from its budgets; for calls that the operator pays, nothing is held or counted for the key. */
+  readonly payer: PayerWord;
   /**
    * Calls the endpoint of `trace.selected` again: `first` tries it before all others, `alone` tries no other, and `once` makes a single
    * attempt, because something was done that cannot be undone.
@@ -50,6 +49,8 @@ export class Scope {
   readonly generationId: string;
   /** The end user as the client named it: for the usage record, never for a provider. */
   readonly user: string | undefined;
+  /** Format in which the client spoke, for the usage record; undefined means responses. */
+  readonly door: string | undefined;
   /** Receipt of the turn. */
   readonly trace: Trace;
   /** Working state of the layers; belongs to the same turn, or part of a turn, as the receipt. */
@@ -62,14 +63,14 @@ export class Scope {
     this.caller = fields.caller;
     this.requestId = fields.requestId;
     this.deadline = fields.deadline;
-    this.purpose = fields.purpose;
-    this.charged = fields.charged;
-    this.part = fields.part;
+    this.operation = fields.operation ?? "turn";
+    this.payer = fields.payer ?? "key";
     this.again = fields.again;
     this.attempt = fields.attempt ?? noAttemptDeadline;
     this.turnId = fields.turnId;
     this.generationId = fields.generationId;
     this.user = fields.user;
+    this.door = fields.door;
     this.trace = fields.trace;
     this.state = fields.state;
     this.span = fields.span;

@@ -9,6 +9,14 @@ const maxSliceMs = 10;
 /** Work that may be paused at every `yield`. Nearly all of it ends before the first pause, and a promise for each step costs more than a small text. */
 export type Yielding<Result = void> = Generator<undefined, Result>;
 
+/** Work that may be paused at every `yield`, and that waits for the promises that it yields. */
+export type Waiting<Result = void> = Generator<Promise<unknown> | undefined, Result, unknown>;
+
+/** Waits within such work, if there is anything to wait for. */
+export function* settled<Value>(value: Promise<Value> | Value): Waiting<Value> {
+  return value instanceof Promise ? ((yield value) as Value) : value;
+}
+
 export class TimeSlice {
   readonly #signal: TurnSignal;
   #since = performance.now();
@@ -17,19 +25,45 @@ export class TimeSlice {
     this.#signal = signal;
   }
 
-  /** Does all of the work, synchronously when it is short. @throws Fault when the turn is over */
-  run<Result>(work: Yielding<Result>): Promise<Result> | Result {
+  /** Does all of the work, synchronously when it is short and waits for nothing. @throws Fault when the turn is over */
+  run<Result>(work: Waiting<Result>): Promise<Result> | Result {
     for (let step = work.next(); ; step = work.next()) {
       if (step.done === true) return step.value;
-      if (this.isOver) return this.#goOn(work);
+      if (step.value !== undefined || this.isOver) return this.#goOn(work, step);
     }
   }
 
-  async #goOn<Result>(work: Yielding<Result>): Promise<Result> {
-    await this.yield();
-    let step = work.next();
-    for (; step.done !== true; step = work.next()) if (this.isOver) await this.yield();
+  async #goOn<Result>(
+    work: Waiting<Result>,
+    first: IteratorResult<Promise<unknown> | undefined, Result>,
+  ): Promise<Result> {
+    let step = first;
+    while (step.done !== true) {
+      if (step.value !== undefined) step = await this.#settle(work, step.value);
+      else {
+        if (this.isOver) await this.yield();
+        step = work.next();
+      }
+    }
     return step.value;
+  }
+
+  async #settle<Result>(
+    work: Waiting<Result>,
+    promise: Promise<unknown>,
+  ): Promise<IteratorResult<Promise<unknown> | undefined, Result>> {
+    let value: unknown;
+    try {
+      value = await promise;
+    } catch (error) {
+      return work.throw(error);
+    }
+    return work.next(value);
+  }
+
+  /** Starts over, for a caller that has just waited. */
+  restart(): void {
+    this.#since = performance.now();
   }
 
   get isOver(): boolean {

@@ -1,14 +1,16 @@
 /** The receipt of a turn, as the log line and `service_metadata` read it. */
 import type { Unanswered } from "@sluice/proto/contract/response/unanswered.js";
+import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
 import type { AlignedCall } from "./alignment.ts";
 import { type Usage, addToolUse, sumUsage } from "./usage.ts";
 
-/** The purposes for which Sluice calls models on its own: to judge a text, to moderate a request, or to choose a model. */
-export type Purpose = "judge" | "moderation" | "classifier" | "ocr";
+/** Calls for the operator's own purposes: to judge a text, to moderate a request, to choose a model, or to read scanned pages. */
+export const purposes = ["judge", "moderation", "classifier", "ocr"] as const satisfies readonly OperationWord[];
+export type Purpose = (typeof purposes)[number];
 
 /** Calls to other models that help to answer a request; the key pays for them as for the answer itself. */
-export type RequestPart = "panel" | "analyst" | "advisor" | "image";
+export type RequestPart = Extract<OperationWord, "panel" | "analyst" | "advisor" | "image" | "subagent">;
 
 /** An upstream call. */
 export interface Attempt {
@@ -37,7 +39,7 @@ export interface Stage {
   readonly summary?: string;
   readonly guardrail_id?: string;
   readonly guardrail_scope?: string;
-  /** The operator's cost in USD; null when no price is known. */
+  /** Cost of the stage in USD; null when no price is known. */
   readonly cost_usd?: number | null;
   readonly data?: Readonly<Record<string, unknown>>;
 }
@@ -78,6 +80,9 @@ export interface Bill {
 /** Web searches have a counter of their own, like those that providers run. */
 const searchKinds: ReadonlySet<string> = new Set(["service:web_search", "web_search"]);
 
+/** An empty Map takes 200 bytes, and most turns need none. */
+const none: ReadonlyMap<string, number> = new Map();
+
 /** The receipt of a turn, read by the log line and by `service_metadata`. */
 export class Trace {
   readonly startedAt = performance.now();
@@ -85,13 +90,13 @@ export class Trace {
   readonly attempts: Attempt[] = [];
   /** Bills of all attempts, in the same order. */
   readonly bills: Bill[] = [];
-  /** Receipts of calls to other models that helped to answer the request. */
+  /** Receipts of calls to other models and to priced services that helped to answer the request. */
   readonly parts: Trace[] = [];
   /** Outcomes of these calls. */
   readonly partNotes: PartNote[] = [];
   readonly stages: Stage[];
-  /** Number of calls for the operator's own purposes, by role. A part counts together with its whole. */
-  readonly internalCalls: Map<object, number>;
+  readonly #whole: Trace | undefined;
+  #internalCalls: Map<object, number> | undefined;
   /** Answers that the alignment plugin has evaluated. */
   readonly aligned: AlignedCall[] = [];
   /** Calls of Sluice's own tools; undefined when the model called none. */
@@ -99,13 +104,13 @@ export class Trace {
   /** Parts of the request that the last attempt did not send. */
   droppedFields: DroppedField[] = [];
   /** Settings of tools and plugins that Sluice runs and that no service of theirs was told, by path. */
-  readonly keptBack = new Map<string, DroppedField>();
+  #keptBack: Map<string, DroppedField> | undefined;
   /** Request bodies of all attempts so far, without credentials; filled only when the client asked for them. */
   readonly bodies: string[] = [];
   /** Candidates in the order in which they are tried. */
   candidates: readonly CandidateNote[] = [];
   /** Number of excluded endpoints by the reason. */
-  readonly excluded = new Map<string, number>();
+  excluded: ReadonlyMap<string, number> = none;
   /** Requested model without a variant; undefined before the router decided. */
   primaryModel: string | undefined;
   /** The router that chose the models; undefined when the client named them. */
@@ -119,7 +124,12 @@ export class Trace {
   constructor(policyGeneration: bigint, stages: Stage[] = [], whole?: Trace) {
     this.policyGeneration = policyGeneration;
     this.stages = stages;
-    this.internalCalls = whole?.internalCalls ?? new Map();
+    this.#whole = whole;
+  }
+
+  /** Number of calls for the operator's own purposes, by role. A part counts together with its whole. */
+  get internalCalls(): Map<object, number> {
+    return this.#whole?.internalCalls ?? (this.#internalCalls ??= new Map());
   }
 
   /** Notes the time of the first event that is given out. */
@@ -144,12 +154,13 @@ export class Trace {
   }
 
   noteKeptBack(fields: readonly DroppedField[]): void {
-    for (const field of fields) this.keptBack.set(field.path, field);
+    if (fields.length > 0) this.#keptBack ??= new Map();
+    for (const field of fields) this.#keptBack?.set(field.path, field);
   }
 
   /** Parts of the request that neither the last attempt nor Sluice's own tools could use. */
   get notSent(): readonly DroppedField[] {
-    return [...this.keptBack.values(), ...this.droppedFields];
+    return this.#keptBack ? [...this.#keptBack.values(), ...this.droppedFields] : this.droppedFields;
   }
 
   /** Tool calls of this turn and of its parts. */

@@ -10,8 +10,8 @@ export type OutputItem = { readonly type: string; readonly id: string; readonly 
 export type TurnEvent =
   /** The body that is about to be sent, without credentials. Comes before every other event, and only on request. */
   | { readonly type: "debug"; readonly bodyJson: string }
-  /** The slug that serves. Comes first once an endpoint has committed. */
-  | { readonly type: "start"; readonly model: string }
+  /** The slug that serves. Comes first once an endpoint has committed. The tokens of the prompt stand there for the doors that tell them. */
+  | { readonly type: "start"; readonly model: string; readonly inputTokens?: number }
   /** A new item with status in_progress and without content. Indices are 0, 1, 2 ... in the order of `output`. */
   | { readonly type: "item.start"; readonly index: number; readonly item: OutputItem }
   | {
@@ -41,14 +41,21 @@ export type TurnEvent =
   /** The last event of a turn. A turn that fails has none: it throws. */
   | { readonly type: "end"; readonly outcome: Outcome };
 
+/** Reasons that some formats tell apart: the window of the model is full, or the provider paused tools of its own. */
+export type IncompleteDetail = "model_context_window_exceeded" | "pause_turn";
+
 export interface Outcome {
   readonly status: "completed" | "incomplete";
   /** Reason of an incomplete answer. */
   readonly reason?: "max_output_tokens" | "content_filter" | undefined;
+  /** A narrower reason, when the provider names it. */
+  readonly detail?: IncompleteDetail | undefined;
   /** Consumption of the turn; absent when nothing is known. */
   readonly usage?: Usage | undefined;
   /** The tier that served. */
   readonly serviceTier: string;
+  /** The text of `stop` before which the answer ended, when the provider names it. */
+  readonly stopSequence?: string | undefined;
   /** Absent without the alignment plugin. */
   readonly alignment?: AlignmentReport | undefined;
 }

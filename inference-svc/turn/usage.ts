@@ -10,6 +10,8 @@ export interface Usage {
   /** All output tokens, reasoning included. */
   readonly outputTokens: number;
   readonly reasoningTokens: number;
+  /** Pages that the provider read; present for providers that count these instead of tokens. */
+  readonly pages?: number | undefined;
   /** Tools that the provider ran, when it reports them. */
   readonly serverToolUse?: ServerToolUse | undefined;
   /** Present when the provider left out figures, so that some of these are estimates. */
@@ -52,6 +54,7 @@ function addUsage(a: Usage, b: Usage): Usage {
     cacheWriteHourTokens: hourTokens > 0 ? hourTokens : undefined,
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    pages: addCounts(a.pages, b.pages),
     serverToolUse,
     estimated: a.estimated ?? b.estimated,
     cost: a.cost && b.cost && addCost(a.cost, b.cost),

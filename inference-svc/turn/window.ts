@@ -35,7 +35,8 @@ export function isCompressed(request: TurnRequest, { contextLength }: ContextWin
 
 export function reservedAnswerTokens({ maxOutputTokens: asked }: TurnRequest, window: ContextWindow): number {
   const { contextLength, maxOutputTokens: largest } = window;
-  if (asked !== undefined) return asked;
+  // A larger one is lowered for the endpoint.
+  if (asked !== undefined && asked <= (largest ?? contextLength)) return asked;
   // Some providers refuse an input that leaves no room for the largest answer, and some operators declare the whole window as the largest answer.
   if (largest !== undefined) return Math.min(largest, Math.floor(contextLength / 2));
   return Math.min(unlimitedTokens, Math.floor(contextLength / 4));

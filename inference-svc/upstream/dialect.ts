@@ -41,6 +41,12 @@ export interface Dialect {
   readonly framing: Framing;
   /** Headers of this dialect: the credential, and the version of the format. */
   headers(key: string | undefined): Readonly<Record<string, string>>;
+  /** Headers of this request alone; undefined when it has none. */
+  requestHeaders?(request: TurnRequest, target: Target): Readonly<Record<string, string>> | undefined;
+  /** Host of the format's own vendor; absent when the dialect treats all servers alike. */
+  readonly vendorHost?: string;
+  /** True where every server of the dialect runs the vendor's own implementation. */
+  readonly alwaysOriginal?: boolean;
   /** The reason why a request cannot be sent; checked before an endpoint is tried. */
   refusal(request: TurnRequest, target: Target): Refusal | undefined;
   /** @param onDropped called for every field that the body leaves out */
@@ -49,6 +55,10 @@ export interface Dialect {
   open(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void): Translator;
   /** @param body of an error answer, parsed; undefined when it was no JSON */
   error(status: number, body: unknown, headers: ResponseFields): ProviderError;
+  /** The calls that answer embedding requests; absent when the format has none. */
+  readonly embeddings?: Dialect;
+  /** Inputs that one embedding call takes; absent when it takes all of them. */
+  maxInputs?(target: Target): number;
 }
 
 /** Splits the bytes of a stream into events. */

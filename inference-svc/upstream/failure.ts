@@ -137,6 +137,7 @@ const maxCharacters = 500;
 const secrets = /\b(?:bearer\s+|(?:sk|pk|rk|mk|ak|gsk|key|token|xai|ghp|AIza)[-_])[\w.-]{6,}/gi;
 /** Long runs that mix letters and digits are far more often keys or hashes than words. */
 const tokens = /\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}/g;
+const webTokens = /\beyJ[\w-]+(\.[\w-]*)*/g;
 const links = /\b[a-z][a-z0-9+.-]*:\/\/[^\s"'<>)\]]+/gi;
 const addresses =
   /\b(?:\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|[\w-]+(?:\.[\w-]+)*\.(?:local|internal|svc|lan|corp)\b(?::\d+)?|[\w-]+(?:\.[\w-]+)+:\d{2,5})/gi;
@@ -147,6 +148,7 @@ export function sanitizeMessage(text: string): string {
     .slice(0, 4_000)
     .replace(links, "[link]")
     .replace(secrets, "[redacted]")
+    .replace(webTokens, "[redacted]")
     .replace(tokens, "[redacted]")
     .replace(addresses, "[address]")
     .replace(controls, " ")

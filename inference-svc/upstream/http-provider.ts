@@ -8,9 +8,10 @@ import type { Scope } from "../turn/scope.ts";
 import type { DroppedField } from "../turn/trace.ts";
 import type { Answer, Turn, TurnEvent } from "../turn/turn.ts";
 import type { Usage } from "../turn/usage.ts";
-import { AwsSigner } from "./credentials/aws-signer.ts";
+import type { Authorization, Identity } from "./credentials/identity.ts";
 import { buildKeyReport } from "./credentials/key-report.ts";
 import { type Key, KeyRing } from "./credentials/keys.ts";
+import { openIdentity } from "./credentials/open-identity.ts";
 import type { Dialect, Framing, Refusal, Target, Translator } from "./dialect.ts";
 import type { AnswerHead } from "./events/answer.ts";
 import { providerFault } from "./failure.ts";
@@ -20,6 +21,8 @@ import { RequestHeads, jsonContent } from "./request-heads.ts";
 import { findReasoningFormat } from "./translate/reasoning-format.ts";
 import type { Connections } from "./transport/connections.ts";
 import type { Call } from "./transport/call.ts";
+import { noEmbeddings } from "./embedding/none.ts";
+import { inParts } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
 import type { Request } from "./transport/http/connection.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
@@ -27,11 +30,10 @@ import { findRepeat } from "./transport/repeat.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
 import { buildTraceHeaders } from "./transport/trace-headers.ts";
 
-/** The vendor of the formats `responses` and `chat`. */
-const originalHost = "api.openai.com";
-
 /** An endpoint of the provider. */
 interface Endpoint {
+  /** Format of its calls. */
+  readonly dialect: Dialect;
   readonly target: Target;
   readonly heads: RequestHeads;
 }
@@ -39,14 +41,15 @@ interface Endpoint {
 /** A single call of the provider. */
 interface Attempt {
   readonly request: TurnRequest;
+  readonly dialect: Dialect;
   readonly scope: Scope;
   readonly target: Target;
-  /** Head of the HTTP request, with the API key or the signature of the provider. */
+  /** Head of the HTTP request, with an API key or the proof of an identity. */
   readonly head: string;
   readonly body: string;
   readonly key: Key;
-  /** The clock's correction in the signature; undefined without one. */
-  readonly clockSkewMs: number | undefined;
+  /** Undefined for calls with an API key, or without any. */
+  readonly authorization: Authorization | undefined;
 }
 
 export class HttpProvider implements Provider {
@@ -57,7 +60,7 @@ export class HttpProvider implements Provider {
   readonly #userAgent: string;
   readonly #keys: KeyRing;
   readonly #reportKey: (key: Key, upstreamModel: string, failure: Fault) => void;
-  readonly #signer: AwsSigner | undefined;
+  readonly #identity: Identity | undefined;
   /** Destinations live as long as the configuration, and every request asks for several of them. */
   readonly #endpoints = new WeakMap<Destination, Endpoint>();
 
@@ -74,8 +77,7 @@ export class HttpProvider implements Provider {
     this.#userAgent = `sluice/${version}`;
     this.#keys = new KeyRing(settings.api_keys ?? [], now);
     this.#reportKey = buildKeyReport(settings.id, this.#keys, log);
-    // Amazon signs requests to its bedrock-runtime hosts with the service name "bedrock".
-    this.#signer = settings.aws && new AwsSigner("bedrock", settings.aws);
+    this.#identity = openIdentity(settings, log);
   }
 
   rest({ upstreamModel }: Destination): ReturnType<KeyRing["rest"]> {
@@ -83,7 +85,8 @@ export class HttpProvider implements Provider {
   }
 
   refusal(destination: Destination, request: TurnRequest): Refusal | undefined {
-    return this.#dialect.refusal(request, this.#find(destination).target);
+    const { dialect, target } = this.#find(destination);
+    return dialect.refusal(request, target);
   }
 
   droppedFields(destination: Destination, request: TurnRequest): readonly DroppedField[] {
@@ -96,17 +99,19 @@ export class HttpProvider implements Provider {
   }
 
   turn(destination: Destination): Turn {
-    const { target, heads } = this.#find(destination);
-    return (request, scope) => {
+    const { dialect, target, heads } = this.#find(destination);
+    const turn: Turn = (request, scope) => {
       const { trace } = scope;
-      const body = this.#dialect.body(request, target, (path, reason) => trace.droppedFields.push({ path, reason }));
+      const body = dialect.body(request, target, (path, reason) => trace.droppedFields.push({ path, reason }));
       if (request.echoUpstreamBody && request.stream) trace.bodies.push(redactBody(body));
       const key = this.#keys.take(target.upstreamModel);
-      const call = { request, scope, target, body, key, clockSkewMs: this.#signer?.aheadMs };
-      if (!this.#signer) return this.#call({ ...call, head: heads.withKey(key, request.stream) });
-      const signed = this.#sign(this.#signer, heads, request.stream, body);
-      return deferred(signed.then((head) => this.#call({ ...call, head })));
+      const head = heads.withKey(key, request.stream);
+      const attempt = { request, dialect, scope, target, head, body, key, authorization: undefined };
+      if (!this.#identity) return this.#call(attempt);
+      return deferred(this.#authorize(this.#identity, attempt, heads).then((authorized) => this.#call(authorized)));
     };
+    const maxInputs = dialect.maxInputs?.(target);
+    return maxInputs === undefined ? turn : inParts(turn, maxInputs);
   }
 
   #call(attempt: Attempt): Answer {
@@ -114,8 +119,8 @@ export class HttpProvider implements Provider {
     const exchange = new Exchange(this.#open(attempt));
     const explain = (error: unknown): Fault => {
       const failure = Fault.from(error);
-      // The provider refused a signature with the wrong time before it looked at the key; the signer has corrected its clock.
-      if (this.#signer?.aheadMs !== attempt.clockSkewMs) return failure.with({ repeat: "now" });
+      // The provider refused a wrong time or an expired token before it read the request, and the identity has learned from it.
+      if (attempt.authorization?.isOutdated === true) return failure.with({ repeat: "now" });
       this.#reportKey(attempt.key, attempt.target.upstreamModel, failure);
       const repeat = findRepeat(exchange, failure);
       return repeat ? failure.with({ repeat }) : failure;
@@ -123,31 +128,36 @@ export class HttpProvider implements Provider {
     return explained(() => exchange.start(this.#connections.take()), explain);
   }
 
-  async #sign(signer: AwsSigner, heads: RequestHeads, stream: boolean, body: string): Promise<string> {
-    const url = new URL(heads.path(stream), this.#url.origin);
-    const proof = await signer.sign({ url, method: "POST", headers: jsonContent, body });
-    return heads.withoutKey(stream) + fieldLines(proof);
+  async #authorize(identity: Identity, attempt: Attempt, heads: RequestHeads): Promise<Attempt> {
+    const { request, scope, body, head } = attempt;
+    const url = new URL(heads.path(request.stream), this.#url.origin);
+    const signable = { url, method: "POST", headers: jsonContent, body };
+    const authorization = await identity.authorize(signable, scope);
+    return { ...attempt, head: head + fieldLines(authorization.fields), authorization };
   }
 
   #open(attempt: Attempt): ProviderCall {
     const { trace_context: isTraced, timeouts } = this.#settings;
-    const head = isTraced ? attempt.head + fieldLines(buildTraceHeaders(attempt.scope)) : attempt.head;
-    return new ProviderCall({ head, body: attempt.body }, attempt, this.#dialect, timeouts, this.#signer);
+    const own = attempt.dialect.requestHeaders?.(attempt.request, attempt.target);
+    const named = own ? attempt.head + fieldLines(own) : attempt.head;
+    const head = isTraced ? named + fieldLines(buildTraceHeaders(attempt.scope)) : named;
+    return new ProviderCall({ head, body: attempt.body }, attempt, timeouts);
   }
 
   #translate(destination: Destination, request: TurnRequest): { droppedFields: DroppedField[]; body: string } {
     const droppedFields: DroppedField[] = [];
-    const { target } = this.#find(destination);
-    const body = this.#dialect.body(request, target, (path, reason) => droppedFields.push({ path, reason }));
+    const { dialect, target } = this.#find(destination);
+    const body = dialect.body(request, target, (path, reason) => droppedFields.push({ path, reason }));
     return { droppedFields, body };
   }
 
   #find(destination: Destination): Endpoint {
     let endpoint = this.#endpoints.get(destination);
     if (endpoint === undefined) {
+      const dialect = destination.embeds ? (this.#dialect.embeddings ?? noEmbeddings) : this.#dialect;
       const target = this.#buildTarget(destination);
-      const heads = new RequestHeads({ dialect: this.#dialect, url: this.#url, userAgent: this.#userAgent, target });
-      this.#endpoints.set(destination, (endpoint = { target, heads }));
+      const heads = new RequestHeads({ dialect, url: this.#url, userAgent: this.#userAgent, target });
+      this.#endpoints.set(destination, (endpoint = { dialect, target, heads }));
     }
     return endpoint;
   }
@@ -158,7 +168,7 @@ export class HttpProvider implements Provider {
     return {
       upstreamModel,
       tier,
-      original: this.#url.hostname === originalHost,
+      original: this.#dialect.alwaysOriginal ?? this.#url.hostname === this.#dialect.vendorHost,
       ...(supportedParameters && { supportedParameters }),
       ...(nativeTools && { nativeTools: new Set(nativeTools) }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
@@ -177,30 +187,20 @@ class ProviderCall implements Call {
   readonly stream: boolean;
   readonly framing: Framing;
   readonly #attempt: Attempt;
-  readonly #dialect: Dialect;
-  readonly #signer: AwsSigner | undefined;
 
-  constructor(
-    request: Request,
-    attempt: Attempt,
-    dialect: Dialect,
-    timeouts: ProviderSettings["timeouts"],
-    signer: AwsSigner | undefined,
-  ) {
+  constructor(request: Request, attempt: Attempt, timeouts: ProviderSettings["timeouts"]) {
     this.request = request;
     this.timeouts = timeouts;
     this.attemptDeadline = attempt.scope.attempt;
     this.keyHash = attempt.scope.caller.keyHash;
     this.signal = attempt.scope.signal;
     this.stream = attempt.request.stream;
-    this.framing = dialect.framing;
+    this.framing = attempt.dialect.framing;
     this.#attempt = attempt;
-    this.#dialect = dialect;
-    this.#signer = signer;
   }
 
   translate(emit: (event: TurnEvent) => void): Translator {
-    return this.#dialect.open(this.#attempt.request, this.#attempt.target, emit);
+    return this.#attempt.dialect.open(this.#attempt.request, this.#attempt.target, emit);
   }
 
   reported(usage: Usage): void {
@@ -212,10 +212,10 @@ class ProviderCall implements Call {
   }
 
   fault(head: AnswerHead, body: unknown): Fault {
-    this.#signer?.note(head);
+    this.#attempt.authorization?.refused(head);
     const hint = retryAfterMs(head);
     return providerFault({
-      ...this.#dialect.error(head.status, body, head),
+      ...this.#attempt.dialect.error(head.status, body, head),
       ...(hint !== undefined && { retryAfterMs: hint }),
     });
   }

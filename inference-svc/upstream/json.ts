@@ -47,7 +47,7 @@ export class Verbatim {
 
 /** Writes a JSON object member by member. Undefined members are left out. */
 export class ObjectWriter {
-  #members = "";
+  #text = "";
 
   /** @param name without characters that JSON escapes */
   add(name: string, value: unknown): void {
@@ -55,12 +55,13 @@ export class ObjectWriter {
   }
 
   addJson(name: string, json: string): void {
-    this.#members += `${this.#members === "" ? "" : ","}"${name}":${json}`;
+    this.#text += (this.#text === "" ? "{" : ",") + quotedName(name);
+    this.#text += json;
   }
 
   /** Ends the object. */
   end(): string {
-    return `{${this.#members}}`;
+    return this.#text === "" ? "{}" : `${this.#text}}`;
   }
 }
 
@@ -73,20 +74,70 @@ export function objectJson(fields: JsonObject): string {
 
 /** Writes any JSON, with `Verbatim` parts at any depth. */
 export function jsonText(value: unknown): string {
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  if (value instanceof Verbatim) return value.json;
-  let members = "";
-  if (Array.isArray(value)) {
-    for (const entry of value) members += members === "" ? jsonText(entry) : `,${jsonText(entry)}`;
-    return `[${members}]`;
+  const writer = new JsonWriter();
+  writer.write(value);
+  return writer.text;
+}
+
+/** Appends piece by piece to one text: a text for each value, put together later, takes three times the memory. */
+class JsonWriter {
+  text = "";
+
+  write(value: unknown): void {
+    if (typeof value === "string") this.text += quoted(value);
+    else if (typeof value !== "object" || value === null) this.text += JSON.stringify(value ?? null);
+    else if (value instanceof Verbatim) this.text += value.json;
+    else if (Array.isArray(value)) this.#array(value);
+    else this.#object(value as JsonObject);
   }
-  const object = value as JsonObject;
-  for (const name in object) {
-    const member = object[name];
-    if (member === undefined) continue;
-    members += `${members === "" ? "" : ","}${JSON.stringify(name)}:${jsonText(member)}`;
+
+  #array(entries: readonly unknown[]): void {
+    for (let index = 0; index < entries.length; index++) {
+      this.text += index === 0 ? "[" : ",";
+      this.write(entries[index]);
+    }
+    this.text += entries.length === 0 ? "[]" : "]";
   }
-  return `{${members}}`;
+
+  #object(object: JsonObject): void {
+    let separator = "{";
+    for (const name in object) {
+      const member = object[name];
+      if (member === undefined) continue;
+      this.text += separator + quotedName(name);
+      this.write(member);
+      separator = ",";
+    }
+    this.text += separator === "{" ? "{}" : "}";
+  }
+}
+
+/** Characters up to which a string is looked at here: for longer ones JSON.stringify takes less time. */
+const shortCharacters = 32;
+const space = 0x20;
+const quote = 0x22;
+const backslash = 0x5c;
+const tilde = 0x7e;
+
+function quoted(text: string): string {
+  if (text.length > shortCharacters) return JSON.stringify(text);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    if (code < space || code > tilde || code === quote || code === backslash) return JSON.stringify(text);
+  }
+  return `"${text}"`;
+}
+
+/** JSON of the names of members with the colon. Those of the formats are few; clients may make up others. */
+const names = new Map<string, string>();
+const maxNames = 1_000;
+
+function quotedName(name: string): string {
+  let json = names.get(name);
+  if (json !== undefined) return json;
+  json = `${JSON.stringify(name)}:`;
+  if (names.size < maxNames && name.length <= shortCharacters) names.set(name, json);
+  return json;
 }
 
 /** Writes a JSON array of objects. */

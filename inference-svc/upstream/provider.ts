@@ -25,6 +25,8 @@ export interface Destination {
   readonly provider: string;
   readonly upstreamModel: string;
   readonly tier: string;
+  /** The model gives vectors instead of answers. */
+  readonly embeds?: boolean;
   readonly supportedParameters?: readonly string[];
   /** Maximum output tokens of the model, if the configuration has them. */
   readonly maxOutputTokens?: number;

@@ -6,6 +6,7 @@ import type { Turn } from "../turn/turn.ts";
 import { isSdk } from "./ai-sdk/load.ts";
 import { sdkProvider } from "./ai-sdk/provider.ts";
 import { chat } from "./chat/dialect.ts";
+import { cloudDialect } from "./clouds.ts";
 import { cohere } from "./cohere/dialect.ts";
 import { converse } from "./converse/dialect.ts";
 import type { Dialect } from "./dialect.ts";
@@ -14,12 +15,21 @@ import { gemini } from "./gemini/dialect.ts";
 import { HttpProvider } from "./http-provider.ts";
 import { messages } from "./messages/dialect.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "./provider.ts";
+import { mistralOcr } from "./mistral-ocr/dialect.ts";
 import { responses } from "./responses/dialect.ts";
 import { Connections } from "./transport/connections.ts";
 
 export type { Destination, RequestPreview, ProviderDependencies } from "./provider.ts";
 
-const dialects: Readonly<Record<string, Dialect>> = { chat, cohere, converse, gemini, messages, responses };
+const dialects: Readonly<Record<string, Dialect>> = {
+  chat,
+  cohere,
+  converse,
+  gemini,
+  messages,
+  "mistral-ocr": mistralOcr,
+  responses,
+};
 
 export interface Upstreams extends Provider {
   /** Opened providers by id. */
@@ -69,7 +79,7 @@ const noOutgoingRequest: RequestPreview = { droppedFields: [], bodyJson: undefin
 
 function openProvider(settings: ProviderSettings, dependencies: ProviderDependencies): OpenedProvider {
   if (isSdk(settings)) return { settings, provider: sdkProvider(settings, dependencies) };
-  const dialect = dialects[settings.dialect];
+  const dialect = cloudDialect(settings) ?? dialects[settings.dialect];
   if (dialect === undefined || settings.base_url === undefined) return { settings, provider: echoProvider };
   const connections = new Connections(new URL(settings.base_url).origin, settings.timeouts.connect_ms);
   return { settings, connections, provider: new HttpProvider(settings, dialect, connections, dependencies) };

@@ -17,7 +17,6 @@ export class RequestHeads {
   readonly #settings: HeadSettings;
   /** Heads with a key, by its position, those of streams in the second list. */
   readonly #withKey: readonly (string | undefined)[][] = [[], []];
-  readonly #withoutKey: (string | undefined)[] = [];
 
   constructor(settings: HeadSettings) {
     this.#settings = settings;
@@ -30,15 +29,10 @@ export class RequestHeads {
     return path + (path.includes("?") ? url.search.replace("?", "&") : url.search);
   }
 
-  /** The head of requests that carry a key. */
+  /** The head of requests with a key; one without a secret is for servers that need none, and for requests that an identity authenticates. */
   withKey({ index, secret }: Key, stream: boolean): string {
     const heads = this.#withKey[stream ? 1 : 0]!;
-    return (heads[index] ??= this.withoutKey(stream) + fieldLines(this.#settings.dialect.headers(secret)));
-  }
-
-  /** The head of requests that are signed one by one. */
-  withoutKey(stream: boolean): string {
-    return (this.#withoutKey[stream ? 1 : 0] ??= this.#write(stream));
+    return (heads[index] ??= this.#write(stream) + fieldLines(this.#settings.dialect.headers(secret)));
   }
 
   #write(stream: boolean): string {

@@ -1,9 +1,8 @@
 /** A GET request to addresses that were checked before, with limits for the response. */
-import { type LookupFunction, isIPv6 } from "node:net";
 import { type Readable, pipeline } from "node:stream";
-import { Client, buildConnector } from "undici";
+import { Client } from "undici";
 import { parseContentCoding, findDecompressor } from "../upstream/transport/content-coding.ts";
-import { isPublic } from "./address.ts";
+import { pinnedConnector } from "./pinned-connector.ts";
 import type { FetchTarget } from "./target.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 
@@ -14,7 +13,6 @@ const maxRatio = 50;
 /** Below this size any ratio is harmless. */
 const ratioFromBytes = 256 * 1024;
 const headersLimitBytes = 32 * 1024;
-const connectMs = 5_000;
 
 export interface Head {
   readonly status: number;
@@ -35,7 +33,7 @@ export async function download<Result>(
 ): Promise<Result> {
   const { url } = target;
   const client = new Client(url.origin, {
-    connect: connectorTo(target),
+    connect: pinnedConnector(target),
     maxHeaderSize: headersLimitBytes,
     // Timeouts come through the signal.
     headersTimeout: 0,
@@ -69,27 +67,6 @@ const joined = (header: string | string[] | undefined): string | undefined =>
   Array.isArray(header) ? header.join(",") : header;
 
 const one = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header[0] : header);
-
-/** Connects to the checked addresses; the host name only goes into the TLS handshake and the headers. */
-function connectorTo({ addresses, isTrusted }: FetchTarget): buildConnector.connector {
-  const pinned = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  const lookup: LookupFunction = (_host, options, done) => {
-    const [first] = pinned;
-    if (options.all === true) done(null, pinned);
-    else if (first) done(null, first.address, first.family);
-  };
-  const connect = buildConnector({ lookup, timeout: connectMs, maxCachedSessions: 0 });
-  return (options, done) =>
-    connect(options, (...result) => {
-      const [error, socket] = result;
-      // The address that the socket is really connected to decides.
-      if (error === null && !isTrusted && !isPublic(socket.remoteAddress ?? "")) {
-        socket.destroy();
-        return done(new PageUnreadable("a host that is not on the public internet"), null);
-      }
-      return done(...result);
-    });
-}
 
 async function whole(body: Readable, coding: string | undefined): Promise<Buffer> {
   let packed = 0;

@@ -1,9 +1,11 @@
 /** Fetches pages of the web safely: only GET, no credentials, no private addresses. Every redirect is checked like the first URL. */
 import { ConcurrencySlots } from "../internal/concurrency-slots.ts";
+import type { ServiceCaller } from "../internal/meter.ts";
 import { abortFault } from "../turn/abort.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import type { Domains } from "./domains.ts";
 import { download } from "./download.ts";
+import type { HandedPage, PageEngine } from "./page-engine.ts";
 import { type Resolve, checkUrl, resolveTarget } from "./target.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 
@@ -14,6 +16,8 @@ const totalMs = 10_000;
 const maxPerHost = 2;
 /** Maximum concurrent fetches of this process, each of which may hold a page of the maximum size. */
 const maxConcurrent = 32;
+
+const noOrigin: ReadonlySet<string> = new Set();
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
@@ -50,21 +54,24 @@ export class Fetcher {
   }
 
   /** @throws PageUnreadable; Fault when the turn is over */
-  async get(text: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
-    const limitMs = this.#parts.totalMs ?? totalMs;
-    const abort = new AbortController();
-    const stop = () => abort.abort(abortFault(signal));
-    const timer = setTimeout(() => abort.abort(new PageUnreadable(`took more than ${limitMs / 1_000} s`)), limitMs);
-    signal.addEventListener("abort", stop);
-    if (signal.aborted) stop();
-    try {
-      return await within(abort.signal, this.#follow(text, domains, abort.signal));
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", stop);
-      // Ends waits for slots and lookups that are still pending.
-      abort.abort();
-    }
+  get(text: string, domains: Domains, signal: TurnSignal): Promise<Fetched> {
+    return timed(this.#parts.totalMs ?? totalMs, signal, (ended) => this.#follow(text, domains, ended));
+  }
+
+  /**
+   * Has a page of the public internet read by a vendor. Origins that may have private addresses are never told to one.
+   * @throws PageUnreadable; Fault when the turn is over
+   */
+  hand(text: string, domains: Domains, engine: PageEngine, { scope, signal }: ServiceCaller): Promise<HandedPage> {
+    return timed(engine.timeoutMs, signal, async (ended) => {
+      const url = checkUrl(text, domains, noOrigin);
+      const page = await this.#politely(url.host, ended, async () => {
+        await resolveTarget(url, this.#parts.resolve, noOrigin);
+        ended.throwIfAborted();
+        return engine.read(url.href, { scope, signal: ended });
+      });
+      return { ...page, url: checkUrl(page.url, domains, noOrigin).href };
+    });
   }
 
   async #follow(text: string, domains: Domains, signal: AbortSignal): Promise<Fetched> {
@@ -108,6 +115,27 @@ export class Fetcher {
       for (const release of held) release();
       if (--own.users === 0) this.#hosts.delete(host);
     }
+  }
+}
+
+/** @param work rejects or is given up when the turn or the time is over */
+async function timed<Result>(
+  limitMs: number,
+  signal: TurnSignal,
+  work: (ended: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  const abort = new AbortController();
+  const stop = () => abort.abort(abortFault(signal));
+  const timer = setTimeout(() => abort.abort(new PageUnreadable(`took more than ${limitMs / 1_000} s`)), limitMs);
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  try {
+    return await within(abort.signal, work(abort.signal));
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    // Ends waits for slots and lookups that are still pending.
+    abort.abort();
   }
 }
 

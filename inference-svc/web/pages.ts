@@ -3,6 +3,7 @@ import type { DocumentReaders } from "../files/documents/readers.ts";
 import { findDocumentKind } from "../files/part.ts";
 import { FileProblem, FileReadUnavailable } from "../files/problem.ts";
 import type { DocumentKind } from "../turn/file-text.ts";
+import type { ServiceCaller } from "../internal/meter.ts";
 import type { TurnSignal } from "../turn/signal.ts";
 import { throwIfAborted } from "../turn/abort.ts";
 import { decodePage, wellFormed } from "./charset.ts";
@@ -12,6 +13,7 @@ import type { PageCache } from "./page-cache.ts";
 import type { Fetcher, Fetched } from "./fetcher.ts";
 import type { ParsedPage } from "./reader-thread.ts";
 import type { PageReaders } from "./readers.ts";
+import type { PageEngine } from "./page-engine.ts";
 import type { Page } from "./page.ts";
 import { PageUnreadable } from "./page-unreadable.ts";
 
@@ -21,6 +23,8 @@ export interface PageLimits {
   readonly domains: Domains;
   /** Maximum estimated tokens of the text. */
   readonly maxTokens: number;
+  /** Reads the page in the place of Sluice. */
+  readonly engine?: PageEngine | undefined;
 }
 
 /** Maximum bytes of fetched pages and documents that wait for a reader in this process. */
@@ -51,11 +55,13 @@ export class Pages {
   }
 
   /** @throws PageUnreadable, also for an error status; Fault when the turn is over */
-  async read(url: string, { keyHash, domains, maxTokens }: PageLimits, signal: TurnSignal): Promise<Page> {
+  async read(url: string, { keyHash, domains, maxTokens, engine }: PageLimits, caller: ServiceCaller): Promise<Page> {
     // The domains hold for every redirect, so a page that was read under others is not the same.
-    const key = JSON.stringify([keyHash, url, domains.allowed, domains.blocked]);
+    const key = JSON.stringify([keyHash, url, domains.allowed, domains.blocked, engine?.id]);
     const known = this.#cache.find(key);
-    const page = known ?? (await this.#readWhole(url, domains, signal));
+    const page =
+      known ??
+      (await (engine ? this.#readBy(engine, url, domains, caller) : this.#readWhole(url, domains, caller.signal)));
     if (known === undefined) this.#cache.keep(key, page);
     const text = truncateToTokens(page.text, maxTokens);
     return { ...page, text, isCut: text.length < page.text.length };
@@ -66,6 +72,12 @@ export class Pages {
     const { title, text } = await this.#readText(fetched, signal);
     throwIfAborted(signal);
     return { url: fetched.url, status: fetched.status, title, text, isCut: false };
+  }
+
+  async #readBy(engine: PageEngine, url: string, domains: Domains, caller: ServiceCaller): Promise<Page> {
+    const page = await this.#fetcher.hand(url, domains, engine, caller);
+    throwIfAborted(caller.signal);
+    return { ...page, status: 200, isCut: false };
   }
 
   /** @throws PageUnreadable, also for an error status; Fault when the turn is over */

@@ -1,8 +1,8 @@
 /** Searches the web with any engine. Domain filters are checked here, whatever the engine makes of them. */
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
-import { Circuit } from "../internal/circuit.ts";
-import { throwIfAborted } from "../turn/abort.ts";
-import type { TurnSignal } from "../turn/signal.ts";
+import { GuardedService } from "../internal/guarded-service.ts";
+import type { ServiceCaller } from "../internal/meter.ts";
+import type { MeteredLimits } from "../upstream/transport/metered-client.ts";
 import { type Domains, isAllowed } from "./domains.ts";
 import { parseUrl } from "../turn/url.ts";
 import { type KnownWishes, type SearchWishes, knownWishes } from "./wishes.ts";
@@ -39,11 +39,7 @@ export interface SearchAdapter {
    * Fetches a page of results, counted from 1. The wishes of the search are those that the engine knows.
    * @throws SearchRefused; Error when there is no readable response
    */
-  page(
-    search: Search,
-    number: number,
-    limits: { signal: TurnSignal; timeoutMs: number },
-  ): Promise<readonly SearchHit[]>;
+  page(search: Search, number: number, limits: MeteredLimits): Promise<readonly SearchHit[]>;
 }
 
 export interface SearchEngineParts {
@@ -58,28 +54,36 @@ export class SearchEngine {
   readonly id: string;
   readonly knows: KnownWishes;
   readonly #adapter: SearchAdapter;
-  readonly #parts: SearchEngineParts;
-  readonly #circuit: Circuit;
+  readonly #timeoutMs: number;
+  readonly #service: GuardedService;
 
-  constructor(id: string, adapter: SearchAdapter, parts: SearchEngineParts) {
+  constructor(id: string, adapter: SearchAdapter, { timeoutMs, now, log }: SearchEngineParts) {
     this.id = id;
     this.knows = adapter.knows;
     this.#adapter = adapter;
-    this.#parts = parts;
-    this.#circuit = new Circuit(parts.now);
+    this.#timeoutMs = timeoutMs;
+    this.#service = new GuardedService({
+      name: "the search engine",
+      warning: "web search failed",
+      fields: { engine: id },
+      Unavailable: SearchUnavailable,
+      refusal: (error) => (error instanceof SearchRefused ? "the search engine does not take this search" : undefined),
+      now,
+      log,
+    });
   }
 
   /**
    * Returns each page once, best first.
-   * @throws SearchUnavailable; Fault when the turn is over
+   * @throws SearchUnavailable; Fault when the turn is over, or when the search may not be paid for
    */
-  async search(search: Search, signal: TurnSignal): Promise<readonly SearchHit[]> {
-    if (this.#circuit.open) throw new SearchUnavailable("the search engine does not answer");
-    const until = performance.now() + this.#parts.timeoutMs;
+  async search(search: Search, caller: ServiceCaller): Promise<readonly SearchHit[]> {
+    this.#service.check();
+    const until = performance.now() + this.#timeoutMs;
     const told = { ...search, wishes: knownWishes(search.wishes, this.knows) };
     const hits = new Map<string, SearchHit>();
     for (let number = 1; number <= this.#adapter.maxPages && hits.size < search.maxResults; number++) {
-      const found = await this.#page(told, number, signal, until);
+      const found = await this.#page(told, number, caller, until);
       if (found.length === 0) break;
       for (const hit of found) {
         const url = canonical(hit.url);
@@ -89,22 +93,14 @@ export class SearchEngine {
     return [...hits.values()].slice(0, search.maxResults);
   }
 
-  async #page(search: Search, number: number, signal: TurnSignal, until: number): Promise<readonly SearchHit[]> {
-    throwIfAborted(signal);
+  #page(
+    search: Search,
+    number: number,
+    { scope, signal }: ServiceCaller,
+    until: number,
+  ): Promise<readonly SearchHit[]> {
     const timeoutMs = Math.max(1, until - performance.now());
-    try {
-      const hits = await this.#adapter.page(search, number, { signal, timeoutMs });
-      this.#circuit.succeeded();
-      return hits;
-    } catch (error) {
-      throwIfAborted(signal);
-      this.#parts.log.warn({ engine: this.id, err: error }, "web search failed");
-      if (error instanceof SearchRefused) {
-        throw new SearchUnavailable("the search engine does not take this search", { cause: error });
-      }
-      this.#circuit.failed();
-      throw new SearchUnavailable("the search engine does not answer", { cause: error });
-    }
+    return this.#service.ask(signal, () => this.#adapter.page(search, number, { scope, signal, timeoutMs }));
   }
 }
 

@@ -17,7 +17,7 @@ export interface PluginContract {
   readonly shape: Shape;
   readonly descriptor: DescMessage;
   readonly codec: Codec<DescMessage>;
-  /** What the plugin tells in `data` of its stages in `service_metadata`, by field. */
+  /** Fields of `data` in the stages of the plugin in `service_metadata`. */
   readonly receipt: Readonly<Record<string, Described>>;
 }
 

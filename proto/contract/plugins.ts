@@ -174,5 +174,5 @@ export const pluginContracts: Readonly<Record<string, PluginContract>> = {
   ),
 };
 
-/** What stages of plugins tell in `data`, by field. */
+/** Fields of `data` in the stages of all plugins. */
 export const pluginReceiptFields = receiptFields(pluginContracts);

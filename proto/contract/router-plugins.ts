@@ -77,6 +77,7 @@ const autoRouterReceipt = {
   ),
   cost_tier: says(string(), "the tier that the models are of"),
   band_fallback: says(constant(true), "set when no model fits the requested cost: the nearest ones were taken"),
+  ranking: says(string(), "learned when what keys pay for models decides their order, prior when the scores alone do"),
   candidates: candidates("the best models, in order"),
 };
 
@@ -147,7 +148,8 @@ export const paretoRouterPlugin = plugin(
       candidates: candidates("the best models, in order"),
       tier: says(string(), "high, medium or low"),
       frontier_size: says(integer({ min: 0 }), "models that no other one beats in score and price"),
-      price_source: says(string(), "the price that was compared: prompt"),
+      price_source: says(string(), "the price that was compared: prompt or weighted_avg"),
+      prompt_share: says(number({ min: 0, max: 1 }), "of weighted_avg: the measured share of prompts among all tokens"),
     },
   },
 );

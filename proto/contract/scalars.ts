@@ -3,6 +3,7 @@ import type { RunTurnRequest } from "../gen/sluice/inference/v1/turn_pb.ts";
 import type { Problems } from "../runtime/validation/problems.ts";
 import type { Shape } from "../runtime/validation/shape.ts";
 import { pluginJson } from "./plugin-messages.ts";
+import { door } from "./request/extensions.ts";
 import { preferencesJson } from "./request/preferences.ts";
 import { requestShape } from "./request/request.ts";
 import { verbosity } from "./request/settings.ts";
@@ -29,6 +30,9 @@ const names = {
   promptCacheKey: "prompt_cache_key",
   serviceTier: "service_tier",
   truncation: "truncation",
+  stop: "stop",
+  logitBias: "logit_bias",
+  anthropicBetas: "anthropic_betas",
 } as const satisfies Partial<Record<Scalar, FieldName>>;
 
 type FieldName = keyof typeof requestShape.fields;
@@ -50,7 +54,9 @@ export function checkScalars(request: RunTurnRequest, problems: Problems): void 
     if (value !== undefined && value !== "") shape.check(value, name, problems);
   }
   if (request.textVerbosity !== "") verbosity.check(request.textVerbosity, "text.verbosity", problems);
-  const { cacheControl, provider } = request;
+  const { cacheControl, provider, seed } = request;
+  if (seed !== undefined) shapeOf("seed").check(Number(seed), "seed", problems);
+  if (request.door !== "") door.check(request.door, "door", problems);
   if (provider) shapeOf("provider").check(preferencesJson(provider), "provider", problems);
   if (cacheControl && cacheControl.ttl !== "")
     shapeOf("cache_control").check({ type: "ephemeral", ttl: cacheControl.ttl }, "cache_control", problems);

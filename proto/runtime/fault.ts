@@ -115,6 +115,8 @@ export interface FaultOptions {
   readonly origin?: FaultOrigin;
   /** `service_metadata` as JSON. */
   readonly serviceMetadataJson?: Uint8Array;
+  /** JSON of the usage of an answer that was withheld. Only for callers that no event has told it. */
+  readonly usageJson?: Uint8Array;
   /** Overrides the table: false once work was billed, true when a retry is known to be safe. */
   readonly shouldRetry?: boolean;
   /** HTTP status of the provider's answer. It stays in the process; clients see the status of the contract. */
@@ -136,6 +138,7 @@ export class Fault extends Error {
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
   readonly origin: FaultOrigin;
   readonly serviceMetadataJson: Uint8Array | undefined;
+  readonly usageJson: Uint8Array | undefined;
   readonly #shouldRetry: boolean | undefined;
   readonly #providerStatus: number | undefined;
   readonly repeat: "now" | "later" | undefined;
@@ -149,6 +152,7 @@ export class Fault extends Error {
     this.metadata = options.metadata;
     this.origin = options.origin ?? FaultOrigin.UNSPECIFIED;
     this.serviceMetadataJson = options.serviceMetadataJson;
+    this.usageJson = options.usageJson;
     this.#shouldRetry = options.shouldRetry;
     this.#providerStatus = options.providerStatus;
     this.repeat = options.repeat;
@@ -195,6 +199,7 @@ export class Fault extends Error {
       cause: this.cause,
       ...(this.metadata && { metadata: this.metadata }),
       ...(this.serviceMetadataJson && { serviceMetadataJson: this.serviceMetadataJson }),
+      ...(this.usageJson && { usageJson: this.usageJson }),
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
       ...(this.#providerStatus !== undefined && { providerStatus: this.#providerStatus }),
       ...(this.repeat !== undefined && { repeat: this.repeat }),
@@ -210,6 +215,7 @@ export class Fault extends Error {
       metadataJson: this.metadata ? Buffer.from(JSON.stringify(this.metadata)) : new Uint8Array(),
       origin: this.origin,
       serviceMetadataJson: this.serviceMetadataJson ?? new Uint8Array(),
+      usageJson: this.usageJson ?? new Uint8Array(),
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
     });
   }
@@ -225,6 +231,7 @@ export class Fault extends Error {
           metadata: JSON.parse(Buffer.from(message.metadataJson).toString()) as Record<string, unknown>,
         }),
         ...(message.serviceMetadataJson.length > 0 && { serviceMetadataJson: message.serviceMetadataJson }),
+        ...(message.usageJson.length > 0 && { usageJson: message.usageJson }),
         ...(message.shouldRetry !== undefined && { shouldRetry: message.shouldRetry }),
       });
     } catch (cause) {

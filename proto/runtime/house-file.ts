@@ -1,6 +1,8 @@
 /** Loads the configuration file. */
 import { ConfigError, problemsOf, readSettings } from "./config.ts";
+import { cloudAddress } from "./house/clouds.ts";
 import { type LeftOut, type Part, type Section, partition } from "./house/left-out.ts";
+import { servedAliases } from "./house/model-aliases.ts";
 import { dangling } from "./house/references.ts";
 import { type EdgeSettings, type HouseFile, edgeSchema, houseSchema } from "./house/schema.ts";
 import type { Seed } from "./house/seed.ts";
@@ -36,8 +38,8 @@ export interface LoadedHouse {
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
-  const { present, leftOut } = partition(parseYaml(path), environment);
-  const { file, unset, problems } = check(present, environment, seed);
+  const { present, absent, leftOut } = partition(parseYaml(path), environment);
+  const { file, unset, problems } = check(present, environment, seed, idsOf(absent.file));
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
   return { file, leftOut, files: filesOf(present.file) };
 }
@@ -51,6 +53,9 @@ export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, 
   return check(partition(parseYaml(path), environment).absent, environment, seed).problems;
 }
 
+const idsOf = ({ models }: Section): readonly string[] =>
+  (models as readonly { readonly id?: unknown }[]).map(({ id }) => String(id));
+
 interface Check {
   /** Undefined when the file cannot be parsed. */
   readonly file: HouseFile | undefined;
@@ -59,20 +64,43 @@ interface Check {
   readonly problems: readonly string[];
 }
 
-function check({ file: raw, asWritten }: Part, environment: NodeJS.ProcessEnv, seed: Seed): Check {
+/** @param unserved slugs of models whose providers are left out */
+function check(
+  { file: raw, asWritten }: Part,
+  environment: NodeJS.ProcessEnv,
+  seed: Seed,
+  unserved: readonly string[] = [],
+): Check {
   const unresolved = { unset: [], unreadable: [] };
   const unknown: string[] = [];
   const complete = seeded(expand(raw, environment, "", unresolved) as Section, seed, unknown);
   const result = houseSchema.safeParse(complete);
   const problems = [...unknown, ...(result.success ? dangling(result.data) : problemsOf(result.error))];
+  const withoutProvider = new Set([...unserved, ...seed.models.map(({ id }) => id)]);
+  const file = result.success ? withServedAliases(withAddresses(result.data), withoutProvider, problems) : undefined;
   // A reference without a value also makes its string wrong; that is not a second problem.
   const known = new Set([...unresolved.unset, ...unresolved.unreadable].map(pathOf));
   const others = problems.filter((problem) => !known.has(pathOf(problem)) && !known.has(urlOfVendor(problem)));
   return {
-    file: result.success ? result.data : undefined,
+    file,
     unset: unresolved.unset.map(asWritten),
     problems: [...unresolved.unreadable, ...new Set(others)].map(asWritten),
   };
+}
+
+/** Every part of Sluice reads the address of a provider from its base URL. */
+const withAddresses = (file: HouseFile): HouseFile => ({
+  ...file,
+  providers: file.providers.map((entry) => {
+    const base_url = entry.base_url ?? cloudAddress(entry);
+    return base_url === undefined ? entry : { ...entry, base_url };
+  }),
+});
+
+function withServedAliases(file: HouseFile, unserved: ReadonlySet<string>, problems: string[]): HouseFile {
+  if (file.model_aliases.length === 0) return file;
+  const served = new Set(file.models.map(({ id }) => id));
+  return { ...file, model_aliases: servedAliases(file.model_aliases, served, unserved, problems) };
 }
 
 /**
@@ -88,7 +116,8 @@ export function leaveOut(loaded: LoadedHouse, unusable: ReadonlyMap<string, stri
     const endpoints = model.endpoints.filter(({ provider }) => !unusable.has(provider));
     return endpoints.length === 0 ? [] : [{ ...model, endpoints }];
   });
-  const rest: HouseFile = { ...file, providers, models };
+  const known = new Set(file.models.map(({ id }) => id));
+  const rest = withServedAliases({ ...file, providers, models }, known, []);
   const added = [...unusable].map(([provider, problem]): LeftOut => ({ provider, unset: [], problem }));
   const problems = dangling(rest);
   const reasons = added.map(({ provider, problem }) => `provider ${provider}: ${problem}`);

@@ -5,7 +5,7 @@ import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { toRow } from "@sluice/admin-svc/service/usage-record.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { CallKind } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
@@ -75,8 +75,9 @@ describe("usage", () => {
       { turnId, attempt: 2, openedAtMs: at("2025-03-01"), costUsd: "0.5" },
       { openedAtMs: at("2025-03-02"), costUsd: "1" },
       { openedAtMs: at("2025-03-05"), costUsd: "8" },
-      { openedAtMs: at("2025-03-02"), costUsd: "16", kind: CallKind.JUDGE },
+      { openedAtMs: at("2025-03-02"), costUsd: "16", operation: CallOperation.JUDGE, payer: CallPayer.OPERATOR },
       { openedAtMs: at("2025-03-02"), costUsd: "2", keyHash: "b".repeat(64) },
+      { openedAtMs: at("2025-03-02"), costUsd: "4", operation: CallOperation.ADVISOR },
     ];
     await insertUsage(
       database,
@@ -90,7 +91,7 @@ describe("usage", () => {
     const tokens = { input_tokens: 24, output_tokens: 60 };
     expect(await json("usage", "show", ...range)).toEqual([
       { day: "2025-03-01", cost_usd: 0.75, requests: 1, attempts: 2, ...tokens },
-      { day: "2025-03-02", cost_usd: 3, requests: 2, attempts: 2, ...tokens },
+      { day: "2025-03-02", cost_usd: 7, requests: 2, attempts: 3, input_tokens: 36, output_tokens: 90 },
     ]);
   });
 
@@ -98,15 +99,31 @@ describe("usage", () => {
     const tokens = { input_tokens: 12, output_tokens: 30 };
     const key = { key_hash: keyHash, key_name: "used" };
     expect(await json("usage", "show", ...range, "--by", "model,key", "--key", "used")).toEqual([
-      { model: "acme/large-2", ...key, cost_usd: 1.5, requests: 2, attempts: 2, input_tokens: 24, output_tokens: 60 },
+      { model: "acme/large-2", ...key, cost_usd: 5.5, requests: 2, attempts: 3, input_tokens: 36, output_tokens: 90 },
       { model: "acme/small", ...key, cost_usd: 0.25, requests: 0, attempts: 1, ...tokens },
     ]);
+  });
+
+  test("by operation: calls that help with a request are none themselves", async () => {
+    const tokens = { input_tokens: 12, output_tokens: 30 };
+    expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "operation")).toEqual([
+      { operation: "advisor", cost_usd: 4, requests: 0, attempts: 1, ...tokens },
+      { operation: "turn", cost_usd: 3, requests: 2, attempts: 2, input_tokens: 24, output_tokens: 60 },
+    ]);
+  });
+
+  test("of what the operator pays", async () => {
+    const tokens = { input_tokens: 12, output_tokens: 30 };
+    expect(await json("usage", "show", ...range, "--payer", "operator", "--by", "operation")).toEqual([
+      { operation: "judge", cost_usd: 16, requests: 0, attempts: 1, ...tokens },
+    ]);
+    expect((await run("usage", "show", "--payer", "nobody")).stderr).toContain("--payer: key or operator");
   });
 
   test("for people", async () => {
     const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
     expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
-    expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +1\\.75 +2 +3 +36 +90$`));
+    expect(stdout.split("\n")[1]).toMatch(new RegExp(`^${keyHash.slice(0, 16)} +used +5\\.75 +2 +4 +48 +120$`));
   });
 });
 

@@ -6,11 +6,14 @@ import { type Metadata, connectivityState } from "@grpc/grpc-js";
 import {
   AttemptStatus,
   CallKind,
+  CallOperation,
+  CallPayer,
   LedgerService,
   RecordUsageRequestSchema,
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { callOperations, operationWords } from "@sluice/proto/runtime/call-operation.js";
 import { CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
@@ -78,7 +81,11 @@ test("a record is stored as it was sent", async () => {
     cost_usd: "0.000123456789",
     streamed: true,
     user: "u-1",
+    door: "responses",
+    task: null,
     session_id: "s-1",
+    operation: "turn",
+    payer: "key",
     kind: "primary",
     first_ms: "400",
     finish_reason: "stop",
@@ -89,15 +96,49 @@ test("a call of the house's own is on record, and nothing of it is the key's", a
   const keyHash = "c".repeat(64);
   const generationId = `gen-${randomUUID()}`;
   const asked = usageRecord({ keyHash, generationId });
-  const judged = usageRecord({ keyHash, generationId, kind: CallKind.JUDGE });
+  const judged = usageRecord({
+    keyHash,
+    generationId,
+    operation: CallOperation.JUDGE,
+    payer: CallPayer.OPERATOR,
+  });
   expect(await record([asked, judged])).toBe(2);
-  expect(await stored(judged.turnId)).toMatchObject([{ kind: "judge", cost_usd: "0.000123456789" }]);
+  expect(await stored(judged.turnId)).toMatchObject([
+    { operation: "judge", payer: "operator", cost_usd: "0.000123456789" },
+  ]);
   const days = await house.database.selectFrom("key_days").selectAll().where("key_hash", "=", keyHash).execute();
   expect(days).toMatchObject([{ cost_usd: "0.000123456789", attempts: "1" }]);
   const { workspaceId } = asked;
   const shown = await generationRecords(house.database, generationId, { workspaceId });
   expect(shown.map(({ turn_id: turnId }) => turnId)).toEqual([asked.turnId]);
   expect((await ledgerState(house.database)).wrongSums).toEqual([]);
+});
+
+test.each(operationWords)("a call for %s is stored, whoever pays", async (operation) => {
+  const turnId = randomUUID();
+  const purpose = { turnId, operation: callOperations[operation] };
+  expect(
+    await record([
+      usageRecord({ ...purpose, payer: CallPayer.KEY }),
+      usageRecord({ ...purpose, attempt: 2, payer: CallPayer.OPERATOR }),
+    ]),
+  ).toBe(2);
+  expect(await stored(turnId)).toMatchObject([
+    { operation, payer: "key" },
+    { operation, payer: "operator" },
+  ]);
+});
+
+test.each<[CallKind, object]>([
+  [CallKind.UNSPECIFIED, { operation: "turn", payer: "key", kind: "primary" }],
+  [CallKind.CLASSIFIER, { operation: "classifier", payer: "operator", kind: "classifier" }],
+  [CallKind.CHARGED_MODERATION, { operation: "moderation", payer: "key", kind: "charged_moderation" }],
+  [CallKind.ANALYST, { operation: "analyst", payer: "key", kind: "analyst" }],
+  [CallKind.CHARGED_OCR, { operation: "ocr", payer: "key", kind: "charged_ocr" }],
+])("a record of an earlier build, of kind %i, is understood", async (kind, row) => {
+  const sent = usageRecord({ kind });
+  await record([sent]);
+  expect(await stored(sent.turnId)).toMatchObject([row]);
 });
 
 test("what is not known is null", async () => {
@@ -114,9 +155,17 @@ test("what is not known is null", async () => {
     cost_usd: null,
     user: null,
     session_id: null,
+    door: "responses",
+    task: null,
     first_ms: null,
     finish_reason: null,
   });
+});
+
+test("a record says through which door its request came", async () => {
+  const sent = usageRecord({ door: "messages" });
+  await record([sent]);
+  expect(await stored(sent.turnId)).toMatchObject([{ door: "messages" }]);
 });
 
 test("a batch that is sent again, in part and beside new ones, changes nothing of what is there", async () => {

@@ -1,4 +1,5 @@
 /** Many processes start at once on an empty database; an old one meets a newer schema. */
+import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { NewerSchemaError, migrate } from "@sluice/admin-svc/migrations/migrate.js";
@@ -8,11 +9,15 @@ import { pageOfAssignments } from "@sluice/admin-svc/store/assignments.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
+import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { toRow } from "@sluice/admin-svc/service/usage-record.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
 import { type Kysely, Migrator, sql } from "kysely";
 import { createDatabase } from "../support/database.ts";
+import { usageRecord } from "./usage.ts";
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
 let database: Kysely<Database>;
@@ -128,6 +133,57 @@ test("an upgrade to guardrails of the account: none is one, none of the keys may
     ]);
     expect(await findKey(database, defaultWorkspaceId, hash)).toMatchObject({ account: false });
   }
+});
+
+test("an upgrade to operations: records of the build before it say theirs, and it goes on reading and writing kinds", async () => {
+  await migrateTo("0023_ocr_calls");
+  const ids = Array.from({ length: 7 }, () => randomUUID());
+  const insertKind = (turnId: string | undefined, kind: string) =>
+    sql`
+    insert into usage_records (turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id,
+      request_id, opened_at, duration_ms, model, provider, upstream_model, service_tier, status, http_status,
+      is_estimated, streamed, kind)
+    values (${turnId}, 1, ${turnId}, 1, 'i', ${defaultWorkspaceId}, 'k', 'g', 'r', now(), 1, 'm', 'p', 'u', '',
+      'completed', 200, false, false, ${kind})`.execute(database);
+  await insertKind(ids[0], "primary");
+  await insertKind(ids[1], "charged_ocr");
+  await insertKind(ids[2], "moderation");
+  await migrate(database);
+  await insertKind(ids[3], "primary");
+  await insertKind(ids[4], "charged_judge");
+  await insertKind(ids[5], "classifier");
+  await insertKind(ids[6], "panel");
+  const purposes = (turnIds: readonly string[]) =>
+    database
+      .selectFrom("usage_records")
+      .select(["operation", "payer", sql<string>`kind`.as("kind")])
+      .where("turn_id", "in", turnIds)
+      .orderBy(sql`array_position(${sql.val(turnIds)}::uuid[], turn_id)`)
+      .execute();
+  expect(await purposes(ids)).toEqual([
+    { operation: "turn", payer: "key", kind: "primary" },
+    { operation: "ocr", payer: "key", kind: "charged_ocr" },
+    { operation: "moderation", payer: "operator", kind: "moderation" },
+    { operation: "turn", payer: "key", kind: "primary" },
+    { operation: "judge", payer: "key", kind: "charged_judge" },
+    { operation: "classifier", payer: "operator", kind: "classifier" },
+    { operation: "panel", payer: "key", kind: "panel" },
+  ]);
+  const own = [
+    usageRecord({ operation: CallOperation.OCR, payer: CallPayer.KEY }),
+    usageRecord({ operation: CallOperation.MCP, payer: CallPayer.OPERATOR }),
+    usageRecord({ operation: CallOperation.SUBAGENT, payer: CallPayer.KEY }),
+    usageRecord({ operation: CallOperation.EMBED, payer: CallPayer.KEY }),
+    usageRecord({ operation: CallOperation.IMAGE, payer: CallPayer.KEY }),
+  ];
+  await insertUsage(database, own.map(toRow));
+  expect((await purposes(own.map(({ turnId }) => turnId))).map(({ kind }) => kind)).toEqual([
+    "charged_ocr",
+    "judge",
+    "advisor",
+    "primary",
+    "image",
+  ]);
 });
 
 test("a schema of a later build is refused by name, and left as it is", async () => {

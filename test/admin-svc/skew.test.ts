@@ -93,7 +93,7 @@ describe("an earlier admin-svc, and a later one", () => {
       port: 0,
       lifecycle,
       log,
-      serviceNames: [],
+      services: [],
       routes: (router) => {
         router.service(AccessService, {
           resolveKey: () => create(ResolveKeyResponseSchema, { caller, generation: 1n }),

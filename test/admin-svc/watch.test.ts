@@ -259,8 +259,15 @@ describe("acknowledgement", () => {
 });
 
 describe("a process with the shared runtime", () => {
+  const clients: ReturnType<typeof dial>[] = [];
+  // A client that stays open keeps the worker of the test runner alive.
+  afterAll(() => {
+    for (const client of clients) client.close();
+  });
+
   const openAccess = async (process: string, port = house.port): Promise<Access> => {
     const client = dial(`127.0.0.1:${port}`);
+    clients.push(client);
     const access = new Access({ client, token: serviceToken, process, log: house.log, registry: new Registry() });
     await access.watch();
     return access;

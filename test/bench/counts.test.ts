@@ -20,7 +20,8 @@ test.each(limitedLoads)(
     const { promises, bytes, units } = await bench.count(load, 0);
     const exceeded = countedServices.flatMap((service) => {
       const [made, kilobytes] = [promises[service].amount / units, bytes[service].amount / units / 1_000];
-      expect(Math.min(made, kilobytes)).toBeGreaterThan(0);
+      // An event may make no promise at all.
+      expect(kilobytes).toBeGreaterThan(0);
       const limit = limits[service];
       if (made <= limit.promises && kilobytes <= limit.kilobytes) return [];
       return `${service}: ${made.toFixed(2)} promises (limit ${limit.promises}), ${kilobytes.toFixed(2)} KB (limit ${limit.kilobytes})`;

@@ -1,4 +1,4 @@
-/** What the bench makes of what it measures: places, kinds of code, and rounds that say nothing. */
+/** Evaluation of measurements: places, kinds of code, and rounds that say nothing. */
 import { expect, test } from "@jest/globals";
 import { labelOf } from "./counts/labels.ts";
 import { pairedRounds } from "./measure/rounds.ts";

@@ -45,7 +45,7 @@ function benchHouse(name: string, house: House): BenchHouse {
   const { gateway: gatewayPid = 0, "inference-svc": inferencePid = 0 } = house.pids();
   return {
     name,
-    target: { port: house.ports.gateway, format: "responses", key: house.apiKey },
+    target: { port: house.ports.gateway, base: "/api", format: "responses", key: house.apiKey },
     pids: [gatewayPid, inferencePid],
     managementKey: house.managementKey,
     gatewayPid,

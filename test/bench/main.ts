@@ -7,6 +7,7 @@ import { runProfile } from "./profile/run.ts";
 import { measureCancel } from "./scenarios/cancel.ts";
 import { measureCold } from "./scenarios/cold.ts";
 import { costScenarios, measureCost } from "./scenarios/cost.ts";
+import { measureDoors } from "./scenarios/doors.ts";
 import { measureFirstEvent } from "./scenarios/first-event.ts";
 import { measureGrowth } from "./scenarios/growth.ts";
 import { measureGuarded } from "./scenarios/guarded.ts";
@@ -40,6 +41,7 @@ async function measure(bench: Bench, { selected, quick }: BenchOptions): Promise
   await run("first", () => measureFirstEvent(bench));
   await run("cold", () => measureCold(bench));
   await run("guarded", () => measureGuarded(bench));
+  await run("doors", () => measureDoors(bench));
   await run("cancel", () => patiently(async () => [await measureCancel(bench)]));
   // The isolation scenario is never repeated: a single killed stream is a failure.
   await run("isolation", async () => [await measureIsolation(bench)]);

@@ -14,6 +14,7 @@ export const behaviourIds = [
   "first",
   "cold",
   "guarded",
+  "doors",
   "cancel",
   "isolation",
   "slow-readers",
@@ -25,8 +26,14 @@ export type BehaviourId = (typeof behaviourIds)[number];
 export type ScenarioId = CostId | BehaviourId;
 
 export const scenarioIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), ...behaviourIds];
-/** What several builds are compared in; everything else is measured in one house. */
-const pairedIds: readonly ScenarioId[] = [...(Object.keys(costScenarios) as CostId[]), "first", "cold"];
+/** Scenarios that compare several builds; every other scenario is measured in one house. */
+const pairedIds: readonly ScenarioId[] = [
+  ...(Object.keys(costScenarios) as CostId[]),
+  "first",
+  "cold",
+  "guarded",
+  "doors",
+];
 
 /** Time after which no scenario is repeated, so that a full run stays at about twenty minutes. */
 const repeatForMs = 220_000;

@@ -24,7 +24,7 @@ interface Program {
 }
 
 interface Place {
-  /** Where the program may write. */
+  /** Folder that the program may write to. */
   readonly folder: string;
   readonly port: number;
   readonly upstreamPort: number;

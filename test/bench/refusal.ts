@@ -21,14 +21,19 @@ class Subject {
   readonly us: number[] = [];
   readonly #role = new Role<RefuserCommands>("./refuser.js", serverCpu);
   #connections: Connection[] = [];
-  #request = prepare({ port: 0, format: "responses", key: "none" }, { kind: "json" });
+  #request = prepare({ port: 0, base: "/api", format: "responses", key: "none" }, { kind: "json" });
 
   constructor(way: Way) {
     this.way = way;
   }
 
   async open(): Promise<void> {
-    const target = { port: await this.#role.call("listen", this.way), format: "responses", key: "none" } as const;
+    const target = {
+      port: await this.#role.call("listen", this.way),
+      base: "/api",
+      format: "responses",
+      key: "none",
+    } as const;
     this.#request = prepare(target, { kind: "json" });
     this.#connections = Array.from({ length: atOnce }, () => new Connection(target));
   }

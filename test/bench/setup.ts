@@ -33,7 +33,7 @@ const scripts = [
   outageScript,
 ];
 
-/** What a run has started, and ends in the opposite order. */
+/** Processes and servers of a run, which end in the opposite order of their start. */
 export class Opened {
   readonly #cleanups: (() => Promise<void>)[] = [];
 

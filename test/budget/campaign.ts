@@ -1,7 +1,7 @@
 /**
  * Random requests against budgets of real processes, held against the provider's own journal.
  *
- * What a key's calls cost by the journal is at most its limit plus a bound of two parts, both zero for a provider that counts by the rules and a
+ * The cost of a key's calls by the journal is at most its limit plus a bound of two parts, both zero for a provider that counts by the rules and a
  * client that stays: what estimated records (of calls that were left, or that the provider gave no figures of) say less than the journal; and
  * what calls that were under way at once cost above their worst case, when a provider counts more than any rule explains.
  */

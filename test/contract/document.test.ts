@@ -57,6 +57,12 @@ describe("the published document", () => {
     const administration = "200 400 401 403 404 500";
     expect(Object.fromEntries(statuses)).toEqual({
       "post /responses": inference,
+      "post /responses/compact": inference,
+      "post /embeddings": inference,
+      "post /chat/completions": inference,
+      "post /messages": inference,
+      "post /responses/input_tokens": "200 400 401 408 413 429 500 503",
+      "post /messages/count_tokens": "200 400 401 408 413 429 500 503",
       "post /responses/dry-run": "200 400 401 403 404 408 413 429 500 503",
       "get /models": "200 400 401 408 429 500 503",
       "get /models/count": "200 400 401 408 429 500 503",

@@ -158,6 +158,7 @@ export const clientItems: Readonly<Record<string, Item>> = {
   },
   mcp_approval_response: { type: "mcp_approval_response", approval_request_id: "i_1", approve: true, reason: "r" },
   context_compaction: { type: "context_compaction", encrypted_content: "e" },
+  compaction_trigger: { type: "compaction_trigger" },
   additional_tools: { type: "additional_tools", role: "developer", tools: [{ type: "function", name: "more" }] },
   agent_message: {
     type: "agent_message",

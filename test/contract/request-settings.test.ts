@@ -170,8 +170,6 @@ describe("settings", () => {
       { stop_server_tools_when: { type: "max_cost", max_cost_in_dollars: 0 } },
       "stop_server_tools_when.max_cost_in_dollars: must be above 0",
     ],
-    [{ provider: { sort: "exacto" } }, "provider.sort: exacto is not available yet"],
-    [{ provider: { sort: { by: "exacto" } } }, "provider.sort: exacto is not available yet"],
     [{ prompt: { id: "p", variables: { v: 5 } } }, "prompt.variables.v: must be a string or a part"],
     [{ prompt: { id: "p", variables: { v: { type: "input_text" } } } }, "prompt.variables.v.text: required"],
   ])("%j is refused", (body, problem) => {

@@ -27,15 +27,16 @@ const minimal: Readonly<Record<string, Tool>> = {
   image_generation: { type: "image_generation" },
   local_shell: { type: "local_shell" },
   shell: { type: "shell" },
+  bash: { type: "bash" },
   apply_patch: { type: "apply_patch" },
   tool_search: { type: "tool_search" },
   ...Object.fromEntries(
     ["web_search", "web_fetch", "datetime", "image_generation", "advisor", "subagent", "files", "fusion"]
-      .concat(["search_models", "tool_search", "apply_patch", "shell", "bash"])
+      .concat(["search_models", "tool_search", "apply_patch", "shell", "bash", "code_interpreter"])
       .map((name) => [`service:${name}`, { type: `service:${name}` }]),
   ),
 };
-const kinds = Object.entries(minimal).filter(([type]) => type !== "service:bash");
+const kinds = Object.entries(minimal);
 
 test("the table holds every kind of the contract", () => {
   expect(Object.keys(minimal).toSorted()).toEqual([...tool.kinds.keys()].toSorted());
@@ -143,12 +144,7 @@ describe("a tool", () => {
       { container: { type: "auto", memory_limit: "2g" } },
       "container.memory_limit: must be one of 1g, 4g, 16g, 64g",
     ],
-    [
-      "mcp",
-      { server_url: null, connector_id: "c" },
-      { server_url: null },
-      "server_url: server_url, connector_id or tunnel_id is required",
-    ],
+    ["mcp", { server_url: null, connector_id: "c" }, { server_url: 5 }, "server_url: must be a string or null"],
     [
       "mcp",
       { require_approval: { never: { tool_names: ["t"] } } },
@@ -191,7 +187,12 @@ describe("a tool", () => {
       "max_characters: must be between 1 and 100000",
     ],
     ["web_search", { max_uses: 1 }, { max_uses: 0 }, "max_uses: must be at least 1"],
-    ["web_fetch", { engine: "service" }, { engine: "perplexity" }, "engine: must be one of auto, native, service"],
+    [
+      "web_fetch",
+      { engine: "exa" },
+      { engine: "perplexity" },
+      "engine: must be one of auto, native, service, exa, firecrawl, parallel",
+    ],
     [
       "datetime",
       { timezone: "Europe/Vienna" },
@@ -294,7 +295,6 @@ describe("tools together", () => {
       ["tools.1.parameters.inherited_function_names.1: is not among the functions"],
     ],
     ["a subagent that inherits what comes after it", [heir, f, { ...f, name: "g" }], []],
-    ["bash", [{ type: "service:bash" }], ["tools.0: service:bash is not available: this service runs no commands"]],
     ["a deferred tool beside the search and another", [f, deferred, search], []],
     [
       "a deferred tool without a search",

@@ -39,7 +39,7 @@ function overlayOf(base: string, components: readonly string[]): string {
   return own;
 }
 
-const all = ["redis", "tracing", "token-file"];
+const all = ["redis", "sandbox", "tracing", "token-file", "cloud-metadata"];
 const overlays: readonly (readonly [title: string, overlay: string])[] = [
   ...["overlays/development", "overlays/production", "overlays/mutual-tls"].map(
     (overlay) => [overlay, join(folder, overlay)] as const,

@@ -114,7 +114,7 @@ ${models}
       expect([code, stdout]).toEqual([
         1,
         `${config}: 2 problems\n  ${[
-          "providers.1.dialect: must be one of echo, chat, gemini, messages, converse, cohere, responses, or ai-sdk:<package>",
+          "providers.1.dialect: must be one of echo, chat, gemini, messages, converse, cohere, responses, mistral-ocr, or ai-sdk:<package>",
           "providers.0.base_url: required for dialect chat",
         ].join("\n  ")}\n`,
       ]);

@@ -71,7 +71,7 @@ describe("bad input gets the stated status in the contract's form, and the house
     ["store", '{"model":"sluice/echo","input":"x","store":true}', 400],
     ["a plugin that nobody has", '{"model":"sluice/echo","input":"x","plugins":[{"id":"jet-router"}]}', 400],
     ["a plugin that nobody knows", '{"model":"sluice/echo","input":"x","plugins":[{"id":"foo"}]}', 400],
-    ["a tool that is not built", '{"model":"sluice/echo","input":"x","tools":[{"type":"service:subagent"}]}', 400],
+    ["a tool that is not built", '{"model":"sluice/echo","input":"x","tools":[{"type":"service:shell"}]}', 400],
     ["an item that nobody knows", '{"model":"sluice/echo","input":[{"type":"foo"}]}', 400],
     ["no input", '{"model":"sluice/echo"}', 400],
     ["no model", '{"input":"x"}', 400],

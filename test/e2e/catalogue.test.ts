@@ -96,10 +96,14 @@ models:
 
   test("a model says what it is, can and costs", async () => {
     const { data, ...rest } = await models();
-    expect(rest).toEqual({ object: "list", total_count: 4, links: { next: null } });
+    const page = { has_more: false, first_id: "acme/large", last_id: data.at(-1)?.id };
+    expect(rest).toEqual({ object: "list", ...page, total_count: 4, links: { next: null } });
     expect(data[0]).toEqual({
       id: "acme/large",
       object: "model",
+      type: "model",
+      display_name: "Acme Large",
+      created_at: "2026-01-02T00:00:00.000Z",
       canonical_slug: "acme/large",
       name: "Acme Large",
       created: Date.UTC(2026, 0, 2) / 1_000,

@@ -133,14 +133,14 @@ test("the receipt names what the provider that answered was not told", async () 
   });
 });
 
-const misspelled = { model: "acme/large-2", input: "Hi", temprature: 0.2, maxOutputTokens: 9, seed: 7, é: 1 };
+const misspelled = { model: "acme/large-2", input: "Hi", temprature: 0.2, maxOutputTokens: 9, flavour: 7, é: 1 };
 const warning =
   "unknown field temprature; did you mean temperature?, " +
-  "unknown field maxOutputTokens; did you mean max_output_tokens?, unknown field seed, unknown field ?";
+  "unknown field maxOutputTokens; did you mean max_output_tokens?, unknown field flavour, unknown field ?";
 const unknownFields = [
   { name: "temprature", did_you_mean: "temperature" },
   { name: "maxOutputTokens", did_you_mean: "max_output_tokens" },
-  { name: "seed" },
+  { name: "flavour" },
   { name: "?" },
 ];
 const enabled = { "x-service-metadata": "enabled" };

@@ -21,6 +21,8 @@ models:
     endpoints:
       - {provider: acme, pricing: {prompt: "1", completion: "4"}}
       - {provider: borealis, pricing: {prompt: "1", completion: "4"}}
+model_aliases:
+  - {match: "claude-*", model: acme/large-2}
 `,
   });
 });
@@ -94,14 +96,6 @@ describe("when nothing is left", () => {
     ]);
     expect(validateError(404, body)).toEqual([]);
   });
-
-  test("what is not built is refused by name", async () => {
-    const answer = await post({ provider: { sort: "exacto" } });
-    expect([answer.status, await answer.json()]).toMatchObject([
-      400,
-      { error: { message: "provider.sort: exacto is not available yet" } },
-    ]);
-  });
 });
 
 test("the receipt lists endpoints in the order of this request, and a variant is no other model", async () => {
@@ -112,5 +106,25 @@ test("the receipt lists endpoints in the order of this request, and a variant is
     requested: "acme/large-2:floor",
     strategy: "direct",
     endpoints: { available: [{ provider: "Borealis" }, { provider: "Acme" }], total: 2 },
+  });
+});
+
+describe("other names of models", () => {
+  test.each([
+    ["claude-opus-5-5", undefined],
+    ["large-2", undefined],
+    ["large-2-20260101:nitro", undefined],
+    ["acme/large-2-latest", ["claude-haiku-4-5"]],
+  ])("%s and %j", async (model, models) => {
+    const answer = await post({ model, models, input: "Hi", stream: false });
+    expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, "acme/large-2"]);
+  });
+
+  test("a name of no model is refused with the nearest one", async () => {
+    const answer = await post({ model: "large-3", input: "Hi" });
+    expect(answer.status).toBe(400);
+    expect(((await answer.json()) as { error: { message: string } }).error.message).toBe(
+      "model: large-3 is not in the catalogue; did you mean acme/large-2; GET /api/v1/models lists the models",
+    );
   });
 });

@@ -1,13 +1,15 @@
 /**
- * npm run fuzz -- [requests|patterns|disguises|healing|stack|http] [--seconds N | --count N] [--seed S] [--at N]: random requests against the checks, the formats
- * and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against what is in
+ * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]: random requests of a format against the checks, the
+ * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against what is in
  * them; objects that are spoiled, and healed (count only); the layers that apply to a request against all layers of the stack (count only); responses of
  * servers, also broken ones, against undici.
  */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
-import { generateBody } from "./bodies.ts";
-import { type FuzzReport, runRequestCampaign, judgeBody } from "./campaign.ts";
+import { generateBody } from "./requests/bodies.ts";
+import type { FuzzedFormat } from "./requests/format.ts";
+import { type FormatName, formats } from "./requests/formats.ts";
+import { type FuzzReport, runRequestCampaign, judgeBody } from "./requests/campaign.ts";
 import { type HttpFuzzReport, httpCampaign, httpLines } from "./http/campaign.ts";
 import { healingCampaign, healingLines } from "./healing/campaign.ts";
 import { type Subject, patternCampaign, patternLine, patternTrial } from "./patterns/campaign.ts";
@@ -16,7 +18,7 @@ import { generatePatternCase } from "./patterns/generate.ts";
 import { Random } from "./random.ts";
 import { stackCampaign } from "./stack/campaign.ts";
 
-const subjects = ["requests", "patterns", "disguises", "healing", "stack", "http"];
+const subjects = [...Object.keys(formats), "patterns", "disguises", "healing", "stack", "http"];
 const usage = `usage: npm run fuzz -- [${subjects.join("|")}] [--seconds N | --count N] [--seed S] [--at N]`;
 
 function read() {
@@ -31,7 +33,7 @@ function read() {
       at: { type: "string" },
     },
   });
-  const [subject = "requests", ...others] = positionals;
+  const [subject = "responses", ...others] = positionals;
   if (!subjects.includes(subject)) throw new Error(`unknown subject: ${subject}`);
   if (others.length > 0) throw new Error(`only one subject at a time; left over: ${others.join(" ")}`);
   const given = (name: keyof typeof values, min: number): number | undefined =>
@@ -57,13 +59,13 @@ if (subject === "patterns" || subject === "disguises") fuzzPatterns(subject);
 else if (subject === "healing") fuzzHealing();
 else if (subject === "stack") await fuzzStack();
 else if (subject === "http") await fuzzHttp();
-else await fuzzRequests();
+else await fuzzRequests(formats[subject as FormatName]);
 
-async function fuzzRequests(): Promise<void> {
+async function fuzzRequests(format: FuzzedFormat): Promise<void> {
   const line = ({ bodies, accepted, complaints, seconds }: FuzzReport): string =>
     `seed ${seed}: ${bodies} bodies, ${accepted} of them accepted, ${complaints.length} complaints, ${seconds.toFixed(0)} s`;
-  if (at !== undefined) return show(generateBody(seed, at).toString(), await judgeBody(seed, at));
-  const report = await runRequestCampaign({ ...limits, progress: (sofar) => console.log(line(sofar)) });
+  if (at !== undefined) return show(generateBody(seed, at, format).toString(), await judgeBody(format, seed, at));
+  const report = await runRequestCampaign({ format, ...limits, progress: (sofar) => console.log(line(sofar)) });
   for (const { number, what, body } of report.complaints) {
     console.log(`\n--seed ${seed} --at ${number}\n${what}\n${body.slice(0, 2_000)}`);
   }

@@ -64,7 +64,7 @@ function serveOperations(client: Client): Server {
     shared: undefined,
   });
   const parts = { admin: client, inference: client, token, access, detectors: [], limiter };
-  const routes = createRouter(parts, () => Promise.reject(new Error("not asked"))).routes();
+  const routes = createRouter(parts, []).routes();
   const app = new Koa<Koa.DefaultState, Edge>();
   app.use(async (context) => {
     const caller = create(CallerSchema, { kind: KeyKind.MANAGEMENT });
@@ -86,7 +86,7 @@ beforeAll(async () => {
     port: 0,
     lifecycle: new Lifecycle(log),
     log,
-    serviceNames: [],
+    services: [],
     routes: (router) => {
       router.service(GuardrailService, {
         assignKeys: (request, context) => {

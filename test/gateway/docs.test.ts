@@ -101,10 +101,23 @@ describe.each(paths)("%s", (path) => {
 });
 
 describe("addresses that people and browsers try first", () => {
-  test.each(["GET", "HEAD"])("%s / leads to the documentation", async (method) => {
-    const { status, headers, body } = await ask("/", {}, method);
-    expect([status, headers.location, body.length]).toEqual([302, "/docs", 0]);
+  test("/ says what answers here, in which version, and where the documentation is", async () => {
+    const { status, headers, body } = await ask("/");
+    expect([status, headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(JSON.parse(body.toString())).toMatchObject({
+      name: "Sluice",
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      documentation: "/docs",
+    });
+    expect((await ask("/", {}, "HEAD")).status).toBe(200);
   });
+
+  test.each(["/api/hello", "/api/api/hello"])(
+    "HEAD %s, by which Claude Code begins, is no failed login",
+    async (path) => {
+      expect((await ask(path, {}, "HEAD")).status).toBe(204);
+    },
+  );
 
   test("the icon that browsers ask for is answered as absent, and is not asked for again", async () => {
     const { status, headers, body } = await ask("/favicon.ico");

@@ -124,6 +124,12 @@ describe("a turn on a connection that was refused before", () => {
     expect([ms >= 1_000, ms <= 5_001, Number(early.headers["retry-after"])]).toEqual([true, true, Math.ceil(ms / 1e3)]);
   });
 
+  test("is refused unparsed as a chat completion, too", async () => {
+    const { client } = await refusedClient();
+    const answer = await client.ask(request("POST /api/v1/chat/completions", ["Authorization: Bearer k"], "{}"));
+    expect([answer.status, parsed]).toEqual([503, []]);
+  });
+
   test("is served, body and all, as soon as turns are taken, and refused unparsed again later", async () => {
     const { client } = await refusedClient();
     await client.ask(turnOf("third"));

@@ -4,7 +4,7 @@ import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 const words = (text: string): string[] => text.trim().split(/\s+/);
 

@@ -219,6 +219,28 @@ describe("keys", () => {
     expect(message).toBe("Invalid API key");
   });
 
+  test.each([
+    ["x-api-key", [`x-api-key: ${key}`]],
+    ["both headers with one key", [bearer, `x-api-key: ${key}`]],
+  ])("in %s", async (_, lines) => {
+    const answer = await exchange(port, `${head([host, json, close, "Content-Length: 2", ...lines])}{}`);
+    expect(parseAnswer(answer.text)).toMatchObject({ status: 200 });
+    expect(answer.text).toContain(hashKey(key));
+  });
+
+  test("x-api-key with a malformed one is refused like any other", async () => {
+    expect(await refused(head([host, json, close, "x-api-key: x"]), 401)).toBe("Invalid API key");
+  });
+
+  test("two different ones are refused, in whichever header", async () => {
+    const other = mintKey(KeyKind.INFERENCE);
+    const message = "Malformed HTTP request: the headers authorization and x-api-key name different keys";
+    expect(await refused(head([host, json, close, bearer, `x-api-key: ${other}`]), 400)).toBe(message);
+    expect(await refused(head([host, json, close, `x-api-key: ${key}`, `x-api-key: ${other}`]), 400)).toContain(
+      "x-api-key",
+    );
+  });
+
   test("a bad one is refused before the client is told to go on", async () => {
     const lines = [host, json, "Content-Length: 1000000", "Expect: 100-continue", "Authorization: Bearer x", close];
     const answer = await exchange(port, head(lines));

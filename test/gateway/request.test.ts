@@ -1,7 +1,8 @@
 /** The body of POST /responses on its way to a turn: what is accepted, what it becomes, what is refused and why. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, test } from "@jest/globals";
-import { prepareTurn, toOpen } from "@sluice/gateway/responses/prepare.js";
+import { responsesDoor } from "@sluice/gateway/responses/door.js";
+import { prepareTurn, toOpen } from "@sluice/gateway/turns/prepare.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -73,6 +74,12 @@ describe("a request", () => {
       prompt_cache_options: { mode: "explicit" },
       trace: { trace_id: "t" },
       stop_server_tools_when: { type: "step_count_is", step_count: 3 },
+      stop: "END",
+      seed: -5,
+      logit_bias: { "50256": -100 },
+      prediction: { type: "content", content: "draft" },
+      anthropic_betas: ["effort-2025-11-24"],
+      context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
     };
     const { request } = parse(body);
     const received = fromBinary(RunTurnRequestSchema, toBinary(RunTurnRequestSchema, request));
@@ -86,7 +93,14 @@ describe("a request", () => {
     expect(json(received.promptCacheOptionsJson)).toEqual(body.prompt_cache_options);
     expect(json(received.traceJson)).toEqual(body.trace);
     expect(json(received.stopServerToolsWhenJson)).toEqual(body.stop_server_tools_when);
+    expect(json(received.predictionJson)).toEqual(body.prediction);
+    expect(json(received.contextManagementJson)).toEqual(body.context_management);
     expect(received).toMatchObject({
+      stop: ["END"],
+      seed: -5n,
+      logitBias: { "50256": -100 },
+      anthropicBetas: ["effort-2025-11-24"],
+      door: "",
       model: "acme/large-2",
       models: ["acme/small-1"],
       instructions: "Be brief.",
@@ -140,6 +154,7 @@ describe("a request", () => {
         "safety_identifier",
         "service_tier",
       ])
+      .concat(["context_management", "logit_bias", "prediction", "seed", "stop"])
       .concat(["store", "stream", "temperature", "top_logprobs", "top_p", "truncation"]);
     const { request } = parse({ ...bare, ...Object.fromEntries(nulls.map((name) => [name, null])) });
     expect(request).toEqual(parse(bare).request);
@@ -204,6 +219,10 @@ describe("is refused:", () => {
   test.each<[object, string]>([
     [{ input: undefined }, "input: required"],
     [{ input: null }, "input: required"],
+    [
+      { input: undefined, messages: [{ role: "user", content: "Hi" }] },
+      "input: required here; a body with messages belongs to POST /api/v1/chat/completions (OpenAI's format) or POST /api/v1/messages (Anthropic's format)",
+    ],
     [{ input: 5 }, "input: must be a string or an array of items"],
     [{ input: {} }, "input: must be a string or an array of items"],
     [{ model: undefined }, "model or models is required"],
@@ -265,6 +284,18 @@ describe("is refused:", () => {
     [{ provider: { order: "a" } }, "provider.order: must be an array or null"],
     [{ image_config: { size: {} } }, "image_config.size: must be a string, a number or an array"],
     [{ truncation: { type: "middle" } }, "truncation.type: must be one of auto, disabled"],
+    [{ stop: 5 }, "stop: must be a string, an array of strings or null"],
+    [{ stop: "" }, "stop: at least 1 character"],
+    [{ stop: ["a", 5] }, "stop.1: must be a string"],
+    [{ seed: 1.5 }, "seed: must be an integer or null"],
+    [{ seed: 2 ** 53 }, "seed: must be between -9007199254740991 and 9007199254740991"],
+    [{ logit_bias: [] }, "logit_bias: must be an object or null"],
+    [{ logit_bias: { "1": "2" } }, "logit_bias.1: must be a number"],
+    [{ prediction: { type: "content" } }, "prediction.content: required"],
+    [{ prediction: { type: "content", content: [{ type: "text" }] } }, "prediction.content.0.text: required"],
+    [{ anthropic_betas: ["a b"] }, "anthropic_betas.0: 1 to 128 visible ASCII characters without commas"],
+    [{ context_management: {} }, "context_management.edits: required"],
+    [{ context_management: [{}] }, "context_management.0.type: required"],
     [{ truncation: "middle" }, "truncation: must be one of auto, disabled"],
   ])("%j", (fields, message) => {
     expect(refusal(fields)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
@@ -416,7 +447,7 @@ describe("the time limit of a turn", () => {
   const limitOf = (stream: boolean, said?: string): number => {
     const body = Buffer.from(JSON.stringify({ ...bare, stream }));
     const headers = said === undefined ? {} : { "x-request-timeout-ms": said };
-    const asked = prepareTurn({ compat }, headers, body, scanObject(body, "body"));
+    const asked = prepareTurn({ compat }, responsesDoor, headers, body, scanObject(body, "body"));
     return toOpen({ access: { generation: 1n }, limits } as Parameters<typeof toOpen>[0], asker, asked).deadlineMs;
   };
 

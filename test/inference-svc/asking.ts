@@ -6,6 +6,8 @@ import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
 import type { PlanDryRun } from "@sluice/inference-svc/dry-run-plan.js";
 import type { KitParts } from "@sluice/inference-svc/kit.js";
+import { McpServers } from "@sluice/inference-svc/mcp/servers.js";
+import { learnedTasks } from "@sluice/inference-svc/plugins/auto-router/tasks/learned.js";
 import { type Stack, buildStack } from "@sluice/inference-svc/stack.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Scope } from "@sluice/inference-svc/turn/scope.js";
@@ -16,12 +18,16 @@ import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { openDetectors } from "@sluice/inference-svc/upstream/detectors.js";
 import { openModeration } from "@sluice/inference-svc/upstream/moderation.js";
 import { type Upstreams, openUpstreams } from "@sluice/inference-svc/upstream/providers.js";
+import { Sandbox } from "@sluice/inference-svc/tools/sandbox/sandbox.js";
+import { VectorStores } from "@sluice/inference-svc/vector-stores/vector-stores.js";
 import { PageReaders } from "@sluice/inference-svc/web/readers.js";
 import { Web } from "@sluice/inference-svc/web/web.js";
 import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { OpenMeter } from "@sluice/inference-svc/internal/meter.js";
 import type { Budgets, Hold } from "@sluice/inference-svc/ledger/budget.js";
 import type { OnStarted } from "@sluice/inference-svc/ledger/ledger.js";
 import type { CallEnd, CallStart } from "@sluice/inference-svc/ledger/record.js";
+import { meterServices } from "@sluice/inference-svc/ledger/metered.js";
 import { recordedService } from "@sluice/inference-svc/ledger/recorded-service.js";
 import { newUuid } from "@sluice/proto/runtime/id.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
@@ -75,9 +81,11 @@ export const house = (settings: {
   readonly dialect?: string;
   readonly providers?: readonly unknown[];
   readonly models?: readonly unknown[];
+  readonly aliases?: readonly unknown[];
   readonly provider?: object;
 }): HouseFile =>
   houseSchema.parse({
+    model_aliases: settings.aliases,
     providers: settings.providers ?? [
       {
         id: "acme",
@@ -99,6 +107,7 @@ export const house = (settings: {
 
 export interface Engine {
   readonly turn: Turn;
+  readonly embed: Turn;
   readonly planDryRun: PlanDryRun;
   readonly upstreams: Upstreams;
   readonly warnings: object[];
@@ -117,12 +126,33 @@ const files = new FileReader(documents);
 export const noHold: Hold = { raise: () => Promise.resolve() };
 
 /** Parts of a stack, and the records that it leaves. */
+/** Secret of every stack of the tests. */
+export const stackSecret = "s".repeat(32);
+
 export interface EngineParts {
   readonly parts: KitParts;
   readonly engine: Omit<Engine, keyof Stack>;
 }
 
 const unlimited: Pick<Budgets, "reserve"> = { reserve: () => Promise.resolve(noHold) };
+
+/** A ledger that keeps its rows in lists. */
+export function openLedger() {
+  const closed: CallEnd[] = [];
+  const opened: CallStart[] = [];
+  const ledger = {
+    open(begun: CallStart, _: Scope, onStarted: OnStarted) {
+      opened.push(begun);
+      queueMicrotask(() => onStarted(undefined));
+      const close = (end: CallEnd) => void closed.push(end);
+      return { span: undefined, note: () => {}, close };
+    },
+  };
+  return { ledger, opened, closed };
+}
+
+/** Meters calls to services under budgets with room for everything. */
+export const openUnlimitedMeter = (): OpenMeter => meterServices({ ...openLedger(), budgets: unlimited });
 
 /** The whole stack over a configuration. */
 export function openEngine(...given: Parameters<typeof openParts>): Engine {
@@ -142,9 +172,12 @@ export function openParts(
   const log = { info: () => {}, warn: into(warnings), error: into(errors) };
   const upstreams = openUpstreams(file.providers, { version: "0.0.0", packages, log, now: records.now });
   const detectors = openDetectors(file.detectors, { version: "0.0.0", watch: () => () => {}, now: records.now });
+  const { ledger, opened, closed } = openLedger();
+  const meter = meterServices({ ledger, budgets });
   const web = new Web(file, {
     version: "0.0.0",
     watch: () => () => {},
+    meter,
     readers: new PageReaders(),
     documents,
     // Host names that tests give to their own servers.
@@ -152,16 +185,13 @@ export function openParts(
     now: records.now,
     log,
   });
-  const closed: CallEnd[] = [];
-  const opened: CallStart[] = [];
-  const ledger = {
-    open(begun: CallStart, _: Scope, onStarted: OnStarted) {
-      opened.push(begun);
-      queueMicrotask(() => onStarted(undefined));
-      const close = (end: CallEnd) => void closed.push(end);
-      return { span: undefined, note: () => {}, close };
-    },
-  };
+  const vectorStores = new VectorStores(file.file_search, {
+    version: "0.0.0",
+    watch: () => () => {},
+    meter,
+    now: records.now,
+    log,
+  });
   const moderation = openModeration(file, {
     version: "0.0.0",
     watch: (callee) => recordedService(ledger, callee, "moderation"),
@@ -173,15 +203,28 @@ export function openParts(
     unavailableTools: file.tools.unavailable,
     records,
     ledger,
+    findTask: learnedTasks(file.auto_router.learning_share),
     budgets,
     internalModels: file.internal_models,
     detectors: detectors.byId,
     moderation: moderation?.detectors,
     web,
+    sandbox:
+      file.sandbox &&
+      new Sandbox(file.sandbox, { version: "0.0.0", watch: () => () => {}, meter, now: records.now, log }),
+    mcp: new McpServers(file.mcp, {
+      version: "0.0.0",
+      watch: () => () => {},
+      meter,
+      log,
+      // Host names that tests give to their own servers.
+      resolve: () => Promise.resolve(["127.0.0.1"]),
+    }),
+    vectorStores,
     alignment: file.alignment,
     files,
     fusionPresets: file.fusion.presets,
-    secret: "s".repeat(32),
+    secret: stackSecret,
     log,
   };
   return { parts, engine: { upstreams, warnings, errors, opened, closed } };

@@ -1,4 +1,4 @@
-/** What is remembered of JSON texts by their bytes: tools and text formats that come again. */
+/** The memory of JSON texts by their bytes: tools and text formats that come again. */
 import { describe, expect, test } from "@jest/globals";
 import { ByteMemory } from "@sluice/inference-svc/turn/parse/byte-memory.js";
 import { listProblems, parseTurnRequest } from "../support/answers/parse-turn-request.js";

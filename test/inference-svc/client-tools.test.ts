@@ -321,7 +321,7 @@ describe("every tool", () => {
 
   test("a shell in a container of the provider is not the client's", async () => {
     const contained = entry("shell", { environment: { type: "container_auto" } });
-    expect((await turn({ tools: [contained] })).fault?.message).toContain("runs tools of type shell");
+    expect((await turn({ tools: [contained] })).fault?.message).toContain("shell needs a sandbox");
   });
 });
 

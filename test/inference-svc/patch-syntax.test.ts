@@ -2,7 +2,7 @@
 import { applyDiff } from "@openai/agents";
 import { describe, expect, test } from "@jest/globals";
 import { findCreateProblem, findUpdateProblem } from "@sluice/inference-svc/tools/client/patch-syntax.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 describe("a new file", () => {
   test.each([["+a\n+\n+b"], ["+a\n"], [""], ["+a\r\n+b\r\n"]])("%j is one", (diff) => {

@@ -43,10 +43,24 @@ describe("a replaced house file", () => {
     const budgets = { reserve: () => Promise.resolve(noHold) };
     const watchDetector = () => () => {};
     const watchWeb = () => () => {};
+    const watchSandbox = () => () => {};
+    const watchMcp = () => () => {};
     const documents = new DocumentReaders();
     config = new CurrentConfig(file());
     runtime = new Runtime(
-      { version: "0.0.0", records, ledger, budgets, documents, watchDetector, watchWeb, secret: "s".repeat(32), log },
+      {
+        version: "0.0.0",
+        records,
+        ledger,
+        budgets,
+        documents,
+        watchDetector,
+        watchWeb,
+        watchSandbox,
+        watchMcp,
+        secret: "s".repeat(32),
+        log,
+      },
       config,
     );
   });

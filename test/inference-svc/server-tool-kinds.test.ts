@@ -59,7 +59,9 @@ describe("service:datetime", () => {
     const { scope } = newScope();
     const open = tool(() => epochMs).open({ parameters, entry: {}, path: "tools.0", request: asking(), scope });
     const result = await open?.run(timezone === undefined ? {} : { timezone }, {
+      callId: "call_0",
       scope,
+      argumentsJson: "{}",
       signal: scope.signal,
       input: [],
       tell: () => {},

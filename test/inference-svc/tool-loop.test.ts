@@ -1,14 +1,16 @@
 /** The loop around tools that a test holds in its hand: what runs beside what, and what ends it. */
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
 import { afterEach, expect, jest, test } from "@jest/globals";
-import { serverTools } from "@sluice/inference-svc/tools/loop.js";
-import { type CallingToolParts, allTools, plainTools } from "@sluice/inference-svc/tools/registry.js";
+import type { McpServers } from "@sluice/inference-svc/mcp/servers.js";
+import { serverTools } from "@sluice/inference-svc/tools/loop/loop.js";
+import { type CallingToolParts, allSources, allTools, plainTools } from "@sluice/inference-svc/tools/registry.js";
 import type { OpenTool, ServerTool, ToolCall, ToolResult } from "@sluice/inference-svc/tools/tool.js";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { Scope } from "@sluice/inference-svc/turn/scope.js";
 import type { Answer, OutputItem, Turn } from "@sluice/inference-svc/turn/turn.js";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import type { FileReader } from "@sluice/inference-svc/files/texts.js";
+import type { VectorStores } from "@sluice/inference-svc/vector-stores/vector-stores.js";
 import type { Web } from "@sluice/inference-svc/web/web.js";
 import { builtServerTools } from "@sluice/proto/contract/tools/service-tools.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -79,6 +81,7 @@ function looped(tool: ServerTool, ...answers: readonly (() => Answer)[]) {
   };
   const layer = serverTools({
     tools: [tool],
+    sources: [],
     isNative: () => false,
     guards: [],
     gates: [],
@@ -170,8 +173,18 @@ test.each([
 
 test("the contract names the tools that are built", () => {
   const catalog = new Catalog(house({ url: "http://127.0.0.1:9" }));
+  const nothing = {
+    web: {} as Web,
+    files: {} as FileReader,
+    vectorStores: {} as VectorStores,
+    sandbox: undefined,
+    secret: "",
+  };
   expect(
-    allTools(plainTools({ catalog, web: {} as Web, files: {} as FileReader }), { roles: {} } as CallingToolParts)
+    [
+      ...allTools(plainTools({ catalog, ...nothing }), { roles: {} } as CallingToolParts),
+      ...allSources({} as McpServers),
+    ]
       .map(({ kinds: [kind] }) => kind)
       .toSorted(),
   ).toEqual([...builtServerTools].toSorted());

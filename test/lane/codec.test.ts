@@ -11,7 +11,7 @@ import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-reque
 import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
 import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
 import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 import { distort, randomOf } from "./distort.ts";
 import { requests, responses } from "./messages.ts";
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Lane } from "@sluice/gateway/lane/lane.js";
-import type { TurnListener } from "@sluice/gateway/lane/open-turn.js";
+import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import type { LinkListener } from "@sluice/gateway/lane/link.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import type { ServerTurn } from "@sluice/inference-svc/lane/server-turn.js";
@@ -9,7 +9,7 @@ import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { MessageSplitter } from "@sluice/proto/runtime/rpc/message-splitter.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 const framed = (bytes: Uint8Array): Buffer => {
   const prefix = Buffer.alloc(5);

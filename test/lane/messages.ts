@@ -7,7 +7,7 @@ import {
   type SessionResponse,
   SessionResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 const index = fc.oneof(fc.nat(3), fc.nat(0xffff_ffff));
 const long = fc.oneof(
@@ -46,7 +46,7 @@ const event = fc.oneof(
   kind("reasoningDelta", textDelta),
   kind("summaryDelta", textDelta),
   kind("argumentsDelta", record({ index, delta: words })),
-  kind("start", record({ model: words })),
+  kind("start", record({ model: words, inputTokens: index })),
   kind("itemStart", record({ index, itemJson: bytes })),
   kind("itemEnd", record({ index, itemJson: bytes })),
   kind("annotation", record({ index, part: index, annotationJson: bytes })),
@@ -62,6 +62,8 @@ const event = fc.oneof(
       serviceTier: words,
       serviceMetadataJson: bytes,
       alignmentJson: bytes,
+      stopSequence: words,
+      incompleteDetail: words,
     }),
   ),
   fc.constant({ case: undefined }),
@@ -126,9 +128,20 @@ const plain = {
   promptCacheOptionsJson: bytes,
   traceJson: bytes,
   stopServerToolsWhenJson: bytes,
+  stop: fc.array(words, { maxLength: 3 }),
+  seed: fc.oneof(
+    fc.bigInt(0n, 300n),
+    fc.bigInt(-(2n ** 63n), 2n ** 63n - 1n),
+    fc.constantFrom(-1n, 2n ** 49n, 2n ** 53n),
+  ),
+  predictionJson: bytes,
+  anthropicBetas: fc.array(words, { maxLength: 3 }),
+  contextManagementJson: bytes,
+  door: words,
 };
 const rare = {
   metadata: fc.dictionary(fc.string(), words, { maxKeys: 2 }),
+  logitBias: fc.dictionary(fc.string(), fc.double(), { maxKeys: 2 }),
   cacheControl: record({ ttl: words }),
   provider: record({ order: fc.array(words, { maxLength: 2 }), zdr: fc.boolean() }),
   plugins: fc.array(fc.constant({ plugin: { case: "moderation" as const, value: {} } }), { maxLength: 2 }),

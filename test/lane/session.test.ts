@@ -6,7 +6,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { ClientDuplexStream } from "@grpc/grpc-js";
 import { Lane } from "@sluice/gateway/lane/lane.js";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
-import type { TurnListener } from "@sluice/gateway/lane/open-turn.js";
+import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import type { Engine } from "@sluice/inference-svc/engine.js";
 import { SessionHandler } from "@sluice/inference-svc/handlers/session.js";
 import type { EngineTurn } from "@sluice/inference-svc/wire.js";
@@ -59,7 +59,7 @@ const sessions: ClientHttp2Session[] = [];
 
 async function serve(options: Partial<RpcServerOptions>): Promise<RpcServer> {
   const lifecycle = new Lifecycle(log);
-  const server = await serveRpc({ port: 0, lifecycle, log, serviceNames: [], routes: () => {}, token, ...options });
+  const server = await serveRpc({ port: 0, lifecycle, log, services: [], routes: () => {}, token, ...options });
   servers.push(server);
   return server;
 }
@@ -80,7 +80,7 @@ const ready = async (lane: Lane) => {
   return lane;
 };
 
-/** What a turn says, or its failure. */
+/** @returns the text of a turn, or its failure */
 const answerOf = (lane: Lane, open: Open): Promise<string> =>
   new Promise((resolve) => {
     let said = "";

@@ -6,7 +6,7 @@ import { toolsShape } from "@sluice/proto/contract/tools/tools.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
-import { generateBody } from "../fuzz/bodies.js";
+import { generateBody } from "../fuzz/requests/bodies.js";
 
 function problemsOf(check: (problems: Problems) => void): unknown {
   const problems = new Problems();

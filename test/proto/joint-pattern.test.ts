@@ -99,6 +99,25 @@ describe("patterns in a row", () => {
   });
 });
 
+test("a beginning is remembered only where its pattern does not tell how long ago it was", () => {
+  const text =
+    "Please keep the plain, clear and short summary; ask the people in Kyiv for 12 keys, \u{1f600} and p\u{1f600}q.";
+  const countNoted = (...sources: readonly string[]): number => {
+    const joint = jointOf(sources.map(compilePattern));
+    let state = joint.initial;
+    let noted = 0;
+    for (const character of text) {
+      const move = joint.move(state, joint.symbols.of(character.codePointAt(0) as number));
+      noted += move.members.length;
+      state = move.to;
+    }
+    return noted;
+  };
+  expect(countNoted("plutonium", "(?i)kernel", "\\bpl\\d{3}\\b", "a[a-z]{4}!", "\u{1f600}{2}", "p\u{1f600}r")).toBe(0);
+  expect(countNoted("[a-z]+!")).toBeGreaterThan(0);
+  expect(countNoted("p.r")).toBeGreaterThan(0);
+});
+
 test("a text that brings 64 patterns into ever new states keeps nobody waiting", async () => {
   const own = Array.from({ length: 64 }, (_, index) =>
     compilePattern(`[a${String.fromCharCode(98 + (index % 20))}].{${6 + (index % 5)}}!`),

@@ -4,7 +4,7 @@ import { Fault } from "@sluice/proto/runtime/fault.js";
 import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
 import { pieceBytes, scanObject, scanObjectInPieces, scanValue } from "@sluice/proto/runtime/validation/json-scan.js";
 import { type ByteSpan, elementsOf, memberOf, membersOf, oneLine } from "@sluice/proto/runtime/validation/json-span.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 
 const refusal = (text: string | Buffer): string => {
   try {
@@ -177,6 +177,19 @@ describe("properties", () => {
       { numRuns: 2_000 },
     );
   });
+
+  test.each(['{"a":null,"b":[1]}', '{"a":5}', '{"a":"x,]","b":2}', '{"a":true,"b":{"c":[1]}}', '{"a": false }'])(
+    "a value of another kind has no members and no elements: %s",
+    (text) => {
+      const json = Buffer.from(text);
+      const { start } = memberOf(json, 0, "a") as ByteSpan;
+      expect(elementsOf(json, start)).toEqual([]);
+      expect(membersOf(json, start)).toEqual([]);
+      expect(memberOf(json, start, "b")).toBeUndefined();
+      expect(elementsOf(json)).toEqual([]);
+      expect(membersOf(Buffer.from("[1]"))).toEqual([]);
+    },
+  );
 
   test("one line says the same", () => {
     fc.assert(

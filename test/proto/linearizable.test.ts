@@ -1,6 +1,6 @@
 /** The checker of histories, on a register: what it must accept, and above all what it must not. */
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 import { type SequentialModel, type TimedOperation, isLinearizable } from "../support/answers/linearizable.ts";
 
 type Input = { readonly write: number } | "read";

@@ -37,6 +37,16 @@ test.each([
   expect(numbersIn(ended.stdout)).toEqual(upTo(lines));
 });
 
+test("lines keep their order though every thread of the pool is busy when the process ends", async () => {
+  const busy =
+    'const { pbkdf2 } = await import("node:crypto"); for (let n = 0; n < 8; n++) pbkdf2("", "", 3e5, 64, "sha512", () => {});';
+  const ended = await runProgram(
+    process.execPath,
+    program(`${busy} many(500); setImmediate(() => { throw new Error(); });`),
+  );
+  expect(numbersIn(ended.stdout)).toEqual(upTo(500));
+});
+
 test("a line that comes alone is written soon, while the process goes on", async () => {
   const child = spawn(process.execPath, program("many(1); setInterval(() => {}, 1000);"), { cwd: root });
   let text = "";

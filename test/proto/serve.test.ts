@@ -23,7 +23,7 @@ beforeAll(async () => {
     port: 0,
     lifecycle,
     log,
-    serviceNames: ["known"],
+    services: [EndUserService],
     routes: (router) => {
       router.service(EndUserService, {
         getEndUser: ({ user }) => {
@@ -120,8 +120,8 @@ test("a field of JSON that this build does not know is refused, not left out", a
     });
     return { status: answer.status, answer: await answer.json() };
   };
-  expect(await asked('{"service":"known"}')).toMatchObject({ status: 200 });
-  expect(await asked('{"servise":"known"}')).toMatchObject({
+  expect(await asked('{"service":"sluice.admin.v1.EndUserService"}')).toMatchObject({ status: 200 });
+  expect(await asked('{"servise":"sluice.admin.v1.EndUserService"}')).toMatchObject({
     status: 400,
     answer: { code: "invalid_argument", message: expect.stringContaining("servise") },
   });

@@ -45,7 +45,7 @@ beforeEach(async () => {
     port: 0,
     lifecycle: new Lifecycle(log),
     log,
-    serviceNames: [],
+    services: [],
     tls,
     routes: (router) => {
       router.rpc(method, (_, { requestHeader }) => {

@@ -1,6 +1,6 @@
 /** A provider's answer on its way through a dialect and the ladder, as a client gets it. */
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { openAnswer } from "@sluice/inference-svc/upstream/events/answer.js";
 import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";

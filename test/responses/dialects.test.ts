@@ -9,7 +9,7 @@ import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
 import { gemini } from "@sluice/inference-svc/upstream/gemini/dialect.js";
 import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 import * as command from "../inference-svc/dialects/cohere-translation.ts";
 import * as told from "../inference-svc/dialects/converse-translation.ts";
 import { call, chunk, geminiTextPart, last, thought } from "../inference-svc/dialects/gemini-translation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { toWire } from "@sluice/inference-svc/wire.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";

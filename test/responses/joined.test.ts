@@ -1,7 +1,7 @@
 /** Texts that clients join, cut anywhere over parts and items: nothing of what a rule finds in the joined text goes out, in any dialect. */
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import { outputGuardrails } from "@sluice/inference-svc/guardrails/output/layer.js";
 import type { Batch, Turn } from "@sluice/inference-svc/turn/turn.js";
 import { toWire } from "@sluice/inference-svc/wire.js";

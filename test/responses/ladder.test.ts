@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { Ladder } from "@sluice/gateway/responses/ladder.js";
-import { ResponseObject } from "@sluice/gateway/responses/object.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import { toWire } from "@sluice/inference-svc/wire.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import fc from "fast-check";
+import fc from "../support/properties.js";
 import { type SseEvent, parseSse } from "../support/answers/sse.ts";
 
 const echo = { instructionsJson: "null", beforeTier: '"tools":[]', afterTier: '"store":false' };

@@ -44,7 +44,12 @@ models:
 limits: {streams_per_key: 10000}
 `;
 
-export async function runRollingCampaign(options: RollingOptions): Promise<RollingCounts> {
+export interface RollingResult extends RollingCounts {
+  /** Whether a process has said that it was overloaded: the machine was too slow for the load, and 503 is the promised answer. */
+  readonly wasOverloaded: boolean;
+}
+
+export async function runRollingCampaign(options: RollingOptions): Promise<RollingResult> {
   const acme = await startUpstream([reply]);
   const environment = { SLUICE_DRAIN_DELAY_MS: String(drainDelayMs), SLUICE_DRAIN_LIMIT_MS: "60000" };
   const config = configOf(acme);
@@ -55,7 +60,8 @@ export async function runRollingCampaign(options: RollingOptions): Promise<Rolli
     for (let n = 0; n < 2; n++) await gateways.start();
     const counts = await restartAll(house, gateways, balancer.port, options);
     if (counts.failures.size > 0) for (const line of warningsOf(house)) options.progress?.(line);
-    return counts;
+    const wasOverloaded = ["gateways", ...replicas].some((name) => house.logs(name).includes("overloaded: "));
+    return { ...counts, wasOverloaded };
   } finally {
     balancer.stop();
     await gateways.kill();

@@ -16,12 +16,14 @@ export interface RollingCounts {
   streams: number;
   /** Requests that met the end of an idle connection and were sent again. */
   resent: number;
+  /** Requests that were refused for overload and sent again when the answer said, as SDKs do. */
+  refused: number;
   /** Number of wrong answers, by what was wrong. */
   readonly failures: Map<string, number>;
 }
 
 export class RollingLoad {
-  readonly counts: RollingCounts = { requests: 0, streams: 0, resent: 0, failures: new Map() };
+  readonly counts: RollingCounts = { requests: 0, streams: 0, resent: 0, refused: 0, failures: new Map() };
   readonly #options: RollingLoadOptions;
   readonly #over = new AbortController();
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
@@ -80,8 +82,8 @@ export class RollingLoad {
   }
 
   /**
-   * @param isResent whether the request was sent before, on a connection that had ended: a client that is late to see the end of an idle
-   * connection sends on it, and every HTTP client then sends again on a new one
+   * @param isResent whether the request was sent before: on a connection that had ended, because a client that is late to see the end of an
+   * idle connection sends on it, and every HTTP client then sends again on a new one; or refused for overload
    * @returns what was wrong
    */
   #send(body: unknown, wrong: (text: string) => string | undefined, isResent = false): Promise<string | undefined> {
@@ -107,7 +109,13 @@ export class RollingLoad {
         let text = "";
         response.setEncoding("utf8").on("data", (part: string) => (text += part));
         response.on("error", (error) => resolve(`${error.message} after ${text.length} characters`));
-        response.on("end", () => resolve(response.statusCode === 200 ? wrong(text) : `${response.statusCode} ${text}`));
+        response.on("end", () => {
+          if (response.statusCode === 200) return resolve(wrong(text));
+          if (response.statusCode !== 503 || isResent) return resolve(`${response.statusCode} ${text}`);
+          this.counts.refused++;
+          const afterMs = Number(response.headers["retry-after-ms"] ?? 0);
+          void wait(afterMs).then(() => resolve(this.#send(body, wrong, true)));
+        });
       });
       asked.end(JSON.stringify(body));
     });

@@ -11,7 +11,7 @@ const given = readNumbersOrExit("rolling", {
   streams: { default: 100, min: 0, max: 10_000 },
 });
 
-const { requests, streams, resent, failures } = await runRollingCampaign({
+const { requests, streams, resent, refused, failures } = await runRollingCampaign({
   restarts: given.restarts,
   requestsPerSecond: given.requests,
   streams: given.streams,
@@ -19,6 +19,6 @@ const { requests, streams, resent, failures } = await runRollingCampaign({
 });
 for (const [failure, count] of failures) console.log(`${count} times ${failure}`);
 console.log(
-  `${given.restarts} restarts of each: ${requests} requests, ${streams} streams, ${resent} sent again, ${failures.size} ways to fail`,
+  `${given.restarts} restarts of each: ${requests} requests, ${streams} streams, ${resent} sent again, ${refused} refused for overload, ${failures.size} ways to fail`,
 );
 if (failures.size > 0) process.exitCode = 1;

@@ -1,5 +1,5 @@
 /**
- * What the routers would have cost and achieved on requests whose outcomes are known: the share of tasks that each model solved of the benchmark that
+ * Cost and success of the routers on requests whose outcomes are known: the share of tasks that each model solved of the benchmark that
  * stands for the request. The routers choose by prices and scores of the built-in catalogue, which come from other boards.
  */
 import { create } from "@bufbuild/protobuf";
@@ -48,7 +48,7 @@ export interface Point {
 
 const seeded = readSeed(join(root, "inference-svc/catalog/seed.json")).models.filter(({ id }) => id in outcomes.models);
 
-/** Without declared reasoning, so that the costs of efforts, for which no outcomes are known, play no part. */
+/** The models have no declared reasoning: no outcomes by effort are known, so the costs of efforts must play no part. */
 const { router } = openDecider(
   seeded.map(({ id, endpoints, scores, context_length }) => ({
     id,

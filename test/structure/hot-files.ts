@@ -12,6 +12,11 @@ export const hotFiles: readonly string[] = [
   ...within("inference-svc/routing/choose", ["candidate-memo", "order", "router", "session"]),
   ...within("inference-svc/routing/price", ["bill", "tariff"]),
   ...within("inference-svc/ledger", ["recorded"]),
+  ...within("inference-svc/guardrails", ["features"]),
+  ...within("inference-svc/guardrails/output", ["answer-scan", "delivery-buffer", "guarded-item", "guarded-texts"]),
+  ...within("inference-svc/guardrails/output", ["joined-text", "layer", "output-guard"]),
+  ...within("inference-svc/guardrails/output/forms", ["encoded-words", "text-scan"]),
+  ...within("inference-svc/guardrails/output/rules", ["rule-scans", "text-scanner"]),
   ...within("inference-svc/upstream/transport", ["exchange", "queue"]),
 ];
 

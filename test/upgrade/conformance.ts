@@ -1,4 +1,4 @@
-/** Files of test/e2e that hold a house to its contract from outside, without a look into a process. */
+/** Files of test/e2e and the folders in it, by name, that hold a house to its contract from outside, without a look into a process. */
 
 /** Tests of earlier builds, by their names, that hold to what was changed on purpose since; the changelog says why. */
 export const changedOnPurpose = [

@@ -48,7 +48,8 @@ export async function hold(checkout: string, files: readonly string[]): Promise<
       join(root, "node_modules/jest/bin/jest.js"),
       "--runInBand",
       `--testNamePattern=^(?!.*(?:${changedOnPurpose.join("|")})$)`,
-      ...files.map((file) => `/e2e/${file}\\.test\\.js$`),
+      // In which folder of test/e2e a file stands differs between revisions.
+      ...files.map((file) => `/e2e/(?:.+/)?${file}\\.test\\.js$`),
     ],
     // Inside of a run of tests its server is there already.
     { cwd: checkout, environment: { ...bareEnvironment(), ...(server !== undefined && { DATABASE_URL: server }) } },

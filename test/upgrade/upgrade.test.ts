@@ -30,6 +30,11 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
     }
   }, 900_000);
 
+  /** The file that ships with this build has keys that earlier builds refuse. */
+  const config = `
+providers: [{id: sluice, dialect: echo}]
+models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
+`;
   /** A setting that earlier builds do not know, and that needs nothing in the configuration file. */
   const later = { account_default: true };
   const createGuardrail = (house: House, more: object) =>
@@ -40,7 +45,7 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
     });
 
   test("an earlier admin-svc is given no rule that it would leave out", async () => {
-    const house = await startHouse({ checkout: mix(earlier, ["gateway", "inference-svc"]) });
+    const house = await startHouse({ config, checkout: mix(earlier, ["gateway", "inference-svc"]) });
     try {
       expect((await createGuardrail(house, {})).status).toBe(201);
       const refused = await createGuardrail(house, later);
@@ -52,7 +57,7 @@ const title = from === undefined ? `half upgraded: ${earlierRevision} is not in 
   });
 
   test("an earlier inference-svc serves no key whose guardrail it would not enforce", async () => {
-    const house = await startHouse({ checkout: mix(earlier, ["gateway", "admin-svc"]) });
+    const house = await startHouse({ config, checkout: mix(earlier, ["gateway", "admin-svc"]) });
     const ask = async () => {
       const response = await fetch(`${house.baseUrl}/responses`, {
         method: "POST",

@@ -1,7 +1,6 @@
 /** Checks the ledger: every sequence number of a process is present, and the sums match the records. */
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { paid } from "./paid.ts";
 
 /** Missing records of one start of a process. */
 export interface Gap {
@@ -77,7 +76,7 @@ async function wrongSumsOf(
     with kept as (
       select ${owner}::text as owner, (opened_at at time zone 'UTC')::date as day, coalesce(sum(cost_usd), 0) as cost_usd,
         count(*) as attempts
-      from usage_records where kind in (${paid}) group by 1, 2
+      from usage_records where payer = 'key' group by 1, 2
     ),
     summed as (select ${owner}::text as owner, day, cost_usd, attempts from ${sql.table(days)})
     select coalesce(summed.owner, kept.owner) as owner, to_char(coalesce(summed.day, kept.day), 'YYYY-MM-DD') as day,

@@ -1,9 +1,9 @@
-/** Sums of the calls that answered requests. */
+/** Sums of calls to providers. */
+import { type PayerWord, answeringOperations } from "@sluice/proto/runtime/call-operation.js";
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { paid } from "./paid.ts";
 
-export const usageUnits = ["day", "model", "key"] as const;
+export const usageUnits = ["day", "model", "key", "operation"] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 export interface UsageFilter {
@@ -12,13 +12,16 @@ export interface UsageFilter {
   readonly from: string;
   readonly to: string;
   readonly keyHash?: string | undefined;
+  /** Sums the calls that this one pays for. */
+  readonly payer: PayerWord;
 }
 
 export interface UsageSums {
-  /** Null unless the sums are by day; the model and the key likewise. */
+  /** Null unless the sums are by day; the other units likewise. */
   readonly day: string | null;
   readonly model: string | null;
   readonly key: string | null;
+  readonly operation: string | null;
   readonly key_name: string | null;
   /** USD as a decimal. */
   readonly cost_usd: string;
@@ -29,17 +32,18 @@ export interface UsageSums {
   readonly output_tokens: string;
 }
 
-/**
- * True in one record of each turn: the last call that answered by itself. A turn with calls to several models or on two days therefore
- * counts once.
- */
+/** Whether a call answers a request, and does not merely help with one. */
+export const answersRequest: RawBuilder<boolean> = sql<boolean>`
+  operation in (${sql.join(answeringOperations.map((operation) => sql.lit(operation)))})`;
+
+/** True in one record of each turn: its last call. A turn with calls to several models or on two days therefore counts once. */
 export const countsRequest: RawBuilder<boolean> = sql<boolean>`
-  row_number() over (partition by turn_id order by kind = 'primary' desc, attempt desc) = 1`;
+  (${answersRequest} and row_number() over (partition by turn_id, ${answersRequest} order by attempt desc) = 1)`;
 
 /** Rows in the order of their units. */
 export async function usageSums(
   database: Kysely<Database>,
-  { workspaceId, from, to, keyHash }: UsageFilter,
+  { workspaceId, from, to, keyHash, payer }: UsageFilter,
   by: readonly UsageUnit[],
 ): Promise<readonly UsageSums[]> {
   const unit = (name: UsageUnit, value: RawBuilder<unknown>) => (by.includes(name) ? value : sql`null::text`);
@@ -47,7 +51,7 @@ export async function usageSums(
     with calls as (
       select *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, ${countsRequest} as counts
       from usage_records
-      where workspace_id = ${workspaceId} and kind in (${paid})
+      where workspace_id = ${workspaceId} and payer = ${payer}
         and opened_at >= ${from}::date::timestamp at time zone 'UTC'
         and opened_at < (${to}::date + 1)::timestamp at time zone 'UTC'
         and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
@@ -55,13 +59,14 @@ export async function usageSums(
     sums as (
       select
         ${unit("day", sql`day`)} as day, ${unit("model", sql`model`)} as model, ${unit("key", sql`key_hash`)} as key,
+        ${unit("operation", sql`operation`)} as operation,
         coalesce(sum(cost_usd), 0) as cost_usd, count(*) filter (where counts) as requests, count(*) as attempts,
         coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens
       from calls
-      group by 1, 2, 3
+      group by 1, 2, 3, 4
     )
     select sums.*, api_keys.name as key_name
     from sums left join api_keys on api_keys.hash = sums.key
-    order by sums.day, sums.model, sums.key`.execute(database);
+    order by sums.day, sums.model, sums.key, sums.operation`.execute(database);
   return rows;
 }

@@ -1,8 +1,8 @@
 /** The ledger: records of calls to providers. A record that arrives twice is stored once. */
 import { type Insertable, type Kysely, type Selectable, sql } from "kysely";
+import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Database, UsageRecordsTable } from "../database.ts";
-import { paid, paidKinds } from "./paid.ts";
-import { countsRequest } from "./usage-sums.ts";
+import { answersRequest, countsRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<
   Insertable<UsageRecordsTable>,
@@ -26,17 +26,17 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind,
-        first_ms, finish_reason
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
+        door, task, operation, payer, first_ms, finish_reason
       )
       select
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
-        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id, kind,
-        first_ms, finish_reason
+        cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
+        door, task, operation, payer, first_ms, finish_reason
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning turn_id, attempt, key_hash, workspace_id, (opened_at at time zone 'UTC')::date as day, cost_usd, kind
+      returning turn_id, attempt, key_hash, workspace_id, (opened_at at time zone 'UTC')::date as day, cost_usd, payer
     ),
     released as (
       delete from budget_reservations as held using stored
@@ -44,13 +44,13 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
     ),
     counted as (
       insert into key_days (key_hash, day, cost_usd, attempts)
-      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind in (${paid}) group by 1, 2 order by 1, 2
+      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2 order by 1, 2
       on conflict (key_hash, day) do update
         set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
     ),
     counted_together as (
       insert into workspace_days (workspace_id, day, cost_usd, attempts)
-      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where kind in (${paid}) group by 1, 2 order by 1, 2
+      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2 order by 1, 2
       on conflict (workspace_id, day) do update
         set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts
     )
@@ -72,10 +72,10 @@ export function generationRecords(
       .selectAll()
       .where("generation_id", "=", generationId)
       .where("workspace_id", "=", workspaceId)
-      .where("kind", "in", paidKinds)
+      .where("payer", "=", "key")
       .$if(keyHash !== undefined, (own) => own.where("key_hash", "=", keyHash as string))
-      // Primary calls come last, because they gave the final answer.
-      .orderBy(sql`kind = 'primary'`)
+      // The calls that answered come last, because they gave the final answer.
+      .orderBy(answersRequest)
       .orderBy("attempt")
       .orderBy("opened_at")
       .execute()
@@ -87,6 +87,8 @@ export interface ActivityFilter {
   /** A day such as 2026-11-21. */
   readonly date?: string;
   readonly keyHash?: string;
+  /** Sums each operation apart. */
+  readonly byOperation?: boolean;
 }
 
 export interface ActivityRow {
@@ -94,6 +96,8 @@ export interface ActivityRow {
   readonly model: string;
   readonly provider: string;
   readonly service_tier: string;
+  /** Null unless each operation is summed apart. */
+  readonly operation: OperationWord | null;
   readonly cost_usd: string;
   readonly calls: string;
   readonly requests: string;
@@ -102,28 +106,29 @@ export interface ActivityRow {
   readonly reasoning_tokens: string;
 }
 
-/** Sums by day, model, provider and tier, of the last 30 days in UTC, over the calls that answered requests. */
+/** Sums by day, model, provider and tier, of the last 30 days in UTC, over the calls that keys pay for. */
 export async function activityOf(
   database: Kysely<Database>,
-  { workspaceId, date, keyHash }: ActivityFilter,
+  { workspaceId, date, keyHash, byOperation = false }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
   const { rows } = await sql<ActivityRow>`
     with calls as (
       select
         *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, ${countsRequest} as counts,
-        coalesce(nullif(service_tier, ''), 'default') as tier
+        coalesce(nullif(service_tier, ''), 'default') as tier,
+        ${byOperation ? sql`operation` : sql`null::text`} as shown_operation
       from usage_records
-      where workspace_id = ${workspaceId} and kind in (${paid})
+      where workspace_id = ${workspaceId} and payer = 'key'
         and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
         and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
         and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
     )
     select
-      date, model, provider, tier as service_tier, coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
+      date, model, provider, tier as service_tier, shown_operation as operation, coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
       count(*) filter (where counts) as requests, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
     from calls
-    group by 1, 2, 3, 4
-    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4`.execute(database);
+    group by 1, 2, 3, 4, 5
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5`.execute(database);
   return rows;
 }

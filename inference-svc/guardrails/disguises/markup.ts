@@ -43,10 +43,12 @@ export function readMarkup(text: string, isOver: boolean, isBehindWord: boolean)
 const asMarkup = (length: number): DecodedEscape => ({ length, decoded: "" });
 const openIf = (goesOn: boolean): "open" | undefined => (goesOn ? "open" : undefined);
 
+const halfCharacter = /^[\ud800-\udbff]$/;
+
 /** An underscore between letters belongs to a name (`snake_case`). */
 function readUnderscore(text: string, goesOn: boolean): DecodedEscape | "open" | undefined {
   const next = /^_+(.?)/su.exec(text)?.[1] ?? "";
-  if (next === "" && goesOn) return "open";
+  if (goesOn && (next === "" || halfCharacter.test(next))) return "open";
   return /[\p{L}\p{N}]/u.test(next) ? undefined : noText;
 }
 

@@ -20,7 +20,7 @@ export const readGuardedFiles = (reader: FileReader): Layer =>
   });
 
 /** Whether the guardrail has any rule for requests. */
-const hasInputRules = (applied: Applied): boolean => {
+export const hasInputRules = (applied: Applied): boolean => {
   const { detectors, judgeRules } = applied.guardrail;
   return hasFiltersFor(applied, "input") || (detectors.length + judgeRules.length > 0 && covers(applied, "input"));
 };

@@ -14,7 +14,7 @@ import { RequestTexts } from "./request-texts.ts";
 import { type Tally, search } from "./search.ts";
 
 export const inputGuardrails = (pluginTexts: readonly PluginTexts[]): Layer =>
-  onRequest(async (request, scope) => {
+  onRequest((request, scope) => {
     const applied = appliedTo(scope.caller).filter((one) => hasFiltersFor(one, "input"));
     return applied.length === 0 ? request : guarded(new RequestTexts(request, pluginTexts), scope, applied);
   });

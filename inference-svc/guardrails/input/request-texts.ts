@@ -5,6 +5,7 @@ import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { PluginTexts } from "../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse/tools.ts";
+import { splitCredentials } from "./tool-credentials.ts";
 import { isParsed } from "../../files/parsing.ts";
 import { rewrite } from "../../files/texts.ts";
 import type { Yielding } from "../../turn/time-slice.ts";
@@ -52,7 +53,8 @@ export class RequestTexts {
     }
     for (const item of input) yield* this.#unitsOfItem(item);
     for (const [index, tool] of tools.entries()) {
-      yield* unitsOfDefinition(this.#json(tool.json, (json) => this.#tools.set(index, json)));
+      const { shown, join } = splitCredentials(tool);
+      yield* unitsOfDefinition(this.#json(shown, (json) => this.#tools.set(index, join(json))));
     }
     yield* this.#unitsOfFormat();
     yield* this.#unitsOfPlugins();
@@ -85,6 +87,15 @@ export class RequestTexts {
 
   /** Settings that no model reads, but that providers receive. */
   *#unitsOfSettings(): ScanUnits {
+    const { stop, predictionJson: prediction, contextManagementJson: edits, anthropicBetas = [] } = this.#request;
+    for (const [index, text] of (stop ?? []).entries()) {
+      yield buildUnit(this.#field(text, (changed) => this.#setStop(index, changed)));
+    }
+    if (prediction !== undefined)
+      yield* unitsOfData(this.#json(prediction, (json) => this.#set({ predictionJson: json })));
+    if (edits !== undefined)
+      yield* unitsOfData(this.#json(edits, (json) => this.#set({ contextManagementJson: json })));
+    for (const name of anthropicBetas) yield buildUnit(new Identifier(name));
     const { imageConfigJson: image, promptCacheKey: key, promptCacheOptionsJson: options } = this.#request;
     if (image !== undefined) yield* unitsOfData(this.#json(image, (json) => this.#set({ imageConfigJson: json })));
     if (options !== undefined)
@@ -106,6 +117,11 @@ export class RequestTexts {
 
   #set(fields: Partial<TurnRequest>): void {
     this.#changedFields = { ...this.#changedFields, ...fields };
+  }
+
+  #setStop(index: number, text: string): void {
+    const stop = this.#changedFields.stop ?? this.#request.stop ?? [];
+    this.#set({ stop: stop.map((each, place) => (place === index ? text : each)) });
   }
 
   #setFormat(fields: { readonly description?: string; readonly schemaJson?: string }): void {

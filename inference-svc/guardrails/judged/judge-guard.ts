@@ -5,7 +5,8 @@
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { CallContext } from "../../internal/call.ts";
 import type { Judge } from "../../internal/judge.ts";
-import { type Answer, type Batch, type TurnEvent, commits, type OutputItem } from "../../turn/turn.ts";
+import type { StoppableAnswer } from "../../turn/layers.ts";
+import { type Batch, type TurnEvent, commits, type OutputItem } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
 import { isAudit } from "../../turn/applied-guardrails.ts";
 import { type Finding, type Judgement, judgeTexts, buildJudgement } from "./judgement.ts";
@@ -13,6 +14,9 @@ import type { JudgedRule } from "./rules.ts";
 import { type JudgedSegment, AnswerSegments } from "./segments.ts";
 import { buildCutItem } from "../output/cut-item.ts";
 import { type TextKey, toTextKey } from "../output/item-texts.ts";
+
+/** Abort reason for the provider call: a blocked answer is read no further. */
+const blocked = new Error("blocked by a rule");
 
 /** Segments that are judged at a time; beyond them, nothing more is read from the provider. */
 const maxUnjudged = 4;
@@ -27,7 +31,6 @@ export class JudgeGuard {
   readonly #judge: Judge | undefined;
   readonly #rules: readonly JudgedRule[];
   readonly #occasion: CallContext;
-  readonly #stopProvider: () => void;
   readonly #holds: boolean;
   readonly #segments = new AnswerSegments();
   readonly #delivered = new DeliveredItems();
@@ -40,9 +43,7 @@ export class JudgeGuard {
   #changed = false;
   #wake = () => {};
 
-  /** @param end stops the call to the provider */
-  constructor(judge: Judge | undefined, rules: readonly JudgedRule[], occasion: CallContext, end: () => void) {
-    this.#stopProvider = end;
+  constructor(judge: Judge | undefined, rules: readonly JudgedRule[], occasion: CallContext) {
     this.#judge = judge;
     this.#rules = rules;
     this.#occasion = occasion;
@@ -53,8 +54,7 @@ export class JudgeGuard {
    * Once something was delivered, a block ends the answer as incomplete instead of throwing.
    * @throws Fault GUARDRAIL_BLOCKED before anything was delivered; UNAVAILABLE without a verdict
    */
-  async *guard(batches: Answer): AsyncGenerator<Batch> {
-    const iterator = batches[Symbol.asyncIterator]();
+  async *guard(answer: StoppableAnswer): AsyncGenerator<Batch> {
     let reading: Promise<IteratorResult<Batch> | undefined> | undefined;
     let over = false;
     try {
@@ -66,13 +66,13 @@ export class JudgeGuard {
         if (this.#failure) throw this.#failure.error;
         if (refusal) {
           this.#pushStages();
-          await this.#stop(iterator, reading);
+          await answer.stop(blocked);
           if (!this.#committed || refusal.reason !== FaultReason.GUARDRAIL_BLOCKED) throw refusal;
           yield this.#noteDelivered(this.#delivered.endAsIncomplete(this.#occasion.scope.trace.usage));
           return;
         }
         if (over && this.#held.length === 0) return;
-        if (!over && this.#unjudged < maxUnjudged) reading ??= iterator.next();
+        if (!over && this.#unjudged < maxUnjudged) reading ??= answer.next();
         const result = await Promise.race(reading ? [reading, this.#nextVerdict()] : [this.#nextVerdict()]);
         if (result === undefined) continue;
         reading = undefined;
@@ -80,17 +80,8 @@ export class JudgeGuard {
         else for (const event of result.value) this.#take(event);
       }
     } finally {
-      if (!over) await this.#stop(iterator, reading);
+      if (!over) await answer.stop(blocked);
     }
-  }
-
-  /**
-   * Waits for the provider to stop, since its usage is known only then. A generator that is awaiting its next batch
-   * ignores `return`, so its call is aborted as well.
-   */
-  async #stop(iterator: AsyncIterator<Batch>, reading: Promise<unknown> | undefined): Promise<void> {
-    this.#stopProvider();
-    await Promise.allSettled([reading, iterator.return?.()]);
   }
 
   #take(event: TurnEvent): void {

@@ -42,7 +42,7 @@ async function judgeRule(
   occasion: CallContext,
 ): Promise<Finding> {
   if (judge === undefined)
-    return { rule, outcome: "none", cause: new JudgeUnavailable("no model has the role guard_judge") };
+    return { rule, outcome: "none", cause: new JudgeUnavailable("internal_models.guard_judge names no model") };
   const verdicts = await Promise.allSettled(texts.map((text) => judge.probability(rule.rule, text, occasion)));
   if (verdicts.some((answer) => answer.status === "fulfilled" && answer.value >= rule.threshold))
     return { rule, outcome: "broken" };

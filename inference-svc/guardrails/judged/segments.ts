@@ -102,7 +102,7 @@ const callTypesWithoutDeltas: ReadonlySet<string> = new Set([
 ]);
 
 function findItemTexts(item: OutputItem): readonly string[] {
-  const texts = listTexts(item).map(([, text]) => text);
+  const texts = listTexts(item).map(({ text }) => text);
   if (callTypesWithoutDeltas.has(item.type)) texts.unshift(describeCall(item));
   return texts.filter((text) => text !== "");
 }

@@ -24,7 +24,7 @@ const statusWhenCut: ReadonlyMap<string, string> = new Map([
 export function buildCutItem(
   start: OutputItem,
   parts: readonly DeliveredPart[],
-  annotations: ReadonlyMap<number, readonly unknown[]>,
+  annotations: ReadonlyMap<number, readonly unknown[]> | undefined,
 ): OutputItem {
   const item = { ...start, status: statusWhenCut.get(start.type) ?? "incomplete" };
   const shown = parts.filter((part) => part.delivered !== "");
@@ -34,14 +34,17 @@ export function buildCutItem(
   return start.type === "reasoning" ? { ...item, summary, content } : { ...item, content };
 }
 
-function buildPartLists(shown: readonly DeliveredPart[], annotations: ReadonlyMap<number, readonly unknown[]>) {
+function buildPartLists(
+  shown: readonly DeliveredPart[],
+  annotations: ReadonlyMap<number, readonly unknown[]> | undefined,
+) {
   const summary: object[] = [];
   const content: object[] = [];
   for (const { key, delivered: text } of shown) {
     const list = key.startsWith("summary") ? summary : content;
     const at = Number(key.split(" ")[1]);
     while (list.length < at) list.push(buildEmptyPart("text.delta 0"));
-    const pointing = annotations.get(at);
+    const pointing = annotations?.get(at);
     const empty = buildEmptyPart(key);
     const field = "refusal" in empty ? "refusal" : "text";
     list[at] = { ...empty, [field]: text, ...(pointing && "annotations" in empty && { annotations: pointing }) };

@@ -2,6 +2,7 @@
  * Guards one output item. Its streamed texts are delivered as soon as they are decided; arguments and native events
  * that carry text are delivered once the item is complete.
  */
+import { type Waiting, type Yielding, settled } from "../../turn/time-slice.ts";
 import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
 import { type AnnotationEvent, Annotations } from "./annotations.ts";
 import { GuardedTexts } from "./guarded-texts.ts";
@@ -13,15 +14,21 @@ import { Blocked, type TextScanner } from "./rules/text-scanner.ts";
 import { NativeEvents } from "./native-events.ts";
 import { TextPart } from "./text-part.ts";
 import {
+  type ItemText,
+  type PartJson,
   type TextEvent,
   type TextKey,
+  type DeltaPlace,
   hasJsonArguments,
   hasStreamedText,
   buildDelta,
+  continues,
+  extendDelta,
   editTexts,
   listTexts,
   hasTextParts,
   toTextKey,
+  toDeltaPlace,
 } from "./item-texts.ts";
 
 type NativeEvent = Extract<TurnEvent, { readonly type: "native" }>;
@@ -30,13 +37,16 @@ export class GuardedItem {
   readonly #index: number;
   readonly #scanner: TextScanner;
   readonly #joinedTexts: GuardedTexts | undefined;
-  /** Scans the item's streamed texts and holds them back. */
-  #texts: GuardedTexts;
+  /** Scans the item's streamed texts and holds them back; absent before the item's type is known. */
+  #ownTexts: GuardedTexts | undefined;
   #parts = new Map<TextKey, TextPart<TextKey>>();
   #last: { readonly type: TextEvent["type"]; readonly number: number; readonly part: TextPart<TextKey> } | undefined;
-  readonly #nativeEvents: NativeEvents;
-  readonly #annotations: Annotations;
+  /** Absent before the item's first native event. */
+  #nativeEvents: NativeEvents | undefined;
+  /** Absent before the item's first annotation. */
+  #annotations: Annotations | undefined;
   #start: OutputItem | undefined;
+  #hasJsonArguments = false;
   #streamed = false;
   /** Whether the item has anything to show, so that it may begin. */
   canBegin = false;
@@ -44,30 +54,23 @@ export class GuardedItem {
   isWaiting = false;
   hasEnded = false;
   /** Events, in order, that may be delivered once the item has begun. */
-  #ready: TurnEvent[] = [];
+  readonly #ready: TurnEvent[] = [];
 
   /** @param joinedTexts scans the texts of all items that clients join; without it, the item is scanned by itself */
   constructor(index: number, scanner: TextScanner, joinedTexts?: GuardedTexts) {
     this.#index = index;
     this.#scanner = scanner;
     this.#joinedTexts = joinedTexts;
-    this.#texts = this.#createTexts();
-    this.#nativeEvents = new NativeEvents(scanner);
-    this.#annotations = new Annotations({
-      partOf: (key) => this.#parts.get(key),
-      afterDelivery: (pass) => this.#texts.afterDelivery(pass),
-      deliver: (event) => this.#ready.push(event),
-    });
   }
 
-  take(): readonly TurnEvent[] {
-    const ready = this.#ready;
-    this.#ready = [];
-    return ready;
+  /** Moves the events that may be delivered to the end of the list. */
+  moveTo(list: TurnEvent[]): void {
+    for (const event of this.#ready) list.push(event);
+    this.#ready.length = 0;
   }
 
-  /** @throws Blocked; Fault UNAVAILABLE when a rule fails */
-  step(event: TurnEvent): Promise<void> | void {
+  /** @returns the rest of the work, if there is any @throws Blocked; Fault UNAVAILABLE when a rule fails */
+  step(event: TurnEvent): Waiting | undefined {
     switch (event.type) {
       case "item.start":
         return this.#begin(event.item);
@@ -80,15 +83,16 @@ export class GuardedItem {
       case "debug":
       case "start":
       case "end":
-        return;
+        return undefined;
       default:
         return this.#delta(event);
     }
   }
 
-  async #begin(item: OutputItem): Promise<void> {
+  *#begin(item: OutputItem): Waiting {
     this.#chooseTexts(item);
-    this.#start = await redactValue(item, this.#scanner);
+    this.#hasJsonArguments = hasJsonArguments(item.type);
+    this.#start = yield* settled(redactValue(item, this.#scanner));
     this.#ready.push({ type: "item.start", index: this.#index, item: this.#start });
     // The start of a call commits the turn, and a client cannot act on it before its text: it waits for that.
     this.canBegin = !hasStreamedText(item.type);
@@ -96,20 +100,22 @@ export class GuardedItem {
 
   /** Clients never join the texts of calls, which may stream in parallel. */
   #chooseTexts({ type }: OutputItem): void {
-    if (this.#joinedTexts && hasTextParts(type)) this.#texts = this.#joinedTexts;
+    if (this.#joinedTexts && hasTextParts(type)) this.#ownTexts = this.#joinedTexts;
   }
 
-  #createTexts(): GuardedTexts {
-    return new GuardedTexts(this.#scanner.rules.enforced, this.#scanner.report);
+  get #texts(): GuardedTexts {
+    return (this.#ownTexts ??= new GuardedTexts(this.#scanner.rules.enforced, this.#scanner.report));
   }
 
-  #delta(event: TextEvent): Promise<void> | void {
+  #delta(event: TextEvent): Waiting | undefined {
     this.#streamed = true;
-    if (hasJsonArguments(this.#start?.type ?? "")) return;
+    if (this.#hasJsonArguments) return undefined;
     const part = this.#continuedPart(event) ?? this.#switchPart(event);
     if (this.#scanner.asksService || !this.#scanner.isShort(event.delta)) return this.#push(part, event.delta);
-    const push = this.#scanner.runSliced(this.#texts.push(part, event.delta));
-    return push ? push.then(() => this.#throwIfBlocked()) : this.#throwIfBlocked();
+    const rest = this.#texts.push(part, event.delta);
+    if (rest) return this.#pushRest(rest);
+    this.#throwIfBlocked();
+    return undefined;
   }
 
   /** The part of the last delta, if this delta continues it; most do. */
@@ -121,7 +127,7 @@ export class GuardedItem {
 
   #switchPart(event: TextEvent): TextPart<TextKey> {
     const key = toTextKey(event);
-    this.#annotations.continueAt(key);
+    this.#annotations?.continueAt(key);
     const part = this.#partOf(key);
     this.#last = { type: event.type, number: "part" in event ? event.part : 0, part };
     return part;
@@ -131,30 +137,41 @@ export class GuardedItem {
     const known = this.#parts.get(key);
     if (known) return known;
     const joinKey = this.#texts === this.#joinedTexts ? key.slice(0, key.indexOf(" ")) : "";
-    const part = new TextPart(key, { joinKey, item: this }, (text) => this.#deliver(key, text));
+    const place = toDeltaPlace(key);
+    const part = new TextPart(key, { joinKey, item: this }, (text) => this.#deliver(place, text));
     this.#parts.set(key, part);
     return part;
   }
 
-  async #annotation(event: AnnotationEvent): Promise<void> {
-    const annotation = await redactValue(event.annotation, this.#scanner);
+  *#annotation(event: AnnotationEvent): Waiting {
+    const annotation = yield* settled(redactValue(event.annotation, this.#scanner));
     // An annotation in which something was redacted would lead a reader to the redacted text.
-    if (annotation === event.annotation) this.#annotations.take(event);
+    if (annotation === event.annotation) this.#openAnnotations().take(event);
   }
 
-  async #native(event: NativeEvent): Promise<void> {
-    const passes = await this.#nativeEvents.take(event);
+  #openAnnotations(): Annotations {
+    return (this.#annotations ??= new Annotations({
+      partOf: (key) => this.#parts.get(key),
+      afterDelivery: (pass) => this.#texts.afterDelivery(pass),
+      deliver: (event) => this.#ready.push(event),
+    }));
+  }
+
+  *#native(event: NativeEvent): Waiting {
+    this.#nativeEvents ??= new NativeEvents(this.#scanner);
+    const passes = yield* settled(this.#nativeEvents.take(event));
     if (passes) this.#ready.push(passes);
   }
 
   /** @throws as step */
-  async end(item: OutputItem): Promise<void> {
+  *end(item: OutputItem): Waiting {
     if (!this.#start) this.#chooseTexts(item);
-    const whole = hasJsonArguments(item.type) ? await this.#endJson(item) : await this.#endTexts(item);
-    const nativeEvents = await this.#nativeEvents.flush();
+    const whole = hasJsonArguments(item.type) ? yield* settled(this.#endJson(item)) : yield* this.#endTexts(item);
+    const nativeEvents = this.#nativeEvents ? yield* settled(this.#nativeEvents.flush()) : [];
     this.isWaiting = true;
     this.#texts.afterDelivery(() => {
-      this.#ready.push(...nativeEvents, { type: "item.end", index: this.#index, item: whole() });
+      for (const event of nativeEvents) this.#ready.push(event);
+      this.#ready.push({ type: "item.end", index: this.#index, item: whole() });
       this.canBegin = this.hasEnded = true;
       this.isWaiting = false;
     });
@@ -163,14 +180,18 @@ export class GuardedItem {
   /** The delivered part of an item that will not be completed; undefined when the item has not begun. */
   cut(): OutputItem | undefined {
     return this.#start && this.canBegin
-      ? buildCutItem(this.#start, [...this.#parts.values()], this.#annotations.delivered)
+      ? buildCutItem(this.#start, [...this.#parts.values()], this.#annotations?.delivered)
       : undefined;
   }
 
-  async #push(part: TextPart, text: string): Promise<void> {
-    if (this.#scanner.isShort(text)) await this.#scanner.runSliced(this.#texts.push(part, text));
-    else await this.#pushAll(part, text);
-    if (this.#scanner.asksService) await this.#texts.askServices(false);
+  *#push(part: TextPart, text: string): Waiting {
+    yield* this.#pushAll(part, text);
+    if (this.#scanner.asksService) yield* settled(this.#texts.askServices(false));
+    this.#throwIfBlocked();
+  }
+
+  *#pushRest(rest: Yielding): Waiting {
+    yield* rest;
     this.#throwIfBlocked();
   }
 
@@ -179,42 +200,50 @@ export class GuardedItem {
     if (this.#texts.blocked) throw new Blocked();
   }
 
-  #pushAll(part: TextPart, text: string): Promise<void> {
-    return this.#scanner.forPieces(text, (piece) => this.#texts.push(part, piece));
+  *#pushAll(part: TextPart, text: string): Yielding {
+    for (const piece of this.#scanner.piecesOf(text)) {
+      const rest = this.#texts.push(part, piece);
+      if (rest) yield* rest;
+      yield;
+    }
   }
 
   async #endJson(item: OutputItem): Promise<() => OutputItem> {
-    const [[, json] = ["", ""]] = listTexts(item);
-    const text = await redactJson(json, this.#scanner);
-    if (this.#streamed && text !== "") this.#ready.push(buildDelta("arguments.delta 0", this.#index, text));
+    const text = await redactJson(listTexts(item)[0]?.text ?? "", this.#scanner);
+    if (this.#streamed && text !== "") this.#ready.push(buildDelta(argumentsPlace, this.#index, text));
     const whole = editTexts(await redactValue(editTexts(item, emptyText), this.#scanner), () => ({ text }));
     return () => whole;
   }
 
-  async #endTexts(item: OutputItem): Promise<() => OutputItem> {
+  *#endTexts(item: OutputItem): Waiting<() => OutputItem> {
     const texts = listTexts(item);
-    if (!texts.every(([key, text]) => this.#matchesDeltas(key, text))) this.#rescan();
-    for (const [key, text] of texts) {
+    if (!texts.every(({ key, text }) => this.#matchesDeltas(key, text))) this.#rescan();
+    for (const { key, text } of texts) {
       const part = this.#partOf(key);
-      if (text.length > part.raw.length) await this.#pushAll(part, text.slice(part.raw.length));
+      if (text.length > part.raw.length) yield* this.#pushAll(part, text.slice(part.raw.length));
     }
-    this.#annotations.continueAt();
-    await this.#endTextScans();
+    this.#annotations?.continueAt();
+    yield* this.#endTextScans();
     this.#throwIfBlocked();
-    await this.#scanner.reportOnly(texts.map(([, text]) => text).join(""));
+    if (this.#scanner.reports) yield* this.#scanner.reportOnly(texts.map(({ text }) => text).join(""));
     const rest = editTexts(item, (key) => ({ text: "", part: this.#scanner.enforces ? emptyLogprobs(key) : {} }));
-    const cleaned = await redactValue(rest, this.#scanner);
+    const cleaned = yield* settled(redactValue(rest, this.#scanner));
     const onDropped = (field: string) => this.#scanner.report.addDropped(`output.${this.#index}.${field}`);
-    return () => buildDeliveredItem(cleaned, item, this.#parts, onDropped);
+    const isClean = cleaned === rest && texts.every(({ part }) => !hasLogprobs(part));
+    return () =>
+      isClean && this.#passesUnchanged(texts) ? item : buildDeliveredItem(cleaned, item, this.#parts, onDropped);
   }
 
-  async #endTextScans(): Promise<void> {
+  #passesUnchanged(texts: readonly ItemText[]): boolean {
+    return texts.every(({ key, text }) => this.#partOf(key).delivered === text);
+  }
+
+  *#endTextScans(): Waiting {
     if (this.#scanner.asksService) {
-      await this.#scanner.runSliced(this.#texts.flushHeldForms());
-      await this.#texts.askServices(true);
+      yield* this.#texts.flushHeldForms();
+      yield* settled(this.#texts.askServices(true));
     }
-    const isJoined = this.#texts === this.#joinedTexts;
-    await this.#scanner.runSliced(isJoined ? this.#texts.endItem() : this.#texts.end());
+    yield* this.#texts === this.#joinedTexts ? this.#texts.endItem() : this.#texts.end();
   }
 
   /** Whether a final text starts with its deltas, and the rest can still be appended to it. */
@@ -226,22 +255,27 @@ export class GuardedItem {
 
   /** The finished item contradicts its deltas, so that its texts are scanned again, by themselves. */
   #rescan(): void {
-    this.#texts = this.#createTexts();
+    this.#ownTexts = undefined;
     this.#parts = new Map();
     this.#streamed = false;
   }
 
-  #deliver(key: TextKey, text: string): void {
+  #deliver(place: DeltaPlace, text: string): void {
     this.canBegin = true;
     if (!this.#streamed) return;
     const last = this.#ready.at(-1);
-    const goesOn = last !== undefined && "delta" in last && toTextKey(last) === key;
-    if (goesOn) this.#ready[this.#ready.length - 1] = { ...last, delta: last.delta + text };
-    else this.#ready.push(buildDelta(key, this.#index, text));
+    if (last !== undefined && "delta" in last && continues(last, place))
+      this.#ready[this.#ready.length - 1] = extendDelta(last, text);
+    else this.#ready.push(buildDelta(place, this.#index, text));
   }
 }
 
+const argumentsPlace: DeltaPlace = { type: "arguments.delta", part: 0 };
+
 const emptyText = () => ({ text: "" });
+
+const hasLogprobs = ({ type, logprobs }: PartJson): boolean =>
+  type === "output_text" && !(Array.isArray(logprobs) && logprobs.length === 0);
 
 /** Log probabilities spell out the text and its alternatives. */
 const emptyLogprobs = (key: TextKey): object => (key.startsWith("text.delta") ? { logprobs: [] } : {});

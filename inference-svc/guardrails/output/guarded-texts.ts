@@ -13,20 +13,16 @@
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { Region } from "../../turn/replacements.ts";
 import { maxHeld } from "./rules/bounded-scan.ts";
+import { type HitSearch, finishSearch, areHits } from "./rules/hit-search.ts";
 import { DeliveryBuffer } from "./delivery-buffer.ts";
 import type { TextPart } from "./text-part.ts";
 import { type RuleHit, mergeHits } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
-import type { OutputRule } from "./rules/output-rules.ts";
+import { type OutputRule, localRulesOf } from "./rules/output-rules.ts";
 import { JoinedText } from "./joined-text.ts";
 
 export class GuardedTexts {
   readonly #rules: readonly OutputRule[];
-  /**
-   * Rules without those that ask a service: a service must see a complete text, and is never asked again about its
-   * parts.
-   */
-  readonly #localRules: readonly OutputRule[];
   readonly #report: Report;
   readonly #joinedTexts = new Map<string, JoinedText>();
   /** The parts of the last item, in order. */
@@ -51,7 +47,6 @@ export class GuardedTexts {
 
   constructor(rules: readonly OutputRule[], report: Report) {
     this.#rules = rules;
-    this.#localRules = rules.filter(({ outage }) => outage === undefined);
     this.#report = report;
   }
 
@@ -60,13 +55,38 @@ export class GuardedTexts {
     return this.#buffer.held;
   }
 
-  /** @throws Fault UNAVAILABLE when a rule fails */
-  *push(part: TextPart, text: string): Yielding {
-    if (part !== this.#last) yield* this.#begin(part);
+  /** @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
+  push(part: TextPart, text: string): Yielding | undefined {
+    if (part !== this.#last) return this.#pushTo(part, text);
     part.raw += text;
     this.#buffer.append(text);
-    for (const scan of this.#scans) {
-      const hits = yield* scan.push(text);
+    return this.#scan(text);
+  }
+
+  *#pushTo(part: TextPart, text: string): Yielding {
+    yield* this.#begin(part);
+    part.raw += text;
+    this.#buffer.append(text);
+    const rest = this.#scan(text);
+    if (rest) yield* rest;
+  }
+
+  #scan(text: string): Yielding | undefined {
+    for (let index = 0; index < this.#scans.length; index++) {
+      const scan = this.#scans[index] as JoinedText;
+      const search = scan.push(text);
+      if (!areHits(search)) return this.#scanRest(text, index, search);
+      if (search.length > 0) this.#add(scan.locate(search));
+    }
+    this.#advance();
+    return undefined;
+  }
+
+  /** @param search of the scan at `from` */
+  *#scanRest(text: string, from: number, search: HitSearch): Yielding {
+    for (const [index, scan] of this.#scans.entries()) {
+      if (index < from) continue;
+      const hits = yield* finishSearch(index === from ? search : scan.push(text));
       if (hits.length > 0) this.#add(scan.locate(hits));
     }
     this.#advance();
@@ -99,9 +119,13 @@ export class GuardedTexts {
     this.#advance();
   }
 
+  /** Whether one of these joined texts has begun. */
+  hasJoined(names: readonly string[]): boolean {
+    return names.some((name) => this.#joinedTexts.has(name));
+  }
+
   /** Ends these joined texts: clients join no later text to them. @throws as push */
   *endJoined(names: readonly string[]): Yielding {
-    if (!names.some((name) => this.#joinedTexts.has(name))) return;
     yield* this.endItem();
     for (const joined of this.#joinedTextsNamed(names)) this.#add(yield* joined.end());
     for (const name of names) this.#joinedTexts.delete(name);
@@ -128,21 +152,23 @@ export class GuardedTexts {
   *#begin(part: TextPart): Yielding {
     // The delivered text of this part was scanned as complete.
     if (part.start !== undefined) throw new Error(`${String(part.key)} continues after another part`);
-    if (this.#siblings.at(-1)?.membership.item !== part.membership.item) yield* this.endItem();
+    const before = this.#siblings.at(-1);
+    if (before && before.membership.item !== part.membership.item) yield* this.endItem();
     else if (this.#partText) this.#add(yield* this.#partText.end());
     this.#buffer.begin(part);
     const joined = this.#joinedTexts.get(part.membership.joinKey) ?? new JoinedText(this.#rules, this.#report);
     this.#joinedTexts.set(part.membership.joinKey, joined);
-    yield* this.#endBefore(part, joined);
-    yield* this.#scanItemInOrder(part, joined);
-    this.#partText = joined.isEmpty ? undefined : new JoinedText(this.#localRules, this.#report);
+    if (!joined.isEmpty) yield* this.#endBefore(part, joined);
+    if (this.#siblings.length > 0) yield* this.#scanItemInOrder(part, joined);
+    this.#partText = joined.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
     this.#joined = joined;
     this.#siblings.push(part);
     this.#last = part;
     this.#scans = [joined, this.#itemText, this.#partText].filter((each) => each !== undefined);
     for (const each of this.#scans) each.begin(part);
-    const others = [...this.#joinedTexts.values()].filter((each) => each !== joined);
-    this.#othersDecided = Math.min(...others.map(({ decided }) => decided));
+    this.#othersDecided = Number.POSITIVE_INFINITY;
+    for (const other of this.#joinedTexts.values())
+      if (other !== joined) this.#othersDecided = Math.min(this.#othersDecided, other.decided);
   }
 
   /** Ends the separate scans of the last part and of its item. */
@@ -158,16 +184,16 @@ export class GuardedTexts {
     const { partsOfOneItem: parts = [] } = joined;
     const isOver = parts.length === 1 || parts[0]?.membership.item !== part.membership.item;
     if (parts.length === 0 || !isOver || joined.decided === Number.POSITIVE_INFINITY) return;
-    const again = yield* JoinedText.rescan(parts, this.#localRules, this.#report);
+    const again = yield* JoinedText.rescan(parts, localRulesOf(this.#rules), this.#report);
     this.#add(yield* again.end());
   }
 
   /** Starts scanning the item's texts in order as soon as that differs from the joined text. */
   *#scanItemInOrder(part: TextPart, joined: JoinedText): Yielding {
-    if (this.#itemText || this.#siblings.length === 0) return;
+    if (this.#itemText) return;
     const isJoined =
       joined.partsOfOneItem !== undefined && this.#siblings.at(-1)?.membership.joinKey === part.membership.joinKey;
-    if (!isJoined) this.#itemText = yield* JoinedText.rescan(this.#siblings, this.#localRules, this.#report);
+    if (!isJoined) this.#itemText = yield* JoinedText.rescan(this.#siblings, localRulesOf(this.#rules), this.#report);
   }
 
   #advance(over = false): void {

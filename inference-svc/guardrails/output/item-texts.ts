@@ -9,12 +9,31 @@ export type TextKey = `${TextEvent["type"]} ${number}`;
 
 export const toTextKey = (event: TextEvent): TextKey => `${event.type} ${"part" in event ? event.part : 0}`;
 
-export function buildDelta(key: TextKey, index: number, delta: string): TextEvent {
-  const [type, part] = key.split(" ") as [TextEvent["type"], string];
-  return type === "arguments.delta" ? { type, index, delta } : { type, index, part: Number(part), delta };
+/** Type and part number of the deltas of a text. */
+export interface DeltaPlace {
+  readonly type: TextEvent["type"];
+  readonly part: number;
 }
 
-interface PartJson {
+export function toDeltaPlace(key: TextKey): DeltaPlace {
+  const [type, part] = key.split(" ") as [TextEvent["type"], string];
+  return { type, part: Number(part) };
+}
+
+/** @param item index of the item */
+export const buildDelta = ({ type, part }: DeltaPlace, item: number, delta: string): TextEvent =>
+  type === "arguments.delta" ? { type, index: item, delta } : { type, index: item, part, delta };
+
+/** The event with more text. */
+export function extendDelta(event: TextEvent, more: string): TextEvent {
+  const part = "part" in event ? event.part : 0;
+  return buildDelta({ type: event.type, part }, event.index, event.delta + more);
+}
+
+export const continues = (event: TextEvent, { type, part }: DeltaPlace): boolean =>
+  event.type === type && (!("part" in event) || event.part === part);
+
+export interface PartJson {
   readonly type?: unknown;
   readonly [field: string]: unknown;
 }
@@ -60,11 +79,18 @@ export function editTexts(item: OutputItem, edit: Edit): OutputItem {
   return { ...item, [field]: edit("arguments.delta 0", text, {}).text };
 }
 
+/** A streamed text of an item, and the part that holds it; `part` is empty for a text that is not a part. */
+export interface ItemText {
+  readonly key: TextKey;
+  readonly text: string;
+  readonly part: PartJson;
+}
+
 /** Every streamed text of the item, in order. */
-export function listTexts(item: OutputItem): readonly (readonly [key: TextKey, text: string])[] {
-  const texts: [TextKey, string][] = [];
-  editTexts(item, (key, text) => {
-    texts.push([key, text]);
+export function listTexts(item: OutputItem): readonly ItemText[] {
+  const texts: ItemText[] = [];
+  editTexts(item, (key, text, part) => {
+    texts.push({ key, text, part });
     return { text };
   });
   return texts;

@@ -5,6 +5,7 @@
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
 import { TextScan } from "./forms/text-scan.ts";
+import { type HitSearch, finishSearch } from "./rules/hit-search.ts";
 import type { RuleHit } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
 import { type OutputRule, combinedPieceLength } from "./rules/output-rules.ts";
@@ -40,7 +41,7 @@ export class JoinedText {
     for (const part of parts) {
       joined.begin(part);
       for (let at = 0; at < part.raw.length; at += length) {
-        yield* joined.push(part.raw.slice(at, at + length));
+        yield* finishSearch(joined.push(part.raw.slice(at, at + length)));
         yield;
       }
     }
@@ -63,7 +64,7 @@ export class JoinedText {
   }
 
   /** @returns hits at places in the joined text, for `locate` @throws Fault UNAVAILABLE when a rule fails */
-  push(text: string): Yielding<readonly RuleHit[]> {
+  push(text: string): HitSearch {
     this.#length += text.length;
     return this.#scan.push(text);
   }

@@ -1,8 +1,8 @@
 /** The layers that scan answers with the guardrails' rules. Callers without rules for answers skip their work. */
 import type { Scope } from "../../turn/scope.ts";
-import { generated, holdUntilCommit } from "../../turn/answers.ts";
 import type { Layer } from "../../turn/turn.ts";
-import { type Extent, OutputGuard } from "./output-guard.ts";
+import type { Extent } from "./answer-scan.ts";
+import { OutputGuard } from "./output-guard.ts";
 import { Report } from "./rules/report.ts";
 import { type OutputRule, divideRules, buildOutputRules } from "./rules/output-rules.ts";
 
@@ -22,10 +22,7 @@ export const outputGuardLayer =
       scope.trace.stages.push(...report.stages());
       throw error;
     }
-    if (rules.length > 0) {
-      const guard = new OutputGuard(rules, scope, report, extent);
-      return holdUntilCommit(generated(guard.guard(() => next(request, scope))));
-    }
+    if (rules.length > 0) return new OutputGuard({ rules, scope, report, extent, begin: () => next(request, scope) });
     scope.trace.stages.push(...report.stages());
     return next(request, scope);
   };

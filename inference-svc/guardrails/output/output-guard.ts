@@ -4,222 +4,142 @@
  */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Scope } from "../../turn/scope.ts";
-import { type Answer, type Batch, type TurnEvent, commits } from "../../turn/turn.ts";
+import { Answer, type Batch, type Next, type TurnEvent, commits } from "../../turn/turn.ts";
 import { buildBlockFault } from "../block-fault.ts";
-import { guardrailUnavailable } from "../not-applicable.ts";
-import { GuardedTexts } from "./guarded-texts.ts";
-import { redactFault } from "./redact-fault.ts";
-import { GuardedItem } from "./guarded-item.ts";
-import { redactValue } from "./redact-value.ts";
-import { Blocked, TextScanner } from "./rules/text-scanner.ts";
-import { NativeEvents } from "./native-events.ts";
-import { Report } from "./rules/report.ts";
-import { ScannedItem } from "./scanned-item.ts";
+import { AnswerScan, type Extent } from "./answer-scan.ts";
 import { type OutputRule, divideRules } from "./rules/output-rules.ts";
-import { hasTextParts } from "./item-texts.ts";
+import type { Report } from "./rules/report.ts";
+import { Blocked } from "./rules/text-scanner.ts";
+
+export interface OutputGuardParts {
+  readonly rules: readonly OutputRule[];
+  readonly scope: Scope;
+  readonly report: Report;
+  readonly extent: Extent;
+  /** Asks for the answer. */
+  readonly begin: () => Answer;
+}
 
 /**
- * How much is scanned as one text: the answer with the texts that clients join; each item by itself; or only the joined
- * texts, for an answer whose items were already scanned.
+ * The guarded answer. A batch is scanned in one go, and waits only for pauses of long work and for detector services.
+ * Its first batch commits. Once something was delivered, a block ends the answer as incomplete; before that, it is its
+ * failure.
  */
-export type Extent = "answer" | "items" | "texts";
-
-type Item = GuardedItem | ScannedItem;
-
-/** Delta types whose texts only reasoning items have. */
-const reasoningKinds = ["reasoning.delta", "summary.delta"] as const;
-
-export class OutputGuard {
-  readonly #scope: Scope;
+export class OutputGuard extends Answer {
+  readonly #begin: () => Answer;
   readonly #report: Report;
-  readonly #scanner: TextScanner;
-  readonly #enforces: boolean;
-  /** Open items by output index. */
-  readonly #items = new Map<number, Item>();
-  /** Scans the texts of all items that clients join. */
-  readonly #texts: GuardedTexts;
-  readonly #extent: Extent;
-  /** Native events outside of any item, held until the answer is complete. */
-  readonly #nativeEvents: NativeEvents;
-  /** Number of items that have begun to be delivered. */
-  #begun = 0;
-  #ready: TurnEvent[] = [];
+  readonly #scan: AnswerScan;
   #committed = false;
+  #answer: Answer | undefined;
+  /** Number of promises that the batch waits for. */
+  #running = 0;
+  #isOver = false;
+  #isClosed = false;
+  /** Failure of the answer: a Fault GUARDRAIL_BLOCKED or UNAVAILABLE, or the redacted failure of the guarded answer. */
+  #failure: { readonly error: unknown } | undefined;
+  #wake = () => {};
 
-  constructor(rules: readonly OutputRule[], scope: Scope, report: Report, extent: Extent) {
-    this.#scope = scope;
+  constructor({ rules, scope, report, extent, begin }: OutputGuardParts) {
+    super();
+    this.#begin = begin;
     this.#report = report;
-    const { enforced } = divideRules(rules);
-    this.#enforces = enforced.length > 0;
-    this.#scanner = new TextScanner(divideRules(rules), report, scope.signal);
-    this.#texts = new GuardedTexts(enforced, report);
-    this.#extent = extent;
-    this.#nativeEvents = new NativeEvents(this.#scanner);
+    this.#scan = new AnswerScan(divideRules(rules), scope, report, extent);
   }
 
-  /**
-   * Once something was delivered, a block ends the answer as incomplete instead of throwing.
-   * @param begin asks for the answer
-   * @throws Fault GUARDRAIL_BLOCKED before that; UNAVAILABLE when a rule fails
-   */
-  async *guard(begin: () => Answer): AsyncGenerator<Batch> {
+  override next(wake: () => void): Next {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      if (this.#running > 0) {
+        this.#wake = wake;
+        return "pending";
+      }
+      if (this.#canDeliver()) return this.#scan.take();
+      if (this.#isOver) return "end";
+      if (this.#read(wake) === "pending") return "pending";
+    }
+  }
+
+  override close(): Promise<void> | undefined {
+    const isRead = !this.#isOver && this.#failure === undefined;
+    this.#isClosed = this.#isOver = true;
+    return isRead ? this.#answer?.close() : undefined;
+  }
+
+  /** Whether something is ready, and the answer has committed: before that, a refusal has its own status. */
+  #canDeliver(): boolean {
+    const { ready } = this.#scan;
+    if (ready.length === 0 || this.#isClosed) return false;
+    this.#committed ||= ready.some(commits);
+    return this.#committed;
+  }
+
+  /** Scans the next batch of the guarded answer. @returns "pending" when none is there yet */
+  #read(wake: () => void): "pending" | undefined {
+    let next: Next;
     try {
-      for await (const batch of begin()) {
-        this.#scanner.restartSlice();
-        for (const event of batch) {
-          // Most deltas need no promise, and awaiting one costs more than the scan.
-          const scan = this.#scan(event);
-          if (scan) await scan;
-          const pause = this.#scanner.pauseIfDue();
-          if (pause) await pause;
-        }
-        if (this.#ready.length > 0) yield this.#takeReady();
+      this.#answer ??= this.#begin();
+      next = this.#answer.next(wake);
+    } catch (error) {
+      this.#fail(error);
+      return undefined;
+    }
+    if (next === "pending") return next;
+    if (next === "end") this.#isOver = true;
+    else {
+      this.#scan.restartSlice();
+      this.#scanFrom(0, next);
+    }
+    return undefined;
+  }
+
+  #scanFrom(first: number, batch: Batch): void {
+    try {
+      for (let at = first; at < batch.length; at++) {
+        const wait = this.#scan.read(batch[at] as TurnEvent);
+        if (wait) return this.#scanAfter(wait, at + 1, batch);
       }
     } catch (error) {
-      if (!(error instanceof Blocked)) return await this.rethrow(error);
-      this.#pushStages();
-      // Leaving the loop has stopped the provider, so that its usage is known.
-      if (!this.#committed) throw this.#refusal();
-      this.#releaseInOrder();
-      this.#endAsIncomplete();
-      yield this.#takeReady();
+      this.#stop(error);
     }
   }
 
-  /** @throws the error, with its message and metadata redacted */
-  async rethrow(error: unknown): Promise<never> {
-    const redacted = error instanceof Fault && this.#enforces ? await redactFault(error, this.#scanner) : error;
-    this.#pushStages();
-    throw redacted;
+  #scanAfter(wait: Promise<void>, at: number, batch: Batch): void {
+    this.#resumeAfter(
+      wait.then(
+        () => {
+          if (!this.#isClosed) this.#scanFrom(at, batch);
+        },
+        (error: unknown) => this.#stop(error),
+      ),
+    );
   }
 
-  #takeReady(): Batch {
-    const batch = this.#ready;
-    this.#ready = [];
-    this.#committed ||= batch.some(commits);
-    return batch;
+  /** The batch is not scanned to its end: the provider is stopped first, so that its usage is known. */
+  #stop(cause: unknown): void {
+    if (this.#isClosed) return;
+    const closing = this.#answer?.close();
+    if (closing === undefined) return this.#fail(cause);
+    const fail = () => this.#fail(cause);
+    this.#resumeAfter(closing.then(fail, fail));
   }
 
-  /** An event that could not be scanned is not delivered, unless all rules only report. */
-  #scan(event: TurnEvent): Promise<void> | void {
-    try {
-      return this.#route(event)?.catch((error: unknown) => this.#handleFailure(event, error));
-    } catch (error) {
-      this.#handleFailure(event, error);
-    }
+  #fail(cause: unknown): void {
+    if (cause instanceof Blocked) return this.#block();
+    if (!(cause instanceof Fault && this.#scan.enforces)) return this.#failWith(cause);
+    const failWith = (redacted: unknown) => this.#failWith(redacted);
+    this.#resumeAfter(this.#scan.redact(cause).then(failWith, failWith));
   }
 
-  /** @throws as guard */
-  #handleFailure(event: TurnEvent, error: unknown): void {
-    if (error instanceof Blocked || error instanceof Fault) throw error;
-    this.#scanner.reportFailure();
-    if (this.#enforces) throw guardrailUnavailable(error);
-    this.#ready.push(event);
+  #failWith(error: unknown): void {
+    this.#scan.pushStages();
+    this.#failure = { error };
   }
 
-  #route(event: TurnEvent): Promise<void> | void {
-    if (event.type === "end") return this.#end(event);
-    if (this.#enforces && "index" in event && event.index !== undefined) return this.#guardItem(event.index, event);
-    if (event.type === "item.end") return this.#reportOnItem(event);
-    const isNew = this.#enforces && this.#extent !== "texts";
-    if (event.type === "native" && isNew) return this.#scanNative(event);
-    if (event.type === "debug" && isNew) return this.#scanDebugEcho(event);
-    this.#ready.push(event);
-  }
-
-  /** Scans a finished item for rules that only report; the event is delivered unchanged. */
-  async #reportOnItem(event: Extract<TurnEvent, { readonly type: "item.end" }>): Promise<void> {
-    await new GuardedItem(event.index, this.#scanner).end(event.item);
-    this.#ready.push(event);
-  }
-
-  async #end(event: TurnEvent): Promise<void> {
-    await this.#scanner.runSliced(this.#texts.end());
-    if (this.#texts.blocked) throw new Blocked();
-    this.#releaseInOrder();
-    this.#ready.push(...(await this.#nativeEvents.flush()));
-    this.#pushStages();
-    this.#ready.push(event);
-  }
-
-  /** Guards a native event that belongs to no item. */
-  async #scanNative(event: Extract<TurnEvent, { readonly type: "native" }>): Promise<void> {
-    const passes = await this.#nativeEvents.take(event);
-    if (passes) this.#ready.push(passes);
-  }
-
-  /**
-   * The debug echo shows what Sluice sent, not the answer, so that its matches are left out of the receipt. A redact
-   * rule changes it, a block rule drops it.
-   */
-  async #scanDebugEcho(event: Extract<TurnEvent, { readonly type: "debug" }>): Promise<void> {
-    const scanner = new TextScanner(this.#scanner.rules, new Report(), this.#scope.signal);
-    const body: unknown = JSON.parse(event.bodyJson);
-    let redacted: unknown;
-    try {
-      redacted = await redactValue(body, scanner);
-    } catch {
-      return;
-    }
-    this.#ready.push(redacted === body ? event : { ...event, bodyJson: JSON.stringify(redacted) });
-  }
-
-  #guardItem(index: number, event: TurnEvent): Promise<void> | void {
-    const item = this.#items.get(index);
-    if (!item) return this.#beginItem(index, event);
-    const step = item.step(event);
-    if (step) return step.then(() => this.#releaseInOrder());
-    this.#releaseInOrder();
-  }
-
-  async #beginItem(index: number, event: TurnEvent): Promise<void> {
-    // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
-    if ("item" in event && event.item.type !== "reasoning") await this.#endReasoning();
-    const item = this.#createItem(index, event);
-    this.#items.set(index, item);
-    await item.step(event);
-    this.#releaseInOrder();
-  }
-
-  /** Clients join reasoning only until another item comes, so that later text need not wait for it. */
-  async #endReasoning(): Promise<void> {
-    if (this.#scanner.asksService) {
-      await this.#scanner.runSliced(this.#texts.flushHeldForms(reasoningKinds));
-      await this.#texts.askServices(true, reasoningKinds);
-    }
-    await this.#scanner.runSliced(this.#texts.endJoined(reasoningKinds));
-    if (this.#texts.blocked) throw new Blocked();
-    this.#releaseInOrder();
-  }
-
-  #createItem(index: number, event: TurnEvent): Item {
-    const isPassed = this.#extent === "texts" && "item" in event && !hasTextParts(event.item.type);
-    if (isPassed) return new ScannedItem();
-    return new GuardedItem(index, this.#scanner, this.#extent === "items" ? undefined : this.#texts);
-  }
-
-  /**
-   * Releases items in the order of their index. An item that has nothing to show yet, or waits for its end, holds up
-   * the next.
-   */
-  #releaseInOrder(): void {
-    while (this.#items.get(this.#begun)?.canBegin && !this.#items.get(this.#begun - 1)?.isWaiting) this.#begun++;
-    for (const [index, item] of this.#items) {
-      if (index >= this.#begun) break;
-      this.#ready.push(...item.take());
-      if (item.hasEnded) this.#items.delete(index);
-    }
-  }
-
-  /** Ends every item that has begun with what was delivered of it. */
-  #endAsIncomplete(): void {
-    for (const [index, item] of this.#items) {
-      const cutItem = index < this.#begun ? item.cut() : undefined;
-      if (cutItem) this.#ready.push({ type: "item.end", index, item: cutItem });
-    }
-    const { usage } = this.#scope.trace;
-    const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;
-    this.#ready.push({ type: "end", outcome: { ...outcome, ...(usage && { usage }) } });
+  #block(): void {
+    if (!this.#committed) return this.#failWith(this.#refusal());
+    this.#scan.pushStages();
+    this.#scan.cut();
+    this.#isOver = true;
   }
 
   #refusal(): Fault {
@@ -227,8 +147,11 @@ export class OutputGuard {
     return buildBlockFault(`Response blocked by content filter: ${blocking[0]?.name}`, blocking);
   }
 
-  /** Adds the stages to the receipt, which the final event carries. */
-  #pushStages(): void {
-    this.#scope.trace.stages.push(...this.#report.stages());
+  /** Wakes the reader after work that never fails, and that may lead to more work. */
+  #resumeAfter(work: Promise<void>): void {
+    this.#running++;
+    void work.then(() => {
+      if (--this.#running === 0) this.#wake();
+    });
   }
 }

@@ -5,20 +5,20 @@
 import type { TurnEvent } from "../../turn/turn.ts";
 
 export class ScannedItem {
-  #ready: TurnEvent[] = [];
+  readonly #ready: TurnEvent[] = [];
   readonly canBegin = true;
   readonly isWaiting = false;
   hasEnded = false;
 
-  step(event: TurnEvent): void {
+  step(event: TurnEvent): undefined {
     this.#ready.push(event);
     this.hasEnded ||= event.type === "item.end";
   }
 
-  take(): readonly TurnEvent[] {
-    const ready = this.#ready;
-    this.#ready = [];
-    return ready;
+  /** Moves the events that may be delivered to the end of the list. */
+  moveTo(list: TurnEvent[]): void {
+    for (const event of this.#ready) list.push(event);
+    this.#ready.length = 0;
   }
 
   /** Undefined, since a scanned item is delivered to its end and never cut. */

@@ -3,6 +3,7 @@
  * if retries do not help, the turn fails.
  */
 import { onlyItems } from "../../guardrails/scan-added.ts";
+import type { Evaluation } from "../../turn/alignment.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import { generated, holdUntilCommit } from "../../turn/answers.ts";
 import {
@@ -14,38 +15,41 @@ import {
   type TurnEvent,
   compose,
 } from "../../turn/turn.ts";
+import { StoppableAnswer } from "../../turn/layers.ts";
+import { Draft } from "./draft.ts";
+import type { Evaluator } from "./evaluator.ts";
 import { messageOf } from "./message.ts";
 import { blocked, brokenOf, note, reportOf, buildAlignmentStage, unevaluated } from "./report.ts";
 import { rewriteItem } from "./instructions.ts";
 import type { AlignedTurn } from "./turn.ts";
 
+/** Abort reason for the provider call: an answer that can keep its rules no more is read no further. */
+const broken = new Error("broke a rule of the alignment plugin");
+
 /** @param guards look at what a retry adds */
 export const enforced =
   (next: Turn, guards: readonly Layer[]) =>
   (turn: AlignedTurn): Answer => {
-    const first = next(turn.request, turn.scope);
+    const first = new StoppableAnswer((scope) => next(turn.request, scope), turn.scope);
     const batches = generated(withheld(first, turn, again(next, guards, turn)));
     // A stream begins with the first answer and is kept alive until the verdict; a request without a stream says nothing before.
     return turn.request.stream ? batches : holdUntilCommit(batches);
   };
 
 async function* withheld(
-  first: Answer,
+  first: StoppableAnswer,
   turn: AlignedTurn,
-  ask: (item: ReturnType<typeof rewriteItem>) => Answer,
+  ask: (item: ReturnType<typeof rewriteItem>) => StoppableAnswer,
 ): AsyncGenerator<Batch> {
   const { settings, evaluator, evaluated, request, scope } = turn;
   const { trace } = scope;
   const from = trace.aligned.length;
-  let batches = first;
+  let answer = first;
   for (let retries = settings.maxRetries; ; retries--) {
     const held = new Held();
-    for await (const batch of batches) {
-      const opening = held.take(batch);
-      if (batches === first && opening.length > 0) yield opening;
-    }
+    const begun = yield* held.read(answer, evaluator, answer === first);
     const message = messageOf(held.items);
-    const evaluation = await evaluator.evaluate(message, { request, scope });
+    const evaluation = begun ?? (await evaluator.evaluate(message, { request, scope }));
     throwIfAborted(scope.signal);
     note(trace, evaluation);
     const isLast = evaluation.outcome !== "blocked" || retries === 0;
@@ -56,7 +60,7 @@ async function* withheld(
       return;
     }
     if (isLast) throw blocked(trace, evaluation, held.items);
-    batches = ask(rewriteItem(message, settings.rules, brokenOf(evaluation)));
+    answer = ask(rewriteItem(message, settings.rules, brokenOf(evaluation)));
   }
 }
 
@@ -68,19 +72,58 @@ function again(next: Turn, guards: readonly Layer[], { request, scope }: Aligned
       inner.with({ again: inner.again === "once" ? "once" : "alone" }),
     ),
   );
-  return (item: ReturnType<typeof rewriteItem>): Answer => guarded(onlyItems(request, [item]), scope);
+  return (item: ReturnType<typeof rewriteItem>) =>
+    new StoppableAnswer((inner) => guarded(onlyItems(request, [item]), inner), scope);
 }
 
 /** An answer that is held back. */
 class Held {
   readonly #batches: Batch[] = [];
-  readonly items: OutputItem[] = [];
+  readonly #draft = new Draft();
 
-  /** @returns what of it says nothing of the answer: who gives it, and what was sent */
-  take(batch: Batch): Batch {
+  /** Items of the answer; those of an answer that was stopped may be incomplete. */
+  get items(): readonly OutputItem[] {
+    return this.#draft.items;
+  }
+
+  /**
+   * Reads the answer to its end, or until it breaks a rule for good.
+   * @param isOpened whether events that say nothing of the answer are given out: who gives it, and what was sent
+   * @returns the evaluation of an answer that was stopped
+   */
+  async *read(
+    answer: StoppableAnswer,
+    evaluator: Evaluator,
+    isOpened: boolean,
+  ): AsyncGenerator<Batch, Evaluation | undefined> {
+    let isOver = false;
+    try {
+      for (;;) {
+        const result = await answer.next();
+        if (result.done === true) break;
+        const opening = this.#take(result.value);
+        if (isOpened && opening.length > 0) yield opening;
+        const begun = evaluator.evaluatesBegun ? this.#draft.takeNews() : undefined;
+        const evaluation = begun && !this.#isEnded ? evaluator.evaluateBegun(begun) : undefined;
+        if (evaluation) return evaluation;
+      }
+      isOver = true;
+      return undefined;
+    } finally {
+      if (!isOver) await answer.stop(broken);
+    }
+  }
+
+  /** Whether there is nothing left to stop. */
+  get #isEnded(): boolean {
+    return this.#batches.at(-1)?.at(-1)?.type === "end";
+  }
+
+  /** @returns the events that say nothing of the answer */
+  #take(batch: Batch): Batch {
     const isOpening = ({ type }: TurnEvent) => type === "debug" || type === "start";
     const rest = batch.filter((event) => !isOpening(event));
-    for (const event of rest) if (event.type === "item.end") this.items.push(event.item);
+    for (const event of rest) this.#draft.take(event);
     if (rest.length > 0) this.#batches.push(rest);
     return batch.filter(isOpening);
   }

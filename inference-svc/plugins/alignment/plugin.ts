@@ -102,11 +102,14 @@ function check(
   if (judged.length > max) {
     problems.add(
       "plugins",
-      `alignment: ${judged.length} rules need a judge, and this service allows ${max} in a request`,
+      `alignment: ${judged.length} rules need a judge, and this service allows ${max} in a request (alignment.max_judged_rules)`,
     );
   } else if (judge === undefined) {
     if (mode === "audit") return;
-    problems.add("plugins", `alignment: rule ${judged[0]} needs a judge, and this service has none`);
+    problems.add(
+      "plugins",
+      `alignment: rule ${judged[0]} needs a judge, and this service has none; its operator sets internal_models.alignment_judge`,
+    );
   } else {
     const reasons = judge.forbidden((request, scope) => router.route(request, scope), context);
     if (reasons.length === 0) return;

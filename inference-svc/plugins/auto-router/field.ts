@@ -1,6 +1,6 @@
 /** The models that an auto router chooses from, with their costs and scores. */
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
-import type { Catalog, CatalogModel, Variant } from "../../routing/catalog.ts";
+import { type Catalog, type CatalogModel, type Variant, givesEmbeddings } from "../../routing/catalog.ts";
 import { estimateCost } from "../../routing/price/expected-cost.ts";
 import { Globs } from "../../routing/choose/globs.ts";
 import { withRoom } from "../../routing/choose/window-fit.ts";
@@ -11,6 +11,7 @@ import { measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
 import type { RankedModel } from "./choice.ts";
+import { type ScoredSlug, learnScores } from "./learned-scores.ts";
 import { type Task, scoreFor } from "./tasks/tasks.ts";
 
 export interface TaskNeeds {
@@ -33,6 +34,8 @@ export interface ScoredModels {
   readonly known: readonly RankedModel[];
   /** Slug of the one that was to be pinned; undefined where it may not or cannot serve. */
   readonly pinned: string | undefined;
+  /** Whether the scores follow what keys pay for the models. */
+  readonly isLearned: boolean;
 }
 
 /** @throws Fault as Router.findCandidates, and NO_ENDPOINTS when the patterns leave no model */
@@ -48,21 +51,28 @@ export function findScoredModels(router: Router, request: TurnRequest, scope: Sc
   const size = measureInput(request);
   const groups = withRoom(router.findCandidates({ ...request, models: slugs }, scope), request, size);
   const able = new Map(groups.map((group) => [group.model, group]));
+  const learned = learnScores(models.map(scoredFor(wanted.task)), router.records.taskSpending.of(wanted.task));
   const rated = (model: CatalogModel): RankedModel => {
     const { id, scores } = model.settings;
     const endpoints = able.get(id)?.endpoints ?? inPool(model, request, wanted.variant);
-    return { model: id, cost: estimateCost(endpoints, request, size), score: scoreFor(wanted.task, scores) };
+    const score = learned?.get(id) ?? scoreFor(wanted.task, scores);
+    return { model: id, cost: estimateCost(endpoints, request, size), score };
   };
   return {
     candidates: listed.filter(({ settings: { id } }) => able.has(id)).map(rated),
     known: known.map(rated),
     pinned: pinned && able.has(pinned.settings.id) ? pinned.settings.id : undefined,
+    isLearned: learned !== undefined,
   };
 }
 
+const scoredFor =
+  (task: Task) =>
+  ({ settings: { id, scores } }: CatalogModel): ScoredSlug => ({ model: id, score: scoreFor(task, scores) });
+
 /** Text is the default modality. */
 const answersAsAsked = ({ settings }: CatalogModel, { outputModalities }: TurnRequest): boolean =>
-  outputModalities.length > 0 || settings.output_modalities.includes("text");
+  outputModalities.length > 0 ? !givesEmbeddings(settings) : settings.output_modalities.includes("text");
 
 /** Models with a score for the task. If none has one, all models count, except the built-in one while there is another. */
 function knownOf(models: readonly CatalogModel[], { providers }: Catalog, task: Task): readonly CatalogModel[] {

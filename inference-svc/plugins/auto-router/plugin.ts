@@ -1,17 +1,24 @@
 /**
  * The plugin `auto-router`, for `service/auto`: chooses the model of the catalogue that is good enough at the task for the difficulty of the
- * request, or the best for the wanted cost, and two more to fall back to.
+ * request, or the best for the wanted cost, and two more to fall back to. The task is guessed in this process; where the guess is unsure, a model
+ * is asked if the operator names one.
  */
 import type { AutoBetaRouterPlugin, AutoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { AskingFeature } from "../../kit.ts";
+import type { Variant } from "../../routing/catalog.ts";
 import { estimateDifficulty } from "../../routing/choose/difficulty.ts";
-import type { RouterFeature } from "../../routing/choose/features.ts";
-import { maxModels, maxListed, applyStickySession } from "../../routing/choose/model-aliases.ts";
-import type { InputItem, Plugins } from "../../turn/request.ts";
+import { type RouterFeature, namesSlug } from "../../routing/choose/features.ts";
+import { maxModels, maxListed, withStickyFirst } from "../../routing/choose/model-aliases.ts";
+import type { Router } from "../../routing/choose/router.ts";
+import type { InputItem, Plugins, TurnRequest } from "../../turn/request.ts";
+import type { Scope } from "../../turn/scope.ts";
 import type { Stage } from "../../turn/trace.ts";
 import type { CostTier } from "./bands.ts";
 import { type AutoChoice, type AutoWish, chooseByTask } from "./choice.ts";
 import { type ScoredModels, findScoredModels } from "./field.ts";
-import { localGuess } from "./tasks/local.ts";
+import { LateChoices, type OpenChoice, type Rechosen } from "./late-choice.ts";
+import type { TaskReading } from "./tasks/classifier.ts";
+import { isSure, localGuess } from "./tasks/local.ts";
 import type { Guess } from "./tasks/model.ts";
 
 type Settings = AutoRouterPlugin | AutoBetaRouterPlugin;
@@ -23,34 +30,108 @@ interface AutoKind {
   readonly settingsOf: (plugins: Plugins) => Settings | undefined;
 }
 
+/** Choices by an unsure guess, for the role `router_classifier`. */
+const lateChoices = new LateChoices("classifier");
+
 export const chooseModels =
-  ({ slug: own, id, settingsOf }: AutoKind): RouterFeature["choose"] =>
+  (kind: AutoKind): RouterFeature["choose"] =>
   (router) =>
   (request, scope, variant) => {
-    const settings = request.plugins && settingsOf(request.plugins);
     const guessed = localGuess(request);
     const { difficulty } = estimateDifficulty(request);
-    const pin = pins(settings) ? lastToAnswer(request.input) : undefined;
-    const wanted = {
-      slug: own,
-      allowed: settings?.allowedModels ?? [],
-      excluded: settings?.excludedModels ?? [],
-      variant,
-      task: guessed.task,
-      pin,
-    };
-    const field = findScoredModels(router, request, scope, wanted);
-    const choice = chooseByTask(field.candidates, field.known, wishOf(settings, difficulty));
-    const models = field.pinned
-      ? [field.pinned, ...choice.models.filter((model) => model !== field.pinned)]
-      : applyStickySession(choice.models, own, router, request, scope);
-    const slugs = models.slice(0, maxModels);
+    const found: Found = { task: guessed.task, difficulty, notes: { classifier: "local" }, guessed };
+    const choosing: Choosing = { kind, router, variant, session: request };
+    const chosen = choose(choosing, found, request, scope);
     scope.trace.strategy = "auto";
-    scope.trace.stages.push(
-      stageOf(id, slugs, { choice, guessed, difficulty, pinning: pin === undefined ? undefined : field }),
-    );
-    return slugs;
+    scope.trace.stages.push(chosen.stage);
+    if (chosen.isOpen && !isSure(guessed)) lateChoices.keep(toOpenChoice(choosing, found, chosen, scope), scope);
+    else remember(choosing, chosen, scope);
+    return chosen.models;
   };
+
+/** Chooses again after the input guardrails, by what a model read of the task. */
+export const autoOrder: AskingFeature = {
+  id: "auto-router",
+  applies: (request) => namesSlug(request, slug) || namesSlug(request, "service/auto-beta"),
+  layer: (kit) => lateChoices.layer(kit, kit.roles.router_classifier),
+  dryRun: ({ roles }) => lateChoices.notRun(roles.router_classifier),
+};
+
+/** The task and difficulty, with their source for the receipt. */
+interface Found extends TaskReading {
+  readonly guessed: Guess;
+  readonly notes: Readonly<Record<string, unknown>>;
+}
+
+interface Choosing {
+  readonly kind: AutoKind;
+  readonly router: Router;
+  readonly variant: Variant | undefined;
+  /** The request as the client sent it, by which its session is known. */
+  readonly session: TurnRequest;
+}
+
+interface Chosen extends Rechosen {
+  readonly isPinned: boolean;
+  /** Whether another task or difficulty could lead to another model. */
+  readonly isOpen: boolean;
+}
+
+/** A pinned model is the client's choice, and none of the session. */
+function remember({ kind, router, session }: Choosing, { models: [first], isPinned }: Chosen, scope: Scope): void {
+  if (first !== undefined && !isPinned) router.rememberModel(session, scope, kind.slug, first);
+}
+
+/** @throws Fault when no model can serve */
+function choose(
+  { kind, router, variant, session }: Choosing,
+  found: Found,
+  request: TurnRequest,
+  scope: Scope,
+): Chosen {
+  const { slug: own, id, settingsOf } = kind;
+  const settings = request.plugins && settingsOf(request.plugins);
+  const pin = pins(settings) ? lastToAnswer(request.input) : undefined;
+  const wanted = {
+    slug: own,
+    allowed: settings?.allowedModels ?? [],
+    excluded: settings?.excludedModels ?? [],
+    variant,
+    task: found.task,
+    pin,
+  };
+  const field = findScoredModels(router, request, scope, wanted);
+  const choice = chooseByTask(field.candidates, field.known, wishOf(settings, found.difficulty));
+  const isPinned = field.pinned !== undefined;
+  const { models, isKept } = field.pinned
+    ? { models: [field.pinned, ...choice.models.filter((model) => model !== field.pinned)], isKept: true }
+    : withStickyFirst(choice.models, router.findStickyModel(session, scope, own));
+  const slugs = models.slice(0, maxModels);
+  const stage = stageOf(id, slugs, { choice, found, field, asksForPin: pin !== undefined });
+  return { models: slugs, stage, isPinned, isOpen: !isKept && choice.models.length > 1 };
+}
+
+function toOpenChoice(choosing: Choosing, { guessed }: Found, local: Chosen, asker: Scope): OpenChoice {
+  const { variant, session } = choosing;
+  return {
+    ...local,
+    suffix: variant === undefined ? "" : `:${variant}`,
+    asked: session.models,
+    settle: () => remember(choosing, local, asker),
+    again({ task, difficulty }, request, scope) {
+      const notes = { local_task_type: guessed.task };
+      const late = choose(choosing, { task, difficulty: difficulty * readingScale, notes, guessed }, request, scope);
+      remember(choosing, late, scope);
+      return late;
+    },
+  };
+}
+
+/**
+ * Models use the whole scale from 0 to 4, the local estimate hardly the upper half: a proof of one line comes to 1.2 there. Half brings a
+ * reading to the scale for which the tolerance was set.
+ */
+const readingScale = 0.5;
 
 const slug = "service/auto";
 
@@ -77,26 +158,28 @@ const wishOf = (settings: Settings | undefined, difficulty: number): AutoWish =>
 
 interface Decided {
   readonly choice: AutoChoice;
-  readonly guessed: Guess;
-  readonly difficulty: number;
-  /** The models considered, if the request asks to pin one of them. */
-  readonly pinning: ScoredModels | undefined;
+  readonly found: Found;
+  /** The models considered. */
+  readonly field: ScoredModels;
+  readonly asksForPin: boolean;
 }
 
-function stageOf(name: string, slugs: readonly string[], { choice, guessed, difficulty, pinning }: Decided): Stage {
+function stageOf(name: string, slugs: readonly string[], { choice, found, field, asksForPin }: Decided): Stage {
   const { models, tier, isNearest } = choice;
+  const { task, difficulty, guessed, notes } = found;
   return {
     type: "plugin",
     name,
-    summary: `${slugs[0]} for ${guessed.task}${tier ? `, of the ${tier} tier` : ""}`,
+    summary: `${slugs[0]} for ${task}${tier ? `, of the ${tier} tier` : ""}`,
     data: {
-      task_type: guessed.task,
-      classifier: "local",
+      task_type: task,
+      ...notes,
       confidence: Math.round(guessed.confidence * 100) / 100,
       difficulty: Math.round(difficulty * 100) / 100,
       ...(tier && { cost_tier: tier }),
       ...(isNearest && { band_fallback: true }),
-      ...(pinning && (pinning.pinned ? { pinned: pinning.pinned } : { pin_ignored: true })),
+      ...(asksForPin && (field.pinned ? { pinned: field.pinned } : { pin_ignored: true })),
+      ranking: field.isLearned ? "learned" : "prior",
       candidates: models.slice(0, maxListed),
     },
   };

@@ -7,7 +7,7 @@ import { TimeSlice } from "../../turn/time-slice.ts";
 import { estimateInputTokens, measureSettings, measureItems, estimateTokens } from "../../estimate/tokens.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { Scope } from "../../turn/scope.ts";
-import type { Stage } from "../../turn/trace.ts";
+import { type Stage, purposes } from "../../turn/trace.ts";
 import type { Answer, Turn } from "../../turn/turn.ts";
 import { inputTarget, isCompressed } from "../../turn/window.ts";
 import { type Compressed, compress } from "./compress.ts";
@@ -20,11 +20,13 @@ const overestimate = 1.5;
 export const contextCompression: EndpointFeature = {
   id: "context-compression",
   layer: (endpoint) => (next) => (request, scope) =>
-    // Calls for internal purposes bring an input that fits.
-    isCompressed(request, endpoint) && scope.purpose === undefined
+    // Calls for the operator's purposes bring an input that fits.
+    isCompressed(request, endpoint) && !hasPurpose(scope)
       ? deferred(asked(request, endpoint, scope, next))
       : next(request, scope),
 };
+
+const hasPurpose = ({ operation }: Scope): boolean => (purposes as readonly string[]).includes(operation);
 
 async function asked(request: TurnRequest, endpoint: Endpoint, scope: Scope, next: Turn): Promise<Answer> {
   const fitting = await fitted(request, endpoint, scope);

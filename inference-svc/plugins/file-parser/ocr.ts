@@ -5,7 +5,7 @@ import type { OcrRole } from "@sluice/proto/runtime/house/internal-models.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { serviceRetryMs } from "../../guardrails/not-applicable.ts";
-import type { InternalQuestion } from "../../internal/call.ts";
+import type { InternalQuestion, Reply } from "../../internal/call.ts";
 import { JudgeClient, JudgeUnavailable } from "../../internal/judge-client.ts";
 import { Spending } from "../../internal/spending.ts";
 import { findPdfEngine, parsesFiles } from "../../files/parsing.ts";
@@ -89,7 +89,10 @@ const task =
   "Answer with the text alone; answer with the one word EMPTY when no page says anything.";
 
 /** A text that was read, without what guardrails make of it. */
-type Transcript = Pick<FileReading, "text" | "truncated">;
+type Transcript = Pick<FileReading, "text" | "truncated" | "pages">;
+
+/** Average of most vocabularies. */
+const charactersPerToken = 4;
 
 class Transcriber {
   readonly #role: OcrRole;
@@ -104,8 +107,7 @@ class Transcriber {
       turn: kit.ask,
       // Texts are kept in a cache that counts their characters instead.
       settings: { ...role, cache_ttl_s: 0 },
-      read: ({ text, isCut }) =>
-        text.trim() === "" ? undefined : { text: text.trim() === "EMPTY" ? "" : text, truncated: isCut },
+      read: (reply) => transcribed(reply, role.max_output_tokens * charactersPerToken),
       now: () => performance.now(),
     });
   }
@@ -118,18 +120,28 @@ class Transcriber {
       .update(dataOf(file))
       .digest("base64");
     const before = this.#cache.find(key);
-    const { text, truncated } = before ?? (await this.#ask(file, key, { request, scope, spent: spending.note }));
-    this.#cache.note(key, { text, truncated });
+    const found = before ?? (await this.#ask(file, key, { request, scope, spent: spending.note }));
+    this.#cache.note(key, found);
+    const { text, truncated, pages } = found;
+    const counted = pages !== undefined && { pages };
     const cached = before !== undefined;
     scope.trace.stages.push({
       type: "plugin",
       name: "file-parser",
       summary: `Read by ${this.#role.model}: ${text.length} characters`,
       ...(!cached && { cost_usd: spending.pico === undefined ? null : dollars(spending.pico) }),
-      data: { engine: "ocr", path: file.path, model: this.#role.model, chars: text.length, truncated, cached },
+      data: {
+        engine: "ocr",
+        path: file.path,
+        model: this.#role.model,
+        ...counted,
+        chars: text.length,
+        truncated,
+        cached,
+      },
     });
     if (text === "") throw invalid(file.path, "the PDF has no text, and the OCR model found none on its pages");
-    const read = new FileText(file, { text, kind: "pdf", isOcr: true, truncated, cached });
+    const read = new FileText(file, { text, kind: "pdf", ...counted, isOcr: true, truncated, cached });
     const [item] = await this.#kit.scan([{ type: "message", role: "user", content: text }], request, scope);
     const scanned = item?.["content"];
     read.text = typeof scanned === "string" ? scanned : "";
@@ -139,8 +151,13 @@ class Transcriber {
   }
 
   async #ask(file: FilePart, key: string, context: Parameters<JudgeClient<Transcript>["get"]>[2]): Promise<Transcript> {
+    const pages = await countPages(file, context.scope, this.#kit);
+    const maxPages = pages && Math.min(pages, this.#role.max_pages);
     try {
-      return await this.#client.get([key], () => this.#question(file), context);
+      const found = await this.#client.get([key], () => this.#question(file, maxPages), context);
+      // A model that is not paid by the page reads all of them.
+      const isPart = found.pages !== undefined && pages !== maxPages;
+      return isPart ? { ...found, truncated: true } : found;
     } catch (error) {
       if (!(error instanceof JudgeUnavailable)) throw error;
       throw new Fault(FaultReason.UNAVAILABLE, `${file.path}: the OCR model did not read the PDF`, {
@@ -151,10 +168,41 @@ class Transcriber {
     }
   }
 
-  #question({ part }: FilePart): InternalQuestion {
+  #question({ part }: FilePart, pages: number | undefined): InternalQuestion {
     const { model, max_output_tokens: maxOutputTokens } = this.#role;
     const file = { type: "input_file", filename: "scan.pdf", file_data: part["file_data"] };
-    return { model, instructions: task, text: "The PDF:", file, maxOutputTokens, purpose: "ocr", logprobs: false };
+    return {
+      model,
+      instructions: task,
+      text: "The PDF:",
+      file,
+      ...(pages !== undefined && { pages }),
+      maxOutputTokens,
+      purpose: "ocr",
+      logprobs: false,
+    };
+  }
+}
+
+/** Undefined for an answer that says nothing, unless the provider has counted the pages that it found empty. */
+function transcribed({ text, isCut, pages }: Reply, maxCharacters: number): Transcript | undefined {
+  const said = text.trim();
+  if (said === "" && pages === undefined) return undefined;
+  const isLong = text.length > maxCharacters;
+  return {
+    text: said === "EMPTY" ? "" : text.slice(0, maxCharacters),
+    truncated: isCut || isLong,
+    ...(pages !== undefined && { pages }),
+  };
+}
+
+/** Undefined for a PDF that cannot be opened here; the model may still read it. */
+async function countPages(file: FilePart, scope: Scope, { files }: DryKit): Promise<number | undefined> {
+  try {
+    return (await files.read(file, scope)).pages;
+  } catch (error) {
+    if (error instanceof FileProblem || error instanceof FileReadUnavailable) return undefined;
+    throw error;
   }
 }
 

@@ -1,10 +1,11 @@
 /**
  * The plugin `jev-router`, for `service/jev-router`: chooses the cheapest model and reasoning effort that are about as likely to solve the task as the
- * best, and two more models to fall back to. The difficulty is estimated in this process, so a choice costs no call.
+ * best, and two more models to fall back to. The difficulty is estimated in this process; where the request has nothing to go by, a model is asked if the
+ * operator names one.
  */
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { Feature } from "../../kit.ts";
-import { type DifficultyEstimate, estimateDifficulty } from "../../routing/choose/difficulty.ts";
+import type { AskingFeature, Feature } from "../../kit.ts";
+import { type BenchmarkTask, type DifficultyEstimate, estimateDifficulty } from "../../routing/choose/difficulty.ts";
 import { type RouterFeature, namesSlug } from "../../routing/choose/features.ts";
 import type { Router } from "../../routing/choose/router.ts";
 import { maxModels, maxListed } from "../../routing/choose/model-aliases.ts";
@@ -13,21 +14,51 @@ import type { Scope } from "../../turn/scope.ts";
 import { StateKey } from "../../turn/state.ts";
 import type { Stage } from "../../turn/trace.ts";
 import { onRequest } from "../../turn/layers.ts";
+import { LateChoices, type OpenChoice, type Rechosen } from "../auto-router/late-choice.ts";
+import type { Task } from "../auto-router/tasks/tasks.ts";
 import { signalsOf, stageVerdict } from "../switchyard-router/stage-score.ts";
 import { type JevCostTier, type Effort, type Rated, best, ranked, rated, slackOf, findCostTier } from "./choice.ts";
 import { type SolverModels, findSolverModels, jevSlug } from "./field.ts";
 
-/** The effort that was chosen together with the model; undefined for none. */
-const chosenEffort = new StateKey<{ effort: Effort | undefined }>(() => ({ effort: undefined }));
+/** The effort that was chosen together with the model, undefined for none; and the settings that the client sent. */
+interface ChosenEffort {
+  readonly effort: Effort | undefined;
+  readonly reasoning: TurnRequest["reasoning"];
+}
+
+/** The effort of the turn's requests; they keep their settings where none was chosen. */
+const chosenEffort = new StateKey<{ chosen?: ChosenEffort }>(() => ({}));
+
+/** Choices by an estimate without cues, for the role `jev_decider`. */
+const lateChoices = new LateChoices("decider");
 
 export const jevRouter: RouterFeature = {
   id: "jev-router",
   slug: jevSlug,
-  choose: (router) => (request, scope) => {
+  choose: (router) => (request, scope, variant) => {
     check(request);
-    const { models, effort } = choice(router, request, scope);
-    if (effort !== "none") scope.state.get(chosenEffort).effort = effort;
-    return models;
+    const task = estimateDifficulty(request);
+    const { reasoning } = request;
+    const made = choose({ router, task, notes: { decider: "local" }, session: request }, request, scope);
+    scope.state.get(chosenEffort).chosen = { effort: made.effort, reasoning };
+    scope.trace.strategy = "auto";
+    scope.trace.stages.push(made.stage);
+    const remember = ({ models: [first] }: Rechosen) => {
+      if (first !== undefined) router.rememberModel(request, scope, jevSlug, first);
+    };
+    if (made.isOpen && !task.hasCues) {
+      const again: OpenChoice["again"] = ({ task: read, difficulty }, redacted, inner) => {
+        const found = { task: benchmarkOf(read), difficulty };
+        const given = withReasoning(redacted, reasoning);
+        const late = choose({ router, task: found, notes: {}, session: request }, given, inner);
+        inner.state.get(chosenEffort).chosen = { effort: late.effort, reasoning };
+        remember(late);
+        return late;
+      };
+      const suffix = variant === undefined ? "" : `:${variant}`;
+      lateChoices.keep({ ...made, suffix, asked: request.models, settle: () => remember(made), again }, scope);
+    } else remember(made);
+    return made.models;
   },
 };
 
@@ -35,12 +66,35 @@ export const jevRouter: RouterFeature = {
 export const jevEffort: Feature = {
   id: "jev-router",
   applies: (request) => namesSlug(request, jevSlug),
-  layer: () =>
-    onRequest((request, { state }) => {
-      const { effort } = state.get(chosenEffort);
-      return effort === undefined ? request : { ...request, reasoning: { ...request.reasoning, effort } };
-    }),
+  layer: () => onRequest(withEffort),
 };
+
+/** Chooses again after the input guardrails, by what a model read of the task. */
+export const jevOrder: AskingFeature = {
+  id: "jev-router",
+  applies: (request) => namesSlug(request, jevSlug),
+  layer: (kit) => lateChoices.layer(kit, kit.roles.jev_decider, withEffort),
+  dryRun: ({ roles }) => lateChoices.notRun(roles.jev_decider),
+};
+
+function withEffort(request: TurnRequest, { state }: Scope): TurnRequest {
+  const { chosen } = state.get(chosenEffort);
+  if (chosen === undefined) return request;
+  const { effort, reasoning } = chosen;
+  return withReasoning(request, effort === undefined ? reasoning : { ...reasoning, effort });
+}
+
+function withReasoning(request: TurnRequest, reasoning: TurnRequest["reasoning"]): TurnRequest {
+  if (reasoning !== undefined) return { ...request, reasoning };
+  const { reasoning: dropped, ...others } = request;
+  return dropped === undefined ? request : others;
+}
+
+/** The benchmark that stands for a task. */
+function benchmarkOf(task: Task): BenchmarkTask {
+  if (task === "code" || task === "code_agent") return "coding";
+  return task === "math" ? "math" : "general";
+}
 
 /** @throws Fault INVALID_REQUEST */
 function check({ models, reasoning }: TurnRequest): void {
@@ -54,14 +108,25 @@ function check({ models, reasoning }: TurnRequest): void {
   problems.throwIfAny();
 }
 
-interface Choice {
-  readonly models: readonly string[];
-  readonly effort: Effort;
+interface Choice extends Rechosen {
+  /** Undefined for none. */
+  readonly effort: Effort | undefined;
+  /** Whether another task or difficulty could lead to another model. */
+  readonly isOpen: boolean;
 }
 
-function choice(router: Router, request: TurnRequest, scope: Scope): Choice {
+interface Choosing {
+  readonly router: Router;
+  readonly task: Pick<DifficultyEstimate, "task" | "difficulty">;
+  /** For the receipt. */
+  readonly notes: Stage["data"];
+  /** The request as the client sent it, by which its session is known. */
+  readonly session: TurnRequest;
+}
+
+/** @throws Fault when no model can serve */
+function choose({ router, task, notes, session }: Choosing, request: TurnRequest, scope: Scope): Choice {
   const settings = request.plugins?.jevRouter;
-  const task = estimateDifficulty(request);
   const field = findSolverModels(router, request, scope, task.task, settings);
   const hint = request.reasoning?.effort;
   const isAgentic = request.tools.length > 0 || request.input.some(({ type }) => type.endsWith("_output"));
@@ -69,15 +134,14 @@ function choice(router: Router, request: TurnRequest, scope: Scope): Choice {
   // A task that is stuck gets the best model.
   const slack = slackOf(isStuck ? "high" : ((settings?.costTier || undefined) as JevCostTier | undefined));
   const options = ranked(rated(field.options, task.difficulty, hint), slack);
-  const kept = isAgentic && !isStuck ? router.findStickyModel(request, scope, jevSlug) : undefined;
+  const kept = isAgentic && !isStuck ? router.findStickyModel(session, scope, jevSlug) : undefined;
   const inOrder = keptFirst(options, kept);
   const [first] = inOrder as [Rated];
-  router.rememberModel(request, scope, jevSlug, first.model);
   const models = [...new Set(inOrder.map(({ model }) => model))].slice(0, maxModels);
   const highest = best(rated(field.pool, task.difficulty, hint));
-  scope.trace.strategy = "auto";
-  scope.trace.stages.push(stageOf({ models, options: inOrder, field, task, slack, highest, isAgentic, isStuck, kept }));
-  return { models, effort: first.effort };
+  const stage = stageOf({ models, options: inOrder, field, task, notes, slack, highest, isAgentic, isStuck, kept });
+  const isOpen = first.model !== kept && inOrder.length > 1;
+  return { models, stage, isOpen, effort: first.effort === "none" ? undefined : first.effort };
 }
 
 /** Puts the options of the session's model first: an agentic task keeps its model, at the effort that is best now. */
@@ -90,7 +154,8 @@ interface Account {
   readonly models: readonly string[];
   readonly options: readonly Rated[];
   readonly field: SolverModels;
-  readonly task: DifficultyEstimate;
+  readonly task: Choosing["task"];
+  readonly notes: Choosing["notes"];
   readonly slack: number;
   /** The best chance of success among all models that may serve. */
   readonly highest: number;
@@ -99,7 +164,7 @@ interface Account {
   readonly kept: string | undefined;
 }
 
-function stageOf({ models, options, field, task, slack, highest, isAgentic, isStuck, kept }: Account): Stage {
+function stageOf({ models, options, field, task, notes, slack, highest, isAgentic, isStuck, kept }: Account): Stage {
   const [first] = options as [Rated];
   const allowed = options.reduce((a, b) => (b.chance > a.chance ? b : a));
   const isCapped = allowed.chance < highest - slack;
@@ -111,6 +176,7 @@ function stageOf({ models, options, field, task, slack, highest, isAgentic, isSt
       resolved_models: models,
       candidates: options.slice(0, maxListed).map((option) => candidateOf(option, highest)),
       reason: reasonOf(task, slack, isStuck, kept === first.model),
+      ...notes,
       pipeline: isAgentic ? "agentic" : "default",
       ...(field.ignoresLists && { list_fallback: "models_ignored" }),
       ...(isCapped && { list_tier_cap: findCostTier(allowed, highest) ?? "low" }),
@@ -124,7 +190,7 @@ function candidateOf(option: Rated, highest: number) {
   return { model, effort, ...(tier && { tier }), estimated_cost: Number.isFinite(cost) ? cost / 1e12 : null };
 }
 
-function reasonOf({ difficulty, task }: DifficultyEstimate, slack: number, isStuck: boolean, isKept: boolean): string {
+function reasonOf({ difficulty, task }: Choosing["task"], slack: number, isStuck: boolean, isKept: boolean): string {
   const found = `difficulty ${difficulty.toFixed(1)} of 4, ${task}`;
   if (isKept) return `${found}: the session's model goes on`;
   return `${found}: the cheapest within ${slack} of the best${isStuck ? ", as the task has got stuck" : ""}`;

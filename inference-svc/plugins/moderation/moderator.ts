@@ -72,11 +72,10 @@ function serviceProfile(role: ModerationRole, { router, dialects }: ProfileKit):
     providers: [...router.catalog.providers.values()],
     models: [model.parse({ id: slug, endpoints })],
   });
-  const route: Route = (request, { caller, trace }) =>
-    findCandidates(catalog, request, dialects, {
-      excluded: trace.excluded,
-      policies: policyFilters(appliedTo(caller)),
-    });
+  const route: Route = (request, { caller, trace }) => {
+    const excluded = (trace.excluded = new Map<string, number>());
+    return findCandidates(catalog, request, dialects, { excluded, policies: policyFilters(appliedTo(caller)) });
+  };
   return {
     model: slug,
     fail: role.fail,

@@ -2,7 +2,7 @@
 import { type Coder, type ScoreTier, frontierOf, percentileOf, priceOf, findScoreTier, tiers } from "./field.ts";
 
 export interface ParetoWish {
-  /** USD per million tokens of the prompt; then the best for it is wanted, whatever its tier. */
+  /** USD per million tokens by the price source; then the best for it is wanted, whatever its tier. */
   readonly maxPrice?: number;
   /** 0 to 1: a third and two thirds divide the tiers. The best tier when absent. */
   readonly minCodingScore?: number;

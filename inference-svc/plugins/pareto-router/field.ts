@@ -6,7 +6,7 @@ export interface Coder {
   readonly model: string;
   /** The configured score; the higher the better. */
   readonly score: number;
-  /** USD per million tokens of the prompt, at the cheapest endpoint that may serve; undefined where none has a price. */
+  /** USD per million tokens by the price source, at the cheapest endpoint that may serve; undefined where none has a price. */
   readonly price: number | undefined;
   /** Tokens per second, median of the last minutes, at its fastest endpoint; undefined while nothing was measured. */
   readonly throughput: number | undefined;

@@ -4,7 +4,7 @@
  */
 import type { ParetoRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
-import type { Endpoint, Variant } from "../../routing/catalog.ts";
+import { type Endpoint, type Variant, givesEmbeddings } from "../../routing/catalog.ts";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { RouterFeature } from "../../routing/choose/features.ts";
 import type { Router } from "../../routing/choose/router.ts";
@@ -21,17 +21,22 @@ export const paretoRouter: RouterFeature = {
   id: "pareto-router",
   slug,
   choose: (router) => (request, scope, variant) => {
-    const { pool, scores } = fieldOf(router, request, scope);
     const settings = request.plugins?.paretoRouter;
+    const promptShare = promptShareOf(router, settings);
+    const { pool, scores } = fieldOf(router, request, scope, promptShare ?? 1);
     const choice = chooseByScore(pool, scores, wishOf(settings, variant));
     const coders = choice.coders.map(({ model }) => model);
     const slugs = applyStickySession(coders, slug, router, request, scope).slice(0, maxModels);
     if (slugs.length === 0) throw noCandidates(settings);
     scope.trace.strategy = "pareto";
-    scope.trace.stages.push(stageOf(choice, slugs));
+    scope.trace.stages.push(stageOf(choice, slugs, promptShare));
     return slugs;
   },
 };
+
+/** The measured share of prompts among all tokens; undefined where the price of the prompt alone is compared. */
+const promptShareOf = ({ records }: Router, settings: ParetoRouterPlugin | undefined): number | undefined =>
+  settings?.priceSource === "weighted_avg" ? records.tokenMix.promptShare(records.now()) : undefined;
 
 const wishOf = (settings: ParetoRouterPlugin | undefined, variant: Variant | undefined): ParetoWish => ({
   fastest: variant === "nitro",
@@ -47,28 +52,32 @@ interface Field {
 }
 
 /** @throws Fault as Router.able, and NO_ENDPOINTS when no model of the catalogue has a score */
-function fieldOf(router: Router, request: TurnRequest, scope: Scope): Field {
+function fieldOf(router: Router, request: TurnRequest, scope: Scope, promptShare: number): Field {
   const scored = new Map(
-    router.catalog.models.flatMap(({ settings: { id, scores } }) =>
-      scores?.["coding"] === undefined ? [] : [[id, scores["coding"]]],
+    router.catalog.models.flatMap(({ settings }) =>
+      settings.scores?.["coding"] === undefined || givesEmbeddings(settings)
+        ? []
+        : [[settings.id, settings.scores["coding"]]],
     ),
   );
   if (scored.size === 0) {
     throw noEndpoints(slug, "no model of the catalogue has scores.coding");
   }
   const groups = router.findCandidates({ ...request, models: [...scored.keys()] }, scope);
-  const pool = groups.map((group) => coderOf(group, scored.get(group.model) ?? 0, router));
+  const pool = groups.map((group) => coderOf(group, scored.get(group.model) ?? 0, router, promptShare));
   return { pool, scores: [...scored.values()] };
 }
 
-function coderOf({ model, endpoints }: CandidateGroup, score: number, router: Router): Coder {
+function coderOf({ model, endpoints }: CandidateGroup, score: number, router: Router, promptShare: number): Coder {
   const speedOf = (endpoint: Endpoint) => router.throughput(endpoint) ?? [];
   return {
     model,
     score,
     price: extreme(
       Math.min,
-      endpoints.flatMap(({ prices }) => prices?.prompt ?? []),
+      endpoints.flatMap(({ prices }) =>
+        prices ? [promptShare * prices.prompt + (1 - promptShare) * prices.completion] : [],
+      ),
     ),
     throughput: extreme(Math.max, endpoints.flatMap(speedOf)),
   };
@@ -77,15 +86,19 @@ function coderOf({ model, endpoints }: CandidateGroup, score: number, router: Ro
 const extreme = (of: (...values: number[]) => number, values: readonly number[]): number | undefined =>
   values.length === 0 ? undefined : of(...values);
 
-const stageOf = ({ coders, tier, frontierSize }: ParetoChoice, slugs: readonly string[]): Stage => ({
+const stageOf = (
+  { coders, tier, frontierSize }: ParetoChoice,
+  slugs: readonly string[],
+  promptShare: number | undefined,
+): Stage => ({
   type: "plugin",
   name: "pareto-router",
   summary: `${slugs[0]}${tier ? `, of the ${tier} tier` : ""}`,
   data: {
     ...(tier && { tier }),
     frontier_size: frontierSize,
-    // The same for weighted_avg, since average prices paid are not computed yet.
-    price_source: "prompt",
+    price_source: promptShare === undefined ? "prompt" : "weighted_avg",
+    ...(promptShare !== undefined && { prompt_share: Math.round(promptShare * 1_000) / 1_000 }),
     candidates: coders.slice(0, maxListed).map(({ model }) => model),
   },
 });

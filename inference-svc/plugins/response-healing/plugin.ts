@@ -8,7 +8,7 @@ import { generated, readToEnd } from "../../turn/answers.ts";
 import type { Answer, Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { answerIn, textOf, replaceAnswerText } from "./answer.ts";
 import { type Verdict, type WantedJson, heal } from "./ladder.ts";
-import { Uncheckable } from "./schema/schema.ts";
+import { Uncheckable } from "../../internal/json-schema/schema.ts";
 import { wantedOf } from "./wanted.ts";
 
 /** UTF-16 units: twice the longest answers of today. */

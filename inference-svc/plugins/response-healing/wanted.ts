@@ -1,7 +1,7 @@
 /** The form that the request demands of an answer. */
 import type { TurnRequest } from "../../turn/request.ts";
 import { type WantedJson, anyObject } from "./ladder.ts";
-import { Check } from "./schema/schema.ts";
+import { Check } from "../../internal/json-schema/schema.ts";
 
 /** Undefined where any text will do. */
 export function wantedOf({ textFormat }: TurnRequest): WantedJson | undefined {

@@ -54,11 +54,11 @@ const fetching = (fetch: Fetch): Layer =>
 type Read = { readonly url: string } & ({ readonly page: Page } | { readonly failure: string });
 
 /** @throws Fault when the turn is over; nothing else ends it */
-async function readOf(url: string, settings: WebFetchPlugin, web: Web, { signal, caller }: Scope): Promise<Read> {
+async function readOf(url: string, settings: WebFetchPlugin, web: Web, scope: Scope): Promise<Read> {
   const { allowedDomains: allowed, blockedDomains: blocked, maxContentTokens: maxTokens = defaultTokens } = settings;
   try {
-    const limits = { keyHash: caller.keyHash, domains: { allowed, blocked }, maxTokens };
-    return { url, page: await web.read(url, limits, signal) };
+    const limits = { keyHash: scope.caller.keyHash, domains: { allowed, blocked }, maxTokens };
+    return { url, page: await web.read(url, limits, { scope, signal: scope.signal }) };
   } catch (error) {
     if (!(error instanceof PageUnreadable)) throw error;
     return { url, failure: `not read: ${error.message}` };

@@ -1,7 +1,7 @@
-/** Citations: links of an answer to pages that were read for it become annotations; the text stays as it is. */
+/** Citations: links of an answer to pages that were read for it, and names of files that were found, become annotations; the text stays as it is. */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
-import type { WebSource } from "../../turn/request.ts";
+import type { FoundFile, TurnRequest, WebSource } from "../../turn/request.ts";
 import type { Batch, Layer, TurnEvent } from "../../turn/turn.ts";
 import { onBatch } from "../../turn/layers.ts";
 import { canonical } from "../../web/search.ts";
@@ -12,6 +12,9 @@ const link =
 /** Ends a sentence, not a link. */
 const trailing = /[.,;:!?*_]+$/;
 
+/** The name of a file in square brackets, which is no link. */
+const fileMark = /\[([^[\]\n]{1,700})\](?!\()/gu;
+
 interface Citation {
   readonly type: "url_citation";
   readonly url: string;
@@ -19,6 +22,28 @@ interface Citation {
   /** Code points; the end is exclusive. */
   readonly start_index: number;
   readonly end_index: number;
+}
+
+interface FileCitation {
+  readonly type: "file_citation";
+  readonly file_id: string;
+  readonly filename: string;
+  /** Code point at which the mark begins. */
+  readonly index: number;
+}
+
+export function fileCitationsIn(text: string, files: readonly FoundFile[]): readonly FileCitation[] {
+  const known = new Map(files.map((file) => [file.label, file]));
+  const found: FileCitation[] = [];
+  let [units, points] = [0, 0];
+  for (const { 1: label = "", index } of text.matchAll(fileMark)) {
+    const file = known.get(label);
+    if (file === undefined) continue;
+    points += codePointLength(text.slice(units, index));
+    units = index;
+    found.push({ type: "file_citation", file_id: file.fileId, filename: file.filename, index: points });
+  }
+  return found;
 }
 
 /** The whole link of Markdown is what cites. */
@@ -39,34 +64,30 @@ export function citationsIn(text: string, sources: readonly WebSource[]): readon
 }
 
 export const annotateCitations: Layer = (next) => {
-  const cited = onBatch(
-    ({ sources = [], stream }) =>
-      (batch) =>
-        annotated(batch, sources, stream),
-  )(next);
-  return (request, scope) => (request.sources ? cited : next)(request, scope);
+  const cited = onBatch((request) => (batch) => annotated(batch, request))(next);
+  return (request, scope) => (request.sources || request.foundFiles ? cited : next)(request, scope);
 };
 
-/** @param isTold whether the parts of an item are told by themselves, before it is whole */
-const annotated = (batch: Batch, sources: readonly WebSource[], isTold: boolean): Batch =>
-  batch.some(isMessageEnd)
-    ? batch.flatMap((event) => (isMessageEnd(event) ? ended(event, sources, isTold) : [event]))
-    : batch;
+type Cited = Pick<TurnRequest, "sources" | "foundFiles" | "stream">;
+
+const annotated = (batch: Batch, request: Cited): Batch =>
+  batch.some(isMessageEnd) ? batch.flatMap((event) => (isMessageEnd(event) ? ended(event, request) : [event])) : batch;
 
 type Ended = Extract<TurnEvent, { readonly type: "item.end" }>;
 
 const isMessageEnd = (event: TurnEvent): event is Ended => event.type === "item.end" && event.item.type === "message";
 
-function ended(event: Ended, sources: readonly WebSource[], isTold: boolean): readonly TurnEvent[] {
+/** In a stream the annotations are told by themselves, before the item is whole. */
+function ended(event: Ended, { sources = [], foundFiles = [], stream }: Cited): readonly TurnEvent[] {
   const { index, item } = event;
   if (!Array.isArray(item["content"])) return [event];
   const added: TurnEvent[] = [];
   const content = item["content"].map((part: unknown, at) => {
     if (!isObject(part) || part["type"] !== "output_text" || typeof part["text"] !== "string") return part;
-    const found = citationsIn(part["text"], sources);
+    const found = [...citationsIn(part["text"], sources), ...fileCitationsIn(part["text"], foundFiles)];
     added.push(...found.map((annotation): TurnEvent => ({ type: "annotation", index, part: at, annotation })));
     const before: readonly unknown[] = Array.isArray(part["annotations"]) ? part["annotations"] : [];
     return { ...part, annotations: [...before, ...found] };
   });
-  return [...(isTold ? added : []), { ...event, item: { ...item, content } }];
+  return [...(stream ? added : []), { ...event, item: { ...item, content } }];
 }

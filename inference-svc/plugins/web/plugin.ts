@@ -159,7 +159,7 @@ async function searched(
   try {
     const wishes = wishesIn(settings);
     const search = { query, maxResults, domains: { allowed, blocked }, contentLength: maxContentLength, wishes };
-    hits = await web.search(engine, search, scope.signal);
+    hits = await web.search(engine, search, { scope, signal: scope.signal });
   } catch (error) {
     if (!(error instanceof SearchUnavailable)) throw error;
     noteSearch(scope, engine, `Error: ${error.message}`, { action: "error", queries: [query], results: 0 });

@@ -1,6 +1,7 @@
 /** Makes an attempt: calls an endpoint once, and notes the outcome in the receipt and in the endpoint's record. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Unanswered } from "@sluice/proto/contract/response/unanswered.js";
+import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import { CollectedAnswer, PassedAnswer } from "../../turn/answers.ts";
 import type { Scope } from "../../turn/scope.ts";
@@ -11,13 +12,15 @@ import type { ObservedAttempt } from "./ejection.ts";
 import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecord, EndpointRecords } from "../records/endpoint-record.ts";
 import { Measurement } from "./measured.ts";
+import { limitAnswer } from "../choose/answer-limit.ts";
 import { withoutUnsupported } from "../choose/needs.ts";
 import type { ScheduledAttempt } from "./schedule.ts";
+import { ToolCallMeter } from "./tool-arguments.ts";
 
 export interface AttemptDeps {
   readonly turn: Turn;
   readonly records: EndpointRecords;
-  /** True when the route has other endpoints: then the speed of this one decides about its place among them. */
+  /** True when the route has other endpoints: then the speed and the tool calls of this one decide about its place among them. */
   readonly measure: boolean;
 }
 
@@ -28,11 +31,14 @@ export function attemptEndpoint(
   request: TurnRequest,
   scope: Scope,
 ): Answer {
-  const attempt = new EndpointAttempt(endpoint, follows, deps, scope);
+  const attempt = new EndpointAttempt(endpoint, follows, deps, request, scope);
   try {
-    const answer = deps.turn(withoutUnsupported(request, endpoint, scope.trace.droppedFields), scope);
-    if (request.stream) return new AttemptAnswer(answer, attempt, deps.measure);
-    return new AttemptAnswer(new CollectedAnswer(answer, isWhole), attempt, false);
+    const { droppedFields } = scope.trace;
+    const limited = limitAnswer(request, endpoint, droppedFields);
+    const answer = deps.turn(withoutUnsupported(limited, endpoint, droppedFields), scope);
+    const meter = deps.measure ? attempt.meter(request) : undefined;
+    if (request.stream) return new AttemptAnswer(answer, attempt, deps.measure, meter);
+    return new AttemptAnswer(new CollectedAnswer(answer, isWhole), attempt, false, meter);
   } catch (error) {
     attempt.failed(error);
     throw error;
@@ -45,6 +51,7 @@ const isWhole = ({ type }: TurnEvent): boolean => type === "item.end" || type ==
 /** One call of an endpoint, for the receipt and for the endpoint's record. */
 class EndpointAttempt {
   readonly endpoint: Endpoint;
+  readonly #request: TurnRequest;
   readonly #scope: Scope;
   readonly #records: EndpointRecords;
   readonly #record: EndpointRecord;
@@ -57,11 +64,13 @@ class EndpointAttempt {
     endpoint: Endpoint,
     follows: ScheduledAttempt["follows"],
     { records }: Pick<AttemptDeps, "records">,
+    request: TurnRequest,
     scope: Scope,
   ) {
     const startedAt = records.now();
     const record = records.get(endpoint);
     this.endpoint = endpoint;
+    this.#request = request;
     this.#scope = scope;
     this.#records = records;
     this.#record = record;
@@ -74,9 +83,16 @@ class EndpointAttempt {
 
   /** The events before those of the provider: the bodies that were sent, then the start. */
   get opening(): readonly TurnEvent[] {
-    const start: TurnEvent = { type: "start", model: this.endpoint.model };
     const { bodies } = this.#scope.trace;
+    const start: TurnEvent = { type: "start", model: this.endpoint.model, ...this.#inputTokens() };
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];
+  }
+
+  /** A message of the Messages format begins with them, before most providers have counted. */
+  #inputTokens(): { readonly inputTokens?: number } {
+    if (this.#request.door !== "messages" || !this.#request.stream) return {};
+    const counted = this.#scope.trace.bills.at(-1)?.reported?.inputTokens;
+    return { inputTokens: counted || estimateInputTokens(measureInput(this.#request), this.endpoint.model) };
   }
 
   /** Notes that the endpoint has committed. @returns the measurement of its answer, if that is measured */
@@ -87,6 +103,11 @@ class EndpointAttempt {
     this.#retry?.(false, now);
     this.#note(200);
     return isMeasured ? new Measurement(this.#observed, this.#record, this.#records, this.#scope) : undefined;
+  }
+
+  /** @returns undefined when the answer can call no function */
+  meter(request: TurnRequest): ToolCallMeter | undefined {
+    return ToolCallMeter.of(request, this.#record.toolCalls, this.#records.now);
   }
 
   failed(error: unknown): void {
@@ -110,19 +131,22 @@ class EndpointAttempt {
 class AttemptAnswer extends PassedAnswer {
   readonly #attempt: EndpointAttempt;
   readonly #isMeasured: boolean;
+  readonly #meter: ToolCallMeter | undefined;
   #isOpen = false;
   #measurement: Measurement | undefined;
 
-  constructor(answer: Answer, attempt: EndpointAttempt, isMeasured: boolean) {
+  constructor(answer: Answer, attempt: EndpointAttempt, isMeasured: boolean, meter: ToolCallMeter | undefined) {
     super(answer);
     this.#attempt = attempt;
     this.#isMeasured = isMeasured;
+    this.#meter = meter;
   }
 
   protected override passed(batch: Batch): Batch {
     const isFirst = !this.#isOpen;
     if (isFirst) this.#open();
     this.#measurement?.note(batch);
+    this.#meter?.note(batch);
     return isFirst ? [...this.#attempt.opening, ...batch] : batch;
   }
 

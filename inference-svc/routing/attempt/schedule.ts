@@ -60,7 +60,7 @@ export class AttemptSchedule {
   readonly #parts: ScheduleDeps;
   readonly #reservedFrom: number;
   readonly #tries = new Map<Endpoint, number>();
-  readonly #repeated = new Set<Endpoint>();
+  #repeated: Set<Endpoint> | undefined;
   readonly #models = new Map<string, ModelTally>();
   #again: Omit<ScheduledAttempt, "deadline"> | undefined;
   #waited = false;
@@ -78,11 +78,11 @@ export class AttemptSchedule {
     const step = this.#again ?? this.#untried() ?? this.#lastResort() ?? this.#afterRest();
     this.#again = undefined;
     if (step === undefined) return undefined;
-    const { endpoint } = step;
+    const { endpoint, pauseMs, follows } = step;
     const tries = this.#tries.get(endpoint) ?? 0;
     if (tries === 0) this.#tally(endpoint).endpoints++;
     this.#tries.set(endpoint, tries + 1);
-    return { ...step, deadline: this.#deadline(endpoint) };
+    return { endpoint, pauseMs, follows, deadline: this.#deadline(endpoint) };
   }
 
   failed(endpoint: Endpoint, fault: Fault): void {
@@ -94,7 +94,7 @@ export class AttemptSchedule {
     if (owner === "credential") {
       // The provider may take another of the operator's keys.
       if (this.#parts.cooldown(endpoint) === undefined) this.#again = { endpoint, pauseMs: 0, follows: "refusal" };
-    } else if (fault.repeat !== undefined && !this.#repeated.has(endpoint)) this.#repeat(endpoint, fault);
+    } else if (fault.repeat !== undefined && this.#repeated?.has(endpoint) !== true) this.#repeat(endpoint, fault);
   }
 
   /** Whole milliseconds until the first rate limit ends; undefined when there is none. */
@@ -105,7 +105,7 @@ export class AttemptSchedule {
   }
 
   #repeat(endpoint: Endpoint, fault: Fault): void {
-    this.#repeated.add(endpoint);
+    (this.#repeated ??= new Set()).add(endpoint);
     if (fault.repeat === "now") this.#again = { endpoint, pauseMs: 0, follows: "refusal" };
     else if (this.#mayRepeatLater(endpoint, fault)) {
       const pauseMs = minPauseMs + Math.random() * (maxPauseMs - minPauseMs);

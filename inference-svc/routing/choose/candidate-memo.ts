@@ -6,6 +6,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { CandidateGroup, Exclusions } from "./candidates.ts";
+import { neededAnswerTokens } from "./needs.ts";
 
 /** Combinations of models and limits for each caller: a client has few, unless it tries out how much memory it can take. */
 const maxRemembered = 64;
@@ -40,22 +41,32 @@ export class CandidateMemo {
  */
 function keyOf(request: TurnRequest): string | undefined {
   if (!isPlain(request) || !request.input.every(isPlainItem)) return undefined;
-  const { models, tools, maxOutputTokens = 0 } = request;
-  return `${tools.length > 0 ? "tools" : ""} ${maxOutputTokens} ${models.length === 1 ? models[0] : models.join(" ")}`;
+  const { models, tools } = request;
+  return `${tools.length > 0 ? "tools" : ""} ${neededAnswerTokens(request) ?? 0} ${models.length === 1 ? models[0] : models.join(" ")}`;
 }
 
-const isPlain = ({ provider, plugins, serviceTier, textFormat, outputModalities, tools, toolChoice }: TurnRequest) =>
+const isPlain = ({
+  provider,
+  plugins,
+  serviceTier,
+  textFormat,
+  outputModalities,
+  tools,
+  toolChoice,
+  embedding,
+}: TurnRequest) =>
+  embedding === undefined &&
   provider === undefined &&
   plugins === undefined &&
   serviceTier === undefined &&
   (textFormat === undefined || textFormat.type === "text") &&
   outputModalities.length === 0 &&
   typeof toolChoice !== "object" &&
-  tools.every(({ type }) => type === "function");
+  tools.every((tool) => tool.type === "function" && tool.cacheControl === undefined);
 
 /** Text alone is taken by every endpoint. */
-function isPlainItem({ type, content, output }: InputItem): boolean {
-  if (type === "function_call") return content === undefined && output === undefined;
+function isPlainItem({ type, content, output, cache_control: mark }: InputItem): boolean {
+  if (type === "function_call") return content === undefined && output === undefined && mark === undefined;
   if (type === "function_call_output") return content === undefined && typeof output === "string";
   if (type !== "message" || output !== undefined) return false;
   return typeof content === "string" || (Array.isArray(content) && content.every(isPlainPart));

@@ -1,8 +1,8 @@
 /** Finds the endpoints of the models that may serve a request, or the reason why none may. */
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { type Problem, Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { type Problem, Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { TurnRequest } from "../../turn/request.ts";
-import type { Catalog, CatalogModel, Endpoint, Variant } from "../catalog.ts";
+import { type Catalog, type CatalogModel, type Endpoint, type Variant, givesEmbeddings } from "../catalog.ts";
 import { type FindDroppedFields, buildFilters } from "./filters.ts";
 import type { Filter, Reason } from "./filter.ts";
 import { type ServiceTier, findTierPool } from "./tiers.ts";
@@ -48,7 +48,8 @@ export function findCandidates(
   telling: DialectSupport,
   { excluded = new Map(), policies = [] }: CandidateOptions = {},
 ): readonly CandidateGroup[] {
-  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug));
+  const asked = request.models.map((slug) => catalog.find(slug) ?? unknown(slug, catalog));
+  for (const { model } of asked) checkKind(model, request);
   const lossesOf: FindDroppedFields = (endpoint) =>
     telling.refusal(endpoint, request) ? [] : telling.droppedFields(endpoint, request);
   const filters = [...policies, ...buildFilters(request, lossesOf)];
@@ -77,11 +78,22 @@ function searching(
   return able.length === 0 ? groups : able;
 }
 
-function unknown(slug: string): never {
-  throw new Fault(FaultReason.INVALID_REQUEST, `model: ${slug} is not in the catalogue`, {
+function unknown(slug: string, { names }: Catalog): never {
+  throw new Fault(FaultReason.INVALID_REQUEST, `model: ${slug} ${names.explain(slug)}`, {
     origin: FaultOrigin.CLIENT,
-    metadata: { error_type: "invalid_request", param: "model" },
+    metadata: { error_type: "invalid_request", param: "model", unknown_model: slug },
   });
+}
+
+/** @throws Fault INVALID_REQUEST for an embedding model that is to answer, and for any other model that is to embed */
+function checkKind({ settings }: CatalogModel, { embedding }: TurnRequest): void {
+  if (givesEmbeddings(settings) === (embedding !== undefined)) return;
+  throw invalid(
+    "model",
+    embedding
+      ? `${settings.id} gives no embeddings; GET /models?output_modalities=embeddings lists the models that do`
+      : `${settings.id} is an embedding model; use POST /embeddings`,
+  );
 }
 
 function passing(

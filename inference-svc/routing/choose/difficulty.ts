@@ -9,6 +9,8 @@ export interface DifficultyEstimate {
   /** From 0, a line of small talk, to 4, work for an expert. */
   readonly difficulty: number;
   readonly task: BenchmarkTask;
+  /** False where the text has nothing but its length to go by. */
+  readonly hasCues: boolean;
 }
 
 /** Benchmarks for which the configuration file has scores. */
@@ -32,9 +34,10 @@ const codeWords =
 const mathWords =
   /[\u2200\u2203\u2208\u2211\u220f\u222b\u221a\u2264\u2265]|\b(?:prove|proof|theorem|lemma|integral|derivative|eigenvalues?|probability|modulo)\b/i;
 
+/** A text ten times as long counts one more, up to some 300 characters: what is longer is mostly data that came with the wish. */
+const lengthCue = (text: string): number => 0.9 * Math.min(1, Math.log10(1 + text.length) - 1.5);
+
 const features: readonly Feature[] = [
-  // A text ten times as long counts one more, up to some 300 characters: what is longer is mostly data that came with the wish.
-  { weight: 0.9, found: (text) => Math.min(1, Math.log10(1 + text.length) - 1.5) },
   { weight: 1, found: has(code) },
   { weight: 1.2, found: has(mathWords) },
   {
@@ -69,14 +72,16 @@ export function estimateDifficulty(request: TurnRequest): DifficultyEstimate {
   const { input, tools, textFormat } = request;
   const last = lastAsk(input).text;
   const text = last.length <= 2 * maxReadUnits ? last : `${last.slice(0, maxReadUnits)}\n${last.slice(-maxReadUnits)}`;
+  const cues = features.map(({ weight, found }) => weight * found(text));
   const sum =
-    features.reduce((total, { weight, found }) => total + weight * found(text), 0) +
+    cues.reduce((total, cue) => total + cue, lengthCue(text)) +
     (tools.length > 0 ? ofTools : 0) +
     (textFormat?.type === "json_schema" ? ofSchema : 0) +
     (/\[input_(?:image|file|audio|video)\]/.test(text) ? ofMedia : 0);
   return {
     difficulty: cuts.reduce((expected, cut) => expected + sigmoid(2 * (sum - cut)), 0),
     task: guessTask(text),
+    hasCues: cues.some((cue) => cue !== 0),
   };
 }
 

@@ -45,7 +45,7 @@ const prefix = "service/";
 
 function find<Of extends Pick<ModelAlias, "slug">>(all: readonly Of[], slug: string): AliasMatch<Of> | undefined {
   if (!slug.startsWith(prefix)) return undefined;
-  const [, base = slug, variant] = /^(.+):(nitro|floor)$/.exec(slug) ?? [];
+  const [, base = slug, variant] = /^(.+):(nitro|floor|exacto)$/.exec(slug) ?? [];
   const by = all.find((one) => one.slug === base);
   return by && { by, variant: variant as Variant | undefined };
 }
@@ -80,11 +80,19 @@ export function applyStickySession(
   request: TurnRequest,
   scope: Scope,
 ): readonly string[] {
-  const before = router.findStickyModel(request, scope, slug);
-  const kept = before !== undefined && slugs.slice(0, maxListed).includes(before) ? before : undefined;
-  const [first] = kept === undefined ? slugs : [kept];
+  const { models } = withStickyFirst(slugs, router.findStickyModel(request, scope, slug));
+  const [first] = models;
   if (first !== undefined) router.rememberModel(request, scope, slug, first);
-  return kept === undefined ? slugs : [kept, ...slugs.filter((each) => each !== kept)];
+  return models;
+}
+
+/** Moves the model of the session to the front, if it is still among the best. */
+export function withStickyFirst(
+  slugs: readonly string[],
+  sticky: string | undefined,
+): { readonly models: readonly string[]; readonly isKept: boolean } {
+  if (sticky === undefined || !slugs.slice(0, maxListed).includes(sticky)) return { models: slugs, isKept: false };
+  return { models: [sticky, ...slugs.filter((each) => each !== sticky)], isKept: true };
 }
 
 /** The 404 for an alias that no model can serve. */

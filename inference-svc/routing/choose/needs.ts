@@ -39,8 +39,13 @@ export function modalityFilters(request: TurnRequest): readonly Filter[] {
   return needs;
 }
 
+/** Clients of the Messages format ask every model for the maximum of the largest, so that for them it is lowered instead of refused. */
+export const neededAnswerTokens = ({ maxOutputTokens, door }: TurnRequest): number | undefined =>
+  door === "messages" ? undefined : maxOutputTokens;
+
 /** Checks the length of the answer only. The provider alone knows how many tokens the input has, and after its refusal the next model is tried. */
-export function lengthFilters({ maxOutputTokens }: TurnRequest): readonly Filter[] {
+export function lengthFilters(request: TurnRequest): readonly Filter[] {
+  const maxOutputTokens = neededAnswerTokens(request);
   if (maxOutputTokens === undefined) return none;
   return [
     {
@@ -58,6 +63,8 @@ export function featureFilters(request: TurnRequest): readonly Filter[] {
   if (request.textFormat?.type === "json_schema") {
     needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));
   }
+  // Leaving them out would give vectors that the client cannot use.
+  if (request.embedding?.dimensions !== undefined) needs.push(supporting("takes no dimensions", ["dimensions"]));
   return needs;
 }
 
@@ -100,6 +107,10 @@ const optionalParameters: readonly (readonly [parameter: string, field: keyof Tu
   ["presence_penalty", "presencePenalty"],
   ["top_logprobs", "topLogprobs"],
   ["reasoning", "reasoning"],
+  ["stop", "stop"],
+  ["seed", "seed"],
+  ["logit_bias", "logitBias"],
+  ["prediction", "predictionJson"],
 ];
 
 /**

@@ -6,7 +6,7 @@ import type { Endpoint } from "../catalog.ts";
 import type { EndpointRecords, EndpointRecord } from "../records/endpoint-record.ts";
 import { type Seed, draw } from "./rendezvous.ts";
 import { placeIn } from "./slugs.ts";
-import { findTierSort, findVariantSort } from "./tiers.ts";
+import { addedTier, findTierSort, findVariantSort } from "./tiers.ts";
 
 /** The session of a request with one model. */
 export interface Session {
@@ -54,23 +54,37 @@ export function orderCandidates(
 }
 
 function rankCandidates(group: CandidateGroup, request: TurnRequest, circumstances: OrderDeps): readonly Rank[] {
-  const { endpoints, pool, variant } = group;
+  const { pool, variant } = group;
   const costOf = chooseCost(group, request, circumstances);
-  return endpoints.map((endpoint) => ({
+  return withTies(group, request, circumstances).map((endpoint) => ({
     endpoint,
     // A variant only adds a tier; a tier that the request named comes first.
-    tier: variant === undefined ? pool.indexOf(endpoint.tier) : 0,
+    tier: addedTier(variant) === undefined ? pool.indexOf(endpoint.tier) : 0,
     cost: costOf(endpoint),
   }));
 }
 
-function chooseCost(
-  { model, endpoints, variant }: CandidateGroup,
-  { provider, serviceTier }: TurnRequest,
-  { records, sessionOf }: OrderDeps,
-): CostOf {
-  if (provider && provider.order.length > 0) return asConfigured;
-  switch (provider?.sortBy || findVariantSort(variant) || findTierSort(serviceTier)) {
+const sortOf = ({ variant }: CandidateGroup, { provider, serviceTier }: TurnRequest): string | undefined =>
+  provider?.sortBy || findVariantSort(variant) || findTierSort(serviceTier);
+
+/** The endpoints in the order that decides between equal costs: those with equal tool calls share the load as without a sort. */
+function withTies(group: CandidateGroup, request: TurnRequest, { sessionOf }: OrderDeps): readonly Endpoint[] {
+  const { endpoints, model } = group;
+  if (sortOf(group, request) !== "exacto" || !endpoints.some(({ prices }) => prices)) return endpoints;
+  const costOf = sharing(sessionOf(model));
+  return endpoints
+    .map((endpoint) => ({ endpoint, tier: 0, cost: costOf(endpoint) }))
+    .toSorted(before)
+    .map(({ endpoint }) => endpoint);
+}
+
+/** Whole percents, so that two endpoints that are about as good share the load. An unmeasured one counts as good, which measures it. */
+const toolFailures = (share: number | undefined): number => Math.round(100 * (1 - (share ?? 1)));
+
+function chooseCost(group: CandidateGroup, request: TurnRequest, { records, sessionOf }: OrderDeps): CostOf {
+  const { model, endpoints } = group;
+  if (request.provider && request.provider.order.length > 0) return asConfigured;
+  switch (sortOf(group, request)) {
     case "price":
       return ({ prices }) => prices?.blended ?? Number.POSITIVE_INFINITY;
     // An endpoint without recent measurements comes first, which measures it.
@@ -78,6 +92,8 @@ function chooseCost(
       return (endpoint) => -(records.find(endpoint)?.throughput.at(0.5, records.now()) ?? Number.POSITIVE_INFINITY);
     case "latency":
       return (endpoint) => records.find(endpoint)?.latency.at(0.5, records.now()) ?? Number.NEGATIVE_INFINITY;
+    case "exacto":
+      return (endpoint) => toolFailures(records.find(endpoint)?.toolCalls.share(records.now()));
     default:
       return endpoints.some(({ prices }) => prices) ? sharing(sessionOf(model)) : asConfigured;
   }

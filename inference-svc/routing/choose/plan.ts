@@ -4,6 +4,7 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";
 import { type Cost, totalCost } from "../../turn/usage.ts";
 import type { Endpoint } from "../catalog.ts";
+import { limitAnswer } from "./answer-limit.ts";
 import { withoutUnsupported } from "./needs.ts";
 import { calculateCost } from "../price/tariff.ts";
 
@@ -43,9 +44,10 @@ export function planAttempts(
     const size = sizes.get(request) ?? measureInput(request);
     sizes.set(request, size);
     const lacking: DroppedField[] = [];
-    const { droppedFields: losses, bodyJson } = preview(endpoint, withoutUnsupported(request, endpoint, lacking));
+    const limited = limitAnswer(request, endpoint, lacking);
+    const { droppedFields: losses, bodyJson } = preview(endpoint, withoutUnsupported(limited, endpoint, lacking));
     const inputTokens = estimateInputTokens(size, endpoint.model);
-    const maxOutputTokens = request.maxOutputTokens ?? endpoint.maxOutputTokens;
+    const maxOutputTokens = limited.maxOutputTokens ?? endpoint.maxOutputTokens;
     const tariff = endpoint.tariffs.get(endpoint.tier);
     const usage = { inputTokens, outputTokens: maxOutputTokens ?? 0, ...untold };
     return {

@@ -4,6 +4,7 @@ import { appliedTo } from "../../turn/applied-guardrails.ts";
 import type { Scope } from "../../turn/scope.ts";
 import { StateKey } from "../../turn/state.ts";
 import type { CandidateNote, Stage } from "../../turn/trace.ts";
+import type { Usage } from "../../turn/usage.ts";
 import { onRequest } from "../../turn/layers.ts";
 import type { Layer } from "../../turn/turn.ts";
 import { asksForCompression } from "../../turn/window.ts";
@@ -77,13 +78,13 @@ export class Router {
    * @throws Fault as candidates.ts does
    */
   findCandidates(request: TurnRequest, { trace, caller }: Scope): readonly CandidateGroup[] {
-    trace.excluded.clear();
     const found = this.#memo.find(request, caller, () => {
-      const options = { excluded: trace.excluded, policies: policyFilters(appliedTo(caller)) };
-      const groups = findCandidates(this.catalog, request, this.#parts.support, options);
-      return { groups, excluded: new Map(trace.excluded) };
+      // Noted before the search, because the receipt of a request that no endpoint may serve has them too.
+      const excluded = (trace.excluded = new Map<string, number>());
+      const options = { excluded, policies: policyFilters(appliedTo(caller)) };
+      return { groups: findCandidates(this.catalog, request, this.#parts.support, options), excluded };
     });
-    for (const [reason, count] of found.excluded) trace.excluded.set(reason, count);
+    trace.excluded = found.excluded;
     return found.groups;
   }
 
@@ -155,7 +156,12 @@ export class Router {
    * Notes that an endpoint has answered to the end and holds the session's cache now. A session without a name is noted only after a cache
    * hit, which proves that it is one.
    */
-  noteAnswer(endpoint: Endpoint, scope: Scope, cachedTokens: number): void {
+  noteAnswer(
+    endpoint: Endpoint,
+    scope: Scope,
+    { inputTokens, outputTokens, cachedTokens }: Pick<Usage, "inputTokens" | "outputTokens" | "cachedTokens">,
+  ): void {
+    this.records.tokenMix.add(inputTokens, outputTokens, this.records.now());
     const { route, sticky } = scope.state.get(routing);
     if (route === undefined) return;
     if (sticky) this.rememberModel(sticky.request, scope, sticky.slug, endpoint.model);
@@ -219,6 +225,14 @@ export class Router {
     seeds.set(model, seed);
     return { seed, lastEndpoint: this.records.stickyEndpoints.find(seed, this.records.now()) };
   }
+}
+
+/** Notes what guardrails in audit would have excluded of endpoints that were chosen later. What the receipt has already is not said twice. */
+export function auditAgain(router: Router, request: TurnRequest, scope: Scope): void {
+  const { stages } = scope.trace;
+  const known = new Set(stages.map((stage) => JSON.stringify(stage)));
+  const found = router.auditPolicies(router.route(request, scope), scope);
+  stages.push(...found.filter((stage) => !known.has(JSON.stringify(stage))));
 }
 
 /** A layer that notes in the receipt which endpoints could serve, before any other layer may refuse the request. */

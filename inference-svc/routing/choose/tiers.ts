@@ -10,7 +10,7 @@ const pools: Readonly<Record<string, readonly ServiceTier[]>> = {
   ultrafast: ["ultrafast", "priority", "default"],
 };
 
-type Sort = "throughput" | "price";
+type Sort = "throughput" | "price" | "exacto";
 
 /** Requests for a fast tier sort each tier by speed, requests for flex by price. */
 const sorts: Readonly<Record<string, Sort>> = {
@@ -23,12 +23,18 @@ const sorts: Readonly<Record<string, Sort>> = {
 export const findTierSort = (asked: string | undefined): Sort | undefined =>
   asked === undefined ? undefined : sorts[asked];
 
-const variantSorts: Readonly<Record<Variant, Sort>> = { nitro: "throughput", floor: "price" };
+const variantSorts: Readonly<Record<Variant, Sort>> = { nitro: "throughput", floor: "price", exacto: "exacto" };
 
 export const findVariantSort = (variant: Variant | undefined): Sort | undefined => variant && variantSorts[variant];
 
-/** The tier that each variant adds. */
-const additional: Readonly<Record<Variant, ServiceTier>> = { nitro: "priority", floor: "flex" };
+/** The tier that each variant adds; undefined where it adds none. */
+const additional: Readonly<Record<Variant, ServiceTier | undefined>> = {
+  nitro: "priority",
+  floor: "flex",
+  exacto: undefined,
+};
+
+export const addedTier = (variant: Variant | undefined): ServiceTier | undefined => variant && additional[variant];
 
 const plain: readonly ServiceTier[] = ["default"];
 
@@ -38,8 +44,8 @@ export function findTierPool(
   variant: Variant | undefined,
 ): readonly ServiceTier[] {
   const pool = tiersOf(model, asked);
-  if (variant === undefined || pool.includes(additional[variant])) return pool;
-  return [additional[variant], ...pool];
+  const added = addedTier(variant);
+  return added === undefined || pool.includes(added) ? pool : [added, ...pool];
 }
 
 function tiersOf(model: CatalogModel, asked: string | undefined): readonly ServiceTier[] {

@@ -92,6 +92,8 @@ class AttemptBill implements Bill {
         this.#textBytes += Buffer.byteLength(event.delta);
         break;
       case "item.end":
+        // Vectors have no output tokens that a provider could have left out.
+        if (event.item.type === "embeddings") return;
         if (event.item.type === "image_generation_call" && typeof event.item["result"] === "string") this.#images++;
         break;
       default:
@@ -102,16 +104,18 @@ class AttemptBill implements Bill {
 
   #settle(outcome: Outcome): Outcome {
     const { usage } = outcome;
-    const reported = usage !== undefined && usage.inputTokens + usage.outputTokens > 0 ? usage : this.reported;
+    const isReported = usage !== undefined && (usage.inputTokens + usage.outputTokens > 0 || usage.pages !== undefined);
+    const reported = isReported ? usage : this.reported;
     this.#settled = this.#priced(this.#counts(reported) ? reported : this.#completed(reported), outcome.serviceTier);
     this.#answered(this.#settled);
-    const { status, reason, serviceTier, alignment } = outcome;
-    return { status, reason, usage: this.#settled, serviceTier, alignment };
+    const { status, reason, detail, serviceTier, stopSequence, alignment } = outcome;
+    return { status, reason, detail, usage: this.#settled, serviceTier, stopSequence, alignment };
   }
 
   /** Whether the figures can be right: some servers report zero for what they did not count, but an input always has tokens, and so has text. */
   #counts(usage: Usage | undefined): usage is Usage {
-    return usage !== undefined && usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced);
+    if (usage === undefined) return false;
+    return usage.pages !== undefined || (usage.inputTokens > 0 && (usage.outputTokens > 0 || !this.#produced));
   }
 
   /** Fills in estimates by size where less was reported than was received. */
@@ -129,6 +133,7 @@ class AttemptBill implements Bill {
       cacheWriteHourTokens: reported?.cacheWriteHourTokens,
       outputTokens,
       reasoningTokens,
+      pages: reported?.pages,
       serverToolUse: reported?.serverToolUse,
       estimated: estimated || reported?.estimated,
       cost: reported?.cost,
@@ -155,7 +160,7 @@ function priced(
 ): Usage {
   const tariff = tariffs.get(tier) ?? tariffs.get(asked);
   if (tariff === undefined) return usage;
-  const charged = tariff.image > 0n || tariff.audio > 0n;
+  const charged = tariff.image > 0n || tariff.audio > 0n || tariff.page > 0n;
   return {
     inputTokens: usage.inputTokens,
     cachedTokens: usage.cachedTokens,
@@ -163,6 +168,7 @@ function priced(
     cacheWriteHourTokens: usage.cacheWriteHourTokens,
     outputTokens: usage.outputTokens,
     reasoningTokens: usage.reasoningTokens,
+    pages: usage.pages,
     serverToolUse: usage.serverToolUse,
     estimated: usage.estimated,
     cost: calculateCost(tariff, usage, charged ? size().media : noMedia, outputImages),
@@ -184,4 +190,4 @@ export function estimateSentUsage(endpoint: Endpoint, request: TurnRequest): Usa
   return priced(endpoint, usage, endpoint.tier, () => size, 0);
 }
 
-const noMedia = { images: 0, audios: 0, others: 0 };
+const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };

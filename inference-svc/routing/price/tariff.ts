@@ -27,12 +27,13 @@ export interface Tariff {
   readonly request: bigint;
   readonly image: bigint;
   readonly outputImage: bigint;
+  readonly page: bigint;
   readonly audio: bigint;
   readonly webSearch: bigint;
 }
 
 export function parseTariff(pricing: Pricing): Tariff {
-  const { above = [], request = "0", image = "0", image_output = "0", audio = "0", web_search = "0" } = pricing;
+  const { above = [], request = "0", image = "0", image_output = "0", page = "0", audio = "0" } = pricing;
   return {
     rates: parseRates(pricing),
     above: above
@@ -41,8 +42,9 @@ export function parseTariff(pricing: Pricing): Tariff {
     request: parsePrice(request),
     image: parsePrice(image),
     outputImage: parsePrice(image_output),
+    page: parsePrice(page),
     audio: parsePrice(audio),
-    webSearch: parsePrice(web_search),
+    webSearch: parsePrice(pricing.web_search ?? "0"),
   };
 }
 
@@ -74,7 +76,10 @@ export function calculateCost(tariff: Tariff, usage: Usage, media: Media, output
     BigInt(read) * rates.cacheRead +
     BigInt(written - hourly) * rates.cacheWrite +
     BigInt(hourly) * rates.cacheWriteHour;
-  const mediaFees = BigInt(media.images) * tariff.image + BigInt(media.audios) * tariff.audio;
+  const mediaFees =
+    BigInt(media.images) * tariff.image +
+    BigInt(media.audios) * tariff.audio +
+    BigInt(usage.pages ?? media.pages) * tariff.page;
   return {
     input: bounded(perMillion(tokens) + mediaFees + tariff.request),
     output: bounded(
@@ -110,6 +115,7 @@ export function calculateMaxCost({ rates, above, ...fees }: Tariff, bounds: Call
     fees.request +
     BigInt(bounds.media.images) * fees.image +
     BigInt(bounds.media.audios) * fees.audio +
+    BigInt(bounds.media.pages) * fees.page +
     BigInt(bounds.outputImages) * fees.outputImage +
     BigInt(bounds.searches) * fees.webSearch;
   return bounded(tokens + fixed);

@@ -3,6 +3,7 @@ import { estimateInputTokens, measureInput } from "../../estimate/tokens.ts";
 import { boundInput } from "../../estimate/worst-case.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Endpoint } from "../catalog.ts";
+import { minAnswerTokens } from "../choose/answer-limit.ts";
 import { calculateMaxCost } from "./tariff.ts";
 
 export interface BoundedCall {
@@ -14,9 +15,16 @@ export interface BoundedCall {
 
 /** Maximum for answers without one: nearly all answers are shorter, and the largest answer of a model is far above what a budget should hold. */
 const defaultAnswerTokens = 4_096;
-/** Room for the answer when the input is as long as the window: providers refuse a maximum below their own minimum. */
-const minAnswerTokens = 256;
 const defaultSearches = 10;
+
+/** Vectors are paid for by their input. */
+const noOutput = {
+  outputTokens: 0,
+  writesHourCache: false,
+  searches: 0,
+  media: { images: 0, audios: 0, others: 0, pages: 0 },
+  outputImages: 0,
+};
 
 /** @returns undefined when no price is known: then no amount is held, and the request is unchanged */
 export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall | undefined {
@@ -24,12 +32,14 @@ export function boundCost(endpoint: Endpoint, request: TurnRequest): BoundedCall
   if (tariff === undefined) return undefined;
   const size = measureInput(request);
   const { inputTokens, writesHourCache } = boundInput(request, endpoint);
+  if (request.embedding) return { request, pico: calculateMaxCost(tariff, { ...noOutput, inputTokens }) };
   const outputTokens =
     request.maxOutputTokens ?? answerTokens(endpoint, request, estimateInputTokens(size, endpoint.model));
   const searches = request.tools.some(({ type }) => type === "hosted") ? (request.maxToolCalls ?? defaultSearches) : 0;
   const pico = calculateMaxCost(tariff, {
     inputTokens,
-    outputTokens,
+    // Tokens of a prediction that the answer does not take over are charged beside the answer; no vocabulary has tokens shorter than a byte.
+    outputTokens: outputTokens + Buffer.byteLength(request.predictionJson ?? ""),
     writesHourCache,
     searches,
     media: size.media,

@@ -1,6 +1,9 @@
-/** This process's recent observations of its endpoints: their speed and their failures. */
+/** This process's recent observations of its endpoints: their speed, their tool calls and their failures. */
 import type { Endpoint } from "../catalog.ts";
 import { Ejection } from "../attempt/ejection.ts";
+import { TaskSpending } from "./task-spending.ts";
+import { TokenMix } from "./token-mix.ts";
+import { ToolCallSuccess } from "./tool-calls.ts";
 import { RecentPercentiles } from "./percentiles.ts";
 import { RetryBudget } from "../attempt/retry-budget.ts";
 import type { Seed } from "../choose/rendezvous.ts";
@@ -16,6 +19,7 @@ export class EndpointRecord {
   readonly latency = new RecentPercentiles();
   /** Tokens per second after the first one. */
   readonly throughput = new RecentPercentiles();
+  readonly toolCalls = new ToolCallSuccess();
   readonly ejection = new Ejection();
   readonly budget = new RetryBudget();
 }
@@ -26,6 +30,9 @@ export class EndpointRecords {
   readonly stickyEndpoints = new StickySessions<Seed>(stickyEndpointMs);
   /** Models that were chosen for a session, by their slugs. */
   readonly stickyModels = new StickySessions<string>(stickyModelMs);
+  readonly tokenMix = new TokenMix();
+  /** The last sums that admin-svc gave, over the calls of all processes. */
+  readonly taskSpending = new TaskSpending();
   /** Current time in milliseconds. */
   readonly now: () => number;
 

@@ -153,6 +153,7 @@ const pricingEntry = (pricing: Pricing): MessageInitShape<typeof PricingSchema> 
   ...(pricing.request !== undefined && { request: pricing.request }),
   ...(pricing.image !== undefined && { image: pricing.image }),
   ...(pricing.image_output !== undefined && { imageOutput: pricing.image_output }),
+  ...(pricing.page !== undefined && { page: pricing.page }),
   ...(pricing.audio !== undefined && { audio: pricing.audio }),
   ...(pricing.web_search !== undefined && { webSearch: pricing.web_search }),
   above: (pricing.above ?? [])

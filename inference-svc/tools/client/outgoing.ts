@@ -13,6 +13,7 @@ import { clientFunctions, findClientTool } from "./client-tools.ts";
 type Takes = (tool: HostedTool) => boolean;
 
 type Replacements = ReadonlyMap<HostedTool, Tool>;
+const none: Replacements = new Map();
 
 interface EndpointKit {
   readonly telling: DialectSupport;
@@ -97,13 +98,13 @@ function remember<Key extends object, Value>(
 }
 
 function findReplacements(tools: readonly Tool[], takes: Takes): Replacements {
-  const replacements = new Map<HostedTool, Tool>();
+  let replacements: Map<HostedTool, Tool> | undefined;
   for (const tool of tools) {
     if (tool.type !== "hosted" || tool.asFunction === undefined) continue;
     const form = outgoingForm(tool, tool.asFunction, takes);
-    if (form !== tool) replacements.set(tool, form);
+    if (form !== tool) (replacements ??= new Map()).set(tool, form);
   }
-  return replacements;
+  return replacements ?? none;
 }
 
 /** @param asFunction the function that stands for the tool */

@@ -1,6 +1,6 @@
 /** Asks a model for what a tool needs of it. Whatever goes wrong in the call is its outcome, and the response goes on. */
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import { type Heard, PartCall, type WordListener, partRequest } from "../../parts/part-call.ts";
+import { type Heard, PartCall, type PartSettings, type WordListener, partRequest } from "../../parts/part-call.ts";
 import { throwIfAborted } from "../../turn/abort.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { RequestPart } from "../../turn/trace.ts";
@@ -16,7 +16,9 @@ export interface PartQuestion {
   readonly part: RequestPart;
   /** The client's request, whose data policy and price limit hold for the call. */
   readonly request: TurnRequest;
-  readonly own: Parameters<typeof partRequest>[1];
+  readonly own: PartSettings;
+  /** Milliseconds that the call may take; the usual limit when absent. */
+  readonly limitMs?: number;
 }
 
 export type PartResult = { readonly heard: Heard } | { readonly error: string };
@@ -24,13 +26,13 @@ export type PartResult = { readonly heard: Heard } | { readonly error: string };
 /** @throws Fault when the turn is over */
 export async function callPart(
   { ask }: Pick<PartModels, "ask">,
-  { part, request, own }: PartQuestion,
+  { part, request, own, limitMs = partMs }: PartQuestion,
   { scope, signal }: ToolCall,
   hears?: WordListener,
 ): Promise<PartResult> {
   const startedAt = performance.now();
   const outer = scope.with({ signal });
-  const call = new PartCall({ request, scope: outer }, part, Math.min(partMs, (scope.deadline - startedAt) / 2));
+  const call = new PartCall({ request, scope: outer }, part, Math.min(limitMs, (scope.deadline - startedAt) / 2));
   const ended = (outcome: "answered" | "failed") =>
     scope.trace.stages.push({
       type: "server_tools",

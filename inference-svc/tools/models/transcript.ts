@@ -20,8 +20,18 @@ function lineOf(item: InputItem): string | undefined {
     case "custom_tool_call_output":
       return `result: ${textIn(item["output"])}`;
     default:
-      return undefined;
+      return otherLine(item);
   }
+}
+
+/** Members that say nothing to a reader of the transcript. */
+const unsaid: ReadonlySet<string> = new Set(["type", "id", "call_id", "status"]);
+
+/** Calls of other tools and their results, such as those of a shell. */
+function otherLine(item: InputItem): string | undefined {
+  const told = () => JSON.stringify(item, (key, value: unknown) => (unsaid.has(key) ? undefined : value));
+  if (item.type.endsWith("_call_output")) return `result: ${told()}`;
+  return item.type.endsWith("_call") ? `call of ${item.type.slice(0, -"_call".length)}: ${told()}` : undefined;
 }
 
 function textIn(content: unknown): string {

@@ -54,7 +54,6 @@ export class DeclaredTools {
       (this.#servers ??= new Set()).add(tool["server_label"]);
     (this.#hosted ??= new Map()).set(family(type), type);
     if (instances.has(type)) this.#instance(tool, type, path, problems);
-    if (type === "service:bash") problems.add(path, "service:bash is not available: this service runs no commands");
   }
 
   #load(tool: JsonObject, type: string, path: string): void {

@@ -4,22 +4,31 @@ import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import type { Identities } from "../identity.ts";
 import type { TurnRequest } from "../request.ts";
 import type { Requester } from "../requester.ts";
-import { parseTurn } from "./turn-request.ts";
+import { type SlugLookup, parseTurn } from "./turn-request.ts";
+
+/** Configuration that is read for each request, because a reload replaces it. */
+export interface ParserConfig {
+  readonly file: Pick<HouseFile, "compat">;
+  readonly catalog: { readonly names: SlugLookup };
+}
 
 export class RequestParser {
-  readonly #config: { readonly file: Pick<HouseFile, "compat"> };
+  readonly #config: ParserConfig;
   readonly #identities: Identities;
 
-  /** @param config whose file is read for each request, because a reload replaces it */
-  constructor(config: { readonly file: Pick<HouseFile, "compat"> }, identities: Identities) {
+  constructor(config: ParserConfig, identities: Identities) {
     this.#config = config;
     this.#identities = identities;
   }
 
   /** @throws Fault INVALID_REQUEST with every problem and its path */
-  readonly parse = (request: RunTurnRequest, { keyHash, scanned }: Requester): TurnRequest =>
+  readonly parse = (
+    request: RunTurnRequest,
+    { keyHash, scanned }: Pick<Requester, "keyHash" | "scanned">,
+  ): TurnRequest =>
     parseTurn(request, {
       scanned,
+      names: this.#config.catalog.names,
       aliases: this.#config.file.compat.tool_type_aliases,
       identityHash: this.#identities.hashUser(keyHash, request),
       promptCacheKey: this.#identities.hashCacheKey(keyHash, request),

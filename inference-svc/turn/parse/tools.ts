@@ -125,10 +125,13 @@ interface CallableFields {
   readonly strict?: boolean | null;
   readonly async?: boolean | null;
   readonly defer_loading?: boolean | null;
+  readonly cache_control?: JsonObject | null;
+  readonly anthropic_tool?: JsonObject | null;
 }
 
 function callable(value: JsonObject, written: Written): FunctionTool | CustomTool {
-  const { name, description, format, strict, async, defer_loading: deferLoading } = value as unknown as CallableFields;
+  const fields = value as unknown as CallableFields;
+  const { name, description, format, strict, async, defer_loading: deferLoading, cache_control: mark } = fields;
   const { json, span } = written;
   if (value["type"] === "custom") {
     const custom: Complete<CustomTool> = {
@@ -137,6 +140,7 @@ function callable(value: JsonObject, written: Written): FunctionTool | CustomToo
       description: description ?? undefined,
       formatJson: isSet(format) ? memberJson(json, span.start, "format") : undefined,
       async: async ?? undefined,
+      cacheControl: mark ?? undefined,
       json: textOf(written),
     };
     return custom as CustomTool;
@@ -149,6 +153,8 @@ function callable(value: JsonObject, written: Written): FunctionTool | CustomToo
     strict: strict ?? undefined,
     async: async ?? undefined,
     deferLoading: deferLoading ?? undefined,
+    cacheControl: mark ?? undefined,
+    anthropicJson: isSet(fields.anthropic_tool) ? memberJson(json, span.start, "anthropic_tool") : undefined,
     json: textOf(written),
   };
   return tool as FunctionTool;

@@ -3,6 +3,7 @@
  * checked the scalars.
  */
 import { promptCacheOptions } from "@sluice/proto/contract/request/caching.js";
+import { contextManagement, prediction } from "@sluice/proto/contract/request/extensions.js";
 import { imageConfig, stopServerToolsWhen, trace } from "@sluice/proto/contract/request/settings.js";
 import { tool } from "@sluice/proto/contract/tools/tools.js";
 import type { FusionPlugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -17,11 +18,19 @@ import { parseToolChoice } from "./tool-choice.ts";
 import { parseTools } from "./tools.ts";
 import type { Plugins, StopCondition, TurnRequest } from "../request.ts";
 
+/** Other names of models. */
+export interface SlugLookup {
+  /** The slug that a name stands for; undefined for a name of no model. */
+  resolve(name: string): string | undefined;
+}
+
 export interface ParseOptions {
   /** True when the JSON texts were scanned where the body was read, so that they hold no duplicate keys and nothing that costs much memory. */
   readonly scanned?: boolean;
   /** Prefixes that mean `service:` in types of tools and items. */
   readonly aliases?: Aliases;
+  /** Puts slugs in the place of other names of models. */
+  readonly names?: SlugLookup;
   /** Keyed hash of the end user. */
   readonly identityHash?: string;
   /** Replaces the prompt cache key of the request. */
@@ -41,10 +50,11 @@ export function parseTurn(request: RunTurnRequest, { scanned = false, ...options
 }
 
 function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
-  const { aliases = noAliases, identityHash, promptCacheKey } = options;
+  const { aliases = noAliases, names, identityHash, promptCacheKey } = options;
   const problems = new Problems();
   const declared = new DeclaredTools();
   const turn = settingsOf(request);
+  turn.models = modelsOf(request, names);
   turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);
   turn.input = parseInput(valueOf(request.inputJson), declared, aliases, problems);
   declared.checkTogether(problems);
@@ -54,9 +64,11 @@ function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
   turn.imageConfigJson = verbatim(request.imageConfigJson, "image_config", imageConfig, problems);
   const optionsJson = request.promptCacheOptionsJson;
   turn.promptCacheOptionsJson = verbatim(optionsJson, "prompt_cache_options", promptCacheOptions, problems);
+  turn.predictionJson = verbatim(request.predictionJson, "prediction", prediction, problems);
+  const edits = request.contextManagementJson;
+  turn.contextManagementJson = verbatim(edits, "context_management", contextManagement, problems);
   checked(request.traceJson, "trace", trace, problems);
   const stopsWhen = checked(request.stopServerToolsWhenJson, "stop_server_tools_when", stopServerToolsWhen, problems);
-  if (request.provider?.sortBy === "exacto") problems.add("provider.sort", "exacto is not available yet");
   problems.throwIfAny();
   if (stopsWhen !== undefined) turn.stopServerToolsWhen = [stopsWhen as StopCondition | StopCondition[]].flat();
   if (request.plugins.length > 0) turn.plugins = pluginsOf(request.plugins, aliases);
@@ -83,6 +95,8 @@ function scanSubtrees(request: RunTurnRequest): void {
   scan(request.imageConfigJson, "image_config");
   scan(request.promptCacheOptionsJson, "prompt_cache_options");
   scan(request.traceJson, "trace");
+  scan(request.predictionJson, "prediction");
+  scan(request.contextManagementJson, "context_management");
   scan(request.stopServerToolsWhenJson, "stop_server_tools_when");
 }
 
@@ -107,13 +121,13 @@ function valueOf(json: Uint8Array): unknown {
   return text && (JSON.parse(text.toString("utf8")) as unknown);
 }
 
-/** A request without the fields that only layers fill in. */
-type Unfinished = Complete<Omit<TurnRequest, "sources" | "files" | "fused">>;
+/** A request without the fields that only layers fill in, and without the settings of embeddings. */
+type Unfinished = Complete<Omit<TurnRequest, "sources" | "foundFiles" | "files" | "pages" | "fused" | "embedding">>;
 
 /** The scalar fields; those that are read from JSON texts are empty. */
 function settingsOf(request: RunTurnRequest): Unfinished {
   return {
-    models: modelsOf(request),
+    models: [],
     input: [],
     instructions: request.instructions,
     stream: request.stream,
@@ -144,6 +158,13 @@ function settingsOf(request: RunTurnRequest): Unfinished {
     imageConfigJson: undefined,
     cacheControl: request.cacheControl && { ttl: request.cacheControl.ttl === "1h" ? "1h" : "5m" },
     promptCacheOptionsJson: undefined,
+    stop: request.stop.length > 0 ? request.stop : undefined,
+    seed: request.seed === undefined ? undefined : Number(request.seed),
+    logitBias: hasAny(request.logitBias) ? request.logitBias : undefined,
+    predictionJson: undefined,
+    anthropicBetas: request.anthropicBetas.length > 0 ? request.anthropicBetas : undefined,
+    contextManagementJson: undefined,
+    door: (request.door || undefined) as TurnRequest["door"],
     identityHash: undefined,
     identityField: identityFieldOf(request),
     echoUpstreamBody: request.echoUpstreamBody && request.stream,
@@ -151,9 +172,16 @@ function settingsOf(request: RunTurnRequest): Unfinished {
   };
 }
 
-function modelsOf({ model, models }: RunTurnRequest): readonly string[] {
-  if (models.length === 0) return model === "" ? [] : [model];
-  return [...new Set([model, ...models])].filter((slug) => slug !== "");
+function hasAny(map: Readonly<Record<string, number>>): boolean {
+  for (const _ in map) return true;
+  return false;
+}
+
+/** Slugs, each once. A name that stands for no model stays, and is refused with the catalogue at hand. */
+function modelsOf({ model, models }: RunTurnRequest, names: ParseOptions["names"]): readonly string[] {
+  const slugOf = (name: string): string => names?.resolve(name) ?? name;
+  if (models.length === 0) return model === "" ? [] : [slugOf(model)];
+  return [...new Set([model, ...models].filter((name) => name !== "").map(slugOf))];
 }
 
 const pluginsOf = (plugins: RunTurnRequest["plugins"], aliases: Aliases): Plugins =>

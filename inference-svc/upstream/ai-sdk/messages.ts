@@ -32,6 +32,9 @@ interface Results {
 }
 
 class PromptWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
   readonly messages: LanguageModelV4Message[] = [];
   /** The message and the name of each call, by call id. */

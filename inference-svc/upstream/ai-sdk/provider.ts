@@ -87,6 +87,7 @@ const paths: Readonly<Record<string, string>> = {
   frequencyPenalty: "frequency_penalty",
   presencePenalty: "presence_penalty",
   maxOutputTokens: "max_output_tokens",
+  stopSequences: "stop",
   responseFormat: "text.format",
   reasoning: "reasoning.effort",
   toolChoice: "tool_choice",

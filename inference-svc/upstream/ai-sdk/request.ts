@@ -8,12 +8,13 @@ import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { lastEffort } from "../translate/reasoning-effort.ts";
 import { refersTo } from "../translate/offered-tools.ts";
-import { wantsLogprobs } from "../events/service-tier.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import { type SentTool, SentTools } from "../translate/tool-names.ts";
+import { dropExtensions } from "../translate/extensions.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { SdkVersion } from "./load.ts";
 import { buildPrompt } from "./messages.ts";
+import { dropAddition } from "../translate/additions.ts";
 
 const noField = "the interface of the AI SDK has no field for it";
 
@@ -36,6 +37,8 @@ export function callOptions(
     ...(topK !== undefined && { topK }),
     ...(frequencyPenalty !== undefined && { frequencyPenalty }),
     ...(presencePenalty !== undefined && { presencePenalty }),
+    ...(request.stop && { stopSequences: [...request.stop] }),
+    ...(request.seed !== undefined && { seed: request.seed }),
     ...(reasoning && { reasoning }),
     ...(request.textFormat && { responseFormat: responseFormat(request.textFormat) }),
     ...toolOptions(request, translation),
@@ -127,7 +130,7 @@ function dropUnsupported(request: TurnRequest, { target, onDropped }: Translatio
   for (const [path, value] of Object.entries(unsupported)) {
     if (value !== undefined) onDropped(path, noField);
   }
+  dropExtensions(request, onDropped, ["stop", "seed"], noField);
   if (request.identityField) onDropped(request.identityField, noField);
-  const logprobs = request.include.indexOf("message.output_text.logprobs");
-  if (wantsLogprobs(request) && logprobs !== -1) onDropped(`include.${logprobs}`, noField);
+  dropAddition(request, "message.output_text.logprobs", onDropped, noField);
 }

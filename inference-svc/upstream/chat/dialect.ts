@@ -4,6 +4,7 @@ import { bearer } from "../credentials/bearer.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
 import { noHostedTools, refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
+import { chatEmbeddings } from "./embeddings.ts";
 import { chatError } from "./error.ts";
 import { refuseChatPart } from "./parts.ts";
 import { chatBody } from "./request.ts";
@@ -13,10 +14,12 @@ export const chat: Dialect = {
   path: () => "/chat/completions",
   framing: serverSentEvents,
   headers: bearer,
+  vendorHost: "api.openai.com",
   refusal: refuseChat,
   body: chatBody,
   open: (request, target, emit) => new ChatTranslator(request, target, emit),
   error: chatError,
+  embeddings: chatEmbeddings,
 };
 
 export function refuseChat(request: TurnRequest, target: Target): Refusal | undefined {

@@ -2,14 +2,10 @@
 import type { Outcome } from "../../turn/turn.ts";
 import { providerFault } from "../failure.ts";
 
-const limits: ReadonlySet<string> = new Set([
-  "length",
-  "max_tokens",
-  "max_output_tokens",
-  // Mistral and GLM report a full context window with these two.
-  "model_length",
-  "model_context_window_exceeded",
-]);
+const limits: ReadonlySet<string> = new Set(["length", "max_tokens", "max_output_tokens"]);
+
+/** Mistral and GLM report a full context window with these two. */
+const windows: ReadonlySet<string> = new Set(["model_length", "model_context_window_exceeded"]);
 
 /** Google's reasons come through its compatible endpoint: SAFETY, or "content_filter: RECITATION". */
 const filtered =
@@ -31,5 +27,8 @@ export function incompleteReason(finishReason: string): Outcome["reason"] {
   if (broken.test(reason))
     throw providerFault({ status: reason.startsWith("insufficient") ? 529 : 500, code: reason.split(":", 1)[0] ?? "" });
   if (filtered.test(reason)) return "content_filter";
-  return limits.has(reason) ? "max_output_tokens" : undefined;
+  return limits.has(reason) || windows.has(reason) ? "max_output_tokens" : undefined;
 }
+
+export const incompleteDetail = (finishReason: string): Outcome["detail"] =>
+  windows.has(finishReason.toLowerCase()) ? "model_context_window_exceeded" : undefined;

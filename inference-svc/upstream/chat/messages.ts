@@ -3,7 +3,12 @@ import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
 import { chatPart } from "./parts.ts";
-import { type ConversationWriter, type WrittenCall, translateInput } from "../translate/conversation.ts";
+import {
+  type ConversationWriter,
+  type WrittenCall,
+  namesParticipant,
+  translateInput,
+} from "../translate/conversation.ts";
 import { buildReasoningFields } from "./reasoning.ts";
 import { type ChatMessage, ChatMessageList } from "./message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
@@ -18,6 +23,9 @@ export function chatMessages(request: TurnRequest, translation: TranslationConte
 }
 
 class ChatWriter implements ConversationWriter {
+  readonly takesNames = true;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
@@ -30,7 +38,8 @@ class ChatWriter implements ConversationWriter {
 
   addPrompt(item: InputItem, path: string): void {
     const role = item.role === "developer" && !this.#translation.target.original ? "system" : text(item.role);
-    this.thread.add({ role, content: this.#content(item.content, `${path}.content`) });
+    const content = this.#content(item.content, `${path}.content`);
+    this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
   }
 
   addAnswer(item: InputItem): void {

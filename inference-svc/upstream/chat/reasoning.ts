@@ -6,6 +6,7 @@
 import type { InputItem, Reasoning, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, type ObjectWriter, objects, text } from "../json.ts";
+import { dropAddition } from "../translate/additions.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { type ReasoningEffort, lastEffort } from "../translate/reasoning-effort.ts";
 
@@ -15,8 +16,7 @@ const otherEfforts: Readonly<Record<string, string>> = { xhigh: "high", max: "hi
 export function addChatReasoning(body: ObjectWriter, request: TurnRequest, translation: TranslationContext): void {
   const { target, onDropped } = translation;
   if (request.reasoning) dropReasoningFields(request.reasoning, onDropped);
-  const sealed = request.include.indexOf("reasoning.encrypted_content");
-  if (sealed !== -1) onDropped(`include.${sealed}`, "the format has no field for it");
+  dropAddition(request, "reasoning.encrypted_content", onDropped);
   const effort = lastEffort(request, translation);
   const maxTokens = request.reasoning?.maxTokens;
   if (maxTokens === undefined) return addEffort(body, effort, translation);

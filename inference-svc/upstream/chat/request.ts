@@ -8,6 +8,7 @@ import { addChatReasoning } from "./reasoning.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { addChatTools } from "./tools.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
+import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { MadeOnce } from "../translate/made-once.ts";
 
 export function chatBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -21,6 +22,9 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   body.add("top_p", request.topP);
   body.add("frequency_penalty", request.frequencyPenalty);
   body.add("presence_penalty", request.presencePenalty);
+  body.add("stop", target.original ? boundStops(request.stop, vendorStops, onDropped) : request.stop);
+  body.add("seed", request.seed);
+  body.add("logit_bias", request.logitBias);
   if (wantsLogprobs(request)) body.add("logprobs", true);
   if (wantsLogprobs(request)) body.add("top_logprobs", request.topLogprobs);
   addChatTools(body, request, translation);
@@ -28,10 +32,16 @@ export function chatBody(request: TurnRequest, target: Target, onDropped: OnDrop
   addChatReasoning(body, request, translation);
   if (target.original) addVendorSettings(body, request, translation);
   else addOtherSettings(body, request, translation);
+  dropExtensions(request, onDropped, taken);
   // Sent to every server: the operator configured the tier, and it is billed as such.
   if (target.tier !== "default") body.add("service_tier", target.tier);
   return body.end();
 }
+
+/** The vendor answers 400 to more (https://platform.openai.com/docs/api-reference/chat/create). */
+const vendorStops = 4;
+
+const taken = ["stop", "seed", "logit_bias", "prediction"] as const;
 
 const withUsage = new Verbatim('{"include_usage":true}');
 const jsonObject = new Verbatim('{"type":"json_object"}');
@@ -63,6 +73,7 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, { onDropped
   body.add("verbosity", level ?? request.verbosity);
   body.add("prompt_cache_key", request.promptCacheKey);
   body.add("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
+  body.add("prediction", verbatim(request.predictionJson));
   body.add("safety_identifier", request.identityHash);
 }
 
@@ -80,6 +91,7 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, { target, on
   addNewer("verbosity", request.verbosity, "text.verbosity");
   addNewer("prompt_cache_key", request.promptCacheKey);
   addNewer("prompt_cache_options", verbatim(request.promptCacheOptionsJson));
+  addNewer("prediction", verbatim(request.predictionJson));
   if (!draws) return;
   body.add("modalities", request.outputModalities);
   body.add("image_config", verbatim(request.imageConfigJson));

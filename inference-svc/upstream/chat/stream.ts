@@ -10,16 +10,18 @@ import { answerEnd } from "../events/answer-end.ts";
 import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { connectionLost, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
+import { namedStop } from "../translate/extensions.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { ChunkTemplate } from "./chunk-template.ts";
 import { Citations } from "./citations.ts";
 import { chatError } from "./error.ts";
-import { incompleteReason } from "./finish-reason.ts";
+import { incompleteDetail, incompleteReason } from "./finish-reason.ts";
 import { readReasoningDetails, readThinkingPart } from "./reasoning.ts";
 import { ChatToolCalls } from "./tool-calls.ts";
 import { chatUsage } from "./usage.ts";
 
 export class ChatTranslator implements Translator {
+  readonly #request: TurnRequest;
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
@@ -38,13 +40,16 @@ export class ChatTranslator implements Translator {
   /** Format, signature and sealed text of the open reasoning. */
   #seal: JsonObject | undefined;
   #finished = false;
+  #stopSequence: string | undefined;
   /** The reason for an incomplete answer. */
   #reason: Outcome["reason"];
+  #detail: Outcome["detail"];
   #usage: Outcome["usage"];
   #tier: unknown;
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
+    this.#request = request;
     this.#emit = emit;
     this.#target = target;
     this.#logprobs = wantsLogprobs(request);
@@ -79,7 +84,10 @@ export class ChatTranslator implements Translator {
     if (isObject(delta)) this.#delta(delta, choice);
     // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
     if (text(choice.finish_reason) !== "") {
+      // vLLM and SGLang name the text here.
+      this.#stopSequence = namedStop(this.#request, choice.stop_reason ?? choice.matched_stop);
       this.#reason = incompleteReason(text(choice.finish_reason));
+      this.#detail = incompleteDetail(text(choice.finish_reason));
       this.#finished = true;
     }
     this.#alike?.note(data, chunk);
@@ -187,6 +195,7 @@ export class ChatTranslator implements Translator {
   cut(): void {
     this.#finished = true;
     this.#reason = "max_output_tokens";
+    this.#detail = "model_context_window_exceeded";
     this.close();
   }
 
@@ -199,7 +208,8 @@ export class ChatTranslator implements Translator {
     this.#closeMessage(status);
     this.#calls?.end(status);
     this.done = true;
-    this.#emit(answerEnd(status, this.#reason, this.#usage, servedTier(this.#tier, this.#target)));
+    const tier = servedTier(this.#tier, this.#target);
+    this.#emit(answerEnd(status, this.#reason, this.#usage, tier, this.#stopSequence, this.#detail));
   }
 }
 

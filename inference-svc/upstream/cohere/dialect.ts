@@ -5,6 +5,7 @@ import type { Dialect, Refusal } from "../dialect.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
+import { cohereEmbeddings } from "./embeddings.ts";
 import { cohereError } from "./error.ts";
 import { refuseCoherePart } from "./parts.ts";
 import { cohereBody } from "./request.ts";
@@ -18,6 +19,7 @@ export const cohere: Dialect = {
   body: cohereBody,
   open: (request, target, emit) => new CohereTranslator(request, target, emit),
   error: cohereError,
+  embeddings: cohereEmbeddings,
 };
 
 export function refuseCohere(request: TurnRequest): Refusal | undefined {

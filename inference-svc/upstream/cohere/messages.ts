@@ -16,6 +16,9 @@ export function cohereMessages(request: TurnRequest, translation: TranslationCon
 }
 
 class CohereWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
   readonly thread = new CohereMessageList();
 

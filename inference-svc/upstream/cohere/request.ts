@@ -3,10 +3,12 @@ import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { ObjectWriter, Verbatim, objectJson } from "../json.ts";
 import type { TranslationContext } from "../translate/context.ts";
+import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { cohereMessages } from "./messages.ts";
 import { cohereThinking } from "./reasoning.ts";
 import { addCohereTools } from "./tools.ts";
+import { dropAddition } from "../translate/additions.ts";
 
 export function cohereBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
@@ -20,9 +22,20 @@ export function cohereBody(request: TurnRequest, target: Target, onDropped: OnDr
   for (const { path, name, min, max, value } of samplers(request)) {
     body.add(name, bounded(path, value, min, max, onDropped));
   }
+  body.add("stop_sequences", boundStops(request.stop, maxStops, onDropped));
+  body.add("seed", seedOf(request, onDropped));
   body.add("thinking", cohereThinking(request, translation));
   dropUnsupported(request, target, onDropped);
   return body.end();
+}
+
+/** https://docs.cohere.com/reference/chat */
+const maxStops = 5;
+
+function seedOf({ seed }: TurnRequest, onDropped: OnDropped): number | undefined {
+  if (seed === undefined || seed >= 0) return seed;
+  onDropped("seed", "the format takes no negative number");
+  return undefined;
 }
 
 /** Cohere answers 400 to a number outside of these bounds. */
@@ -59,10 +72,9 @@ function dropUnsupported(request: TurnRequest, { tier }: Target, onDropped: OnDr
   drop("max_tool_calls", request.maxToolCalls);
   drop("top_logprobs", request.topLogprobs);
   drop("cache_control", request.cacheControl, "the provider caches by itself");
+  dropExtensions(request, onDropped, ["stop", "seed"]);
   if (request.identityField) drop(request.identityField, request.identityHash);
   if (tier !== "default") onDropped("service_tier", `the format has no tier called ${tier}`);
-  for (const wanted of ["message.output_text.logprobs", "reasoning.encrypted_content"]) {
-    const index = request.include.indexOf(wanted);
-    if (index !== -1) onDropped(`include.${index}`, "the format has no field for it");
-  }
+  dropAddition(request, "message.output_text.logprobs", onDropped);
+  dropAddition(request, "reasoning.encrypted_content", onDropped);
 }

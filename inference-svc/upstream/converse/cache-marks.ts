@@ -4,10 +4,12 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject } from "../json.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import type { Block, BlockMessage } from "../translate/blocks/message-list.ts";
+import type { WrittenCall } from "../translate/conversation.ts";
+import type { SentTool } from "../translate/tool-names.ts";
 import { supports } from "../translate/context.ts";
 import type { Family } from "./family.ts";
 
-export type ConverseCacheMarks = Pick<CacheMarks, "copy" | "finish">;
+export type ConverseCacheMarks = Pick<CacheMarks, "copy" | "copyCall" | "copyTools" | "finish">;
 
 /** Models outside of these families answer 400 to a cache point. */
 export const takesCacheMarks = (target: Target, family: Family): boolean =>
@@ -16,6 +18,10 @@ export const takesCacheMarks = (target: Target, family: Family): boolean =>
 export function openCacheMarks(target: Target, family: Family, onDropped: OnDropped): ConverseCacheMarks {
   if (!takesCacheMarks(target, family)) return new NoMarks(onDropped);
   return family === "nova" ? new ShortMarks(onDropped) : new CacheMarks(onDropped);
+}
+
+function dropToolMarks(tools: readonly SentTool[], onDropped: OnDropped, reason: string): void {
+  for (const { tool, path } of tools) if (tool.cacheControl) onDropped(`${path}.cache_control`, reason);
 }
 
 class NoMarks implements ConverseCacheMarks {
@@ -28,6 +34,14 @@ class NoMarks implements ConverseCacheMarks {
   copy(from: JsonObject, _to: Block, path: string): void {
     const field = isObject(from.cache_control) ? "cache_control" : "prompt_cache_breakpoint";
     this.#onDropped(`${path}.${field}`, "the endpoint is not known to take it");
+  }
+
+  copyCall({ mark }: WrittenCall): void {
+    if (mark) this.#onDropped(`${mark.path}.cache_control`, "the endpoint is not known to take it");
+  }
+
+  copyTools(tools: readonly SentTool[]): void {
+    dropToolMarks(tools, this.#onDropped, "the endpoint is not known to take it");
   }
 
   finish(control: TurnRequest["cacheControl"]): void {
@@ -47,6 +61,10 @@ class ShortMarks extends CacheMarks {
   override copy(from: JsonObject, to: Block, path: string): void {
     this.#shorten(from.cache_control, `${path}.cache_control`);
     super.copy({ ...from, ...(isObject(from.cache_control) && { cache_control: {} }) }, to, path);
+  }
+
+  override copyTools(tools: readonly SentTool[]): void {
+    dropToolMarks(tools, this.#declare, "the model takes none on tools");
   }
 
   override finish(

@@ -8,6 +8,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import { findSpecialInputs } from "../translate/special-inputs.ts";
 import { noHostedTools, refuseInput, refuseTools, unsupported } from "../translate/unsupported-inputs.ts";
 import { takesCacheMarks } from "./cache-marks.ts";
+import { converseEmbeddings } from "./embeddings.ts";
 import { converseError, findErrorType } from "./error.ts";
 import { eventStream } from "./event-stream.ts";
 import { findFamily } from "./family.ts";
@@ -25,6 +26,7 @@ export const converse: Dialect = {
   body: converseBody,
   open: (request, target, emit) => new ConverseTranslator(request, target, emit),
   error: (status, body, headers) => converseError(status, body, findErrorType(headers)),
+  embeddings: converseEmbeddings,
 };
 
 export function refuseConverse(request: TurnRequest, target: Target): Refusal | undefined {
@@ -34,7 +36,7 @@ export function refuseConverse(request: TurnRequest, target: Target): Refusal | 
     return { path: "modalities", message: "no provider of this model gives images" };
   }
   const cached = takesCacheMarks(target, findFamily(target.upstreamModel));
-  return (cached ? refuseCacheMarks(request.input) : undefined) ?? aloneRefusal(request, target);
+  return (cached ? refuseCacheMarks(request) : undefined) ?? aloneRefusal(request, target);
 }
 
 /** Bedrock answers 400 to a message that has a document and no text. */

@@ -8,7 +8,7 @@ import type { Conversation } from "../translate/blocks/messages.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import { SentTools } from "../translate/tool-names.ts";
-import { cachePoint, openCacheMarks } from "./cache-marks.ts";
+import { type ConverseCacheMarks, cachePoint, openCacheMarks } from "./cache-marks.ts";
 import { type Family, findFamily } from "./family.ts";
 import { buildConversation, toConverseMessages } from "./messages.ts";
 import { converseReasoning } from "./reasoning.ts";
@@ -22,7 +22,7 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
   const marks = openCacheMarks(target, family, onDropped);
   const conversation = buildConversation(request, family, translation, marks);
-  const { tools, choice } = toolSettings(request, family, translation, conversation);
+  const { tools, choice } = toolSettings(request, family, translation, conversation, marks);
   marks.finish(request.cacheControl, tools, conversation.system, conversation.messages);
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
   const forced = [choice.toolChoice, choice.tool_choice].some(forces);
@@ -31,13 +31,13 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
   const sampling = converseSamplers(request, family, thinking !== undefined, onDropped);
   // The budget must be smaller than the limit, so the limit is sent with it.
   const maxTokens = isObject(thinking) && thinking.type === "enabled" ? limit : request.maxOutputTokens;
-  dropUnsupported(request, onDropped);
+  dropUnsupported(request, onDropped, ["stop"]);
   if (request.identityField) onDropped(request.identityField, "the format has no field for it");
   const { system, messages } = toConverseMessages(conversation);
-  return jsonText({
+  const body = {
     system: system.length > 0 ? system : undefined,
     messages,
-    inferenceConfig: unlessEmpty({ maxTokens, ...sampling.inferenceConfig }),
+    inferenceConfig: unlessEmpty({ maxTokens, ...sampling.inferenceConfig, stopSequences: request.stop }),
     toolConfig: tools.length > 0 ? { tools: toolList(tools), toolChoice: choice.toolChoice } : undefined,
     additionalModelRequestFields: unlessEmpty({
       ...thought.fields,
@@ -46,7 +46,8 @@ export function converseBody(request: TurnRequest, target: Target, onDropped: On
     }),
     outputConfig: unlessEmpty({ effort: thought.effort, textFormat: outputFormat(request.textFormat, onDropped) }),
     serviceTier: serviceTier(target, onDropped),
-  });
+  };
+  return jsonText(body);
 }
 
 /** Tools that must not be called are sent only if the history has calls of them, which Bedrock requires. */
@@ -55,8 +56,10 @@ function toolSettings(
   family: Family,
   translation: TranslationContext,
   { messages }: Conversation,
+  marks: ConverseCacheMarks,
 ): { tools: readonly Block[]; choice: ConverseToolChoice } {
   const offered = converseTools(translation);
+  marks.copyTools(translation.tools.list, offered);
   const called = calledTools(messages);
   const needed = offered.length > 0 ? offered : called;
   if (needed.length === 0) return { tools: [], choice: {} };

@@ -27,7 +27,7 @@ const otherTools = new MadeOnce(({ list }: SentTools, onDropped) =>
 /** @param enforces whether the endpoint can make calls follow their schemas */
 function toolBlock(offered: SentTool, enforces: boolean, onDropped: OnDropped): Block {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(tool, path, onDropped, { takesMarks: true });
   const json =
     tool.type === "function" ? toInputSchema(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
   const wantsStrict = tool.type === "function" && tool.strict === true;

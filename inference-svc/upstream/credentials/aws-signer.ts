@@ -1,42 +1,57 @@
 /** Signs requests to Amazon with Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
 import { type Hash, type Hmac, createHash, createHmac } from "node:crypto";
-import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
 import type { SignatureV4 } from "@smithy/signature-v4";
 import type { AnswerHead } from "../events/answer.ts";
+import type { Authorization, HeaderFields, Identity, Signable } from "./identity.ts";
+import type { CredentialSource, Patience } from "./source.ts";
 
-export type AwsSettings = NonNullable<ProviderSettings["aws"]>;
-
-export interface Signable {
-  /** Scheme, host and port of the server; path and query as they are sent. */
-  readonly url: URL;
-  readonly method: string;
-  /** Headers covered by the signature. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+export interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
 }
 
 /** Amazon accepts signatures for five minutes. A refusal with less skew than this has another cause. */
 const noticedSkewMs = 60_000;
 
-export class AwsSigner {
+/** Error types that concern the credentials themselves, not the rights that they give. */
+const staleCredentials = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidToken)/;
+
+export class AwsSigner implements Identity {
   readonly #service: string;
-  readonly #settings: AwsSettings;
+  readonly #region: string;
   readonly #now: () => number;
-  #signer: Promise<SignatureV4> | undefined;
+  readonly credentials: CredentialSource<AwsCredentials>;
+  #signer: { readonly credentials: AwsCredentials; readonly opened: Promise<SignatureV4> } | undefined;
   /** Clock skew: how far the server's clock is ahead of this one, as far as known. */
   aheadMs = 0;
 
   /** @param service the service name in Amazon's signatures */
-  constructor(service: string, settings: AwsSettings, now: () => number = Date.now) {
+  constructor(
+    service: string,
+    region: string,
+    credentials: CredentialSource<AwsCredentials>,
+    now: () => number = Date.now,
+  ) {
     this.#service = service;
-    this.#settings = settings;
+    this.#region = region;
+    this.credentials = credentials;
     this.#now = now;
   }
 
-  /** @returns the signature's headers, in addition to the given ones */
-  async sign({ url, method, headers, body }: Signable): Promise<Record<string, string>> {
-    this.#signer ??= openSigner(this.#service, this.#settings);
-    const signed = await (await this.#signer).sign(
+  async authorize(request: Signable, patience: Patience): Promise<Authorization> {
+    const credentials = await this.credentials.take(patience);
+    const { aheadMs } = this;
+    return new Signature(this, credentials, aheadMs, await this.#sign(request, credentials, aheadMs));
+  }
+
+  /** @returns the signature's headers, in addition to those of the request */
+  async #sign(request: Signable, credentials: AwsCredentials, aheadMs: number): Promise<HeaderFields> {
+    const { url, method, headers, body } = request;
+    if (this.#signer?.credentials !== credentials)
+      this.#signer = { credentials, opened: openSigner(this.#service, this.#region, credentials) };
+    const signer = await this.#signer.opened;
+    const signed = await signer.sign(
       {
         method,
         protocol: url.protocol,
@@ -46,7 +61,7 @@ export class AwsSigner {
         headers: { ...headers, host: url.host },
         body,
       },
-      { signingDate: new Date(this.#now() + this.aheadMs) },
+      { signingDate: new Date(this.#now() + aheadMs) },
     );
     const { host: _, ...proof } = signed.headers;
     return proof;
@@ -55,24 +70,43 @@ export class AwsSigner {
   /** Learns the clock skew from a refusal, so that the next signature is worth a try. */
   note(head: AnswerHead): void {
     const aheadMs = Date.parse(head.first("date") ?? "") - this.#now();
-    if (head.status === 403 && Math.abs(aheadMs - this.aheadMs) > noticedSkewMs) this.aheadMs = aheadMs;
+    if (Math.abs(aheadMs - this.aheadMs) > noticedSkewMs) this.aheadMs = aheadMs;
+  }
+}
+
+/** The signature of one request. */
+class Signature implements Authorization {
+  readonly fields: HeaderFields;
+  readonly #signer: AwsSigner;
+  readonly #credentials: AwsCredentials;
+  readonly #aheadMs: number;
+  #isRefused = false;
+
+  constructor(signer: AwsSigner, credentials: AwsCredentials, aheadMs: number, fields: HeaderFields) {
+    this.fields = fields;
+    this.#signer = signer;
+    this.#credentials = credentials;
+    this.#aheadMs = aheadMs;
+  }
+
+  refused(head: AnswerHead): void {
+    if (head.status !== 403) return;
+    this.#isRefused = true;
+    this.#signer.note(head);
+    if (staleCredentials.test(head.first("x-amzn-errortype") ?? ""))
+      this.#signer.credentials.refused(this.#credentials);
+  }
+
+  get isOutdated(): boolean {
+    const { aheadMs, credentials } = this.#signer;
+    return this.#isRefused && (aheadMs !== this.#aheadMs || !credentials.isCurrent(this.#credentials));
   }
 }
 
 /** Loaded on demand: it costs 0.1 s and 14 MB, and most installations never need it. */
-async function openSigner(service: string, settings: AwsSettings): Promise<SignatureV4> {
+async function openSigner(service: string, region: string, credentials: AwsCredentials): Promise<SignatureV4> {
   const { SignatureV4: Signer } = await import("@smithy/signature-v4");
-  return new Signer({
-    service,
-    region: settings.region,
-    credentials: {
-      accessKeyId: settings.access_key_id,
-      secretAccessKey: settings.secret_access_key,
-      ...(settings.session_token !== undefined && { sessionToken: settings.session_token }),
-    },
-    sha256: Sha256,
-    applyChecksum: false,
-  });
+  return new Signer({ service, region, credentials, sha256: Sha256, applyChecksum: false });
 }
 
 /** The hash that the library asks for: SHA-256, or its HMAC when a key is given. */

@@ -1,5 +1,6 @@
 /** The provider of the built-in model: it calls no server, so it has no keys and no connections. */
 import type { TurnRequest } from "../../turn/request.ts";
+import { noEmbeddingsRefusal } from "../embedding/none.ts";
 import type { Destination, Provider } from "../provider.ts";
 import { redactBody } from "../redacted-body.ts";
 import { responses } from "../responses/dialect.ts";
@@ -16,7 +17,7 @@ export const echoProvider: Provider = {
     return echo(request, scope);
   },
   rest: () => undefined,
-  refusal: (_, request) => refuseEcho(request),
+  refusal: (_, request) => (request.embedding ? noEmbeddingsRefusal : refuseEcho(request)),
   droppedFields: () => [],
   preview: (destination, request) => ({
     droppedFields: findDroppedFields(request),

@@ -8,7 +8,13 @@ import { exampleJson } from "./example.ts";
 const refusalPrefix = "refuse:";
 
 export type Line =
-  | { readonly kind: "text" | "refusal"; readonly words: readonly string[] }
+  | { readonly kind: "refusal"; readonly words: readonly string[] }
+  | {
+      readonly kind: "text";
+      readonly words: readonly string[];
+      /** The text of `stop` before which the line ends. */
+      readonly stopSequence: string | undefined;
+    }
   | { readonly kind: "reasoning"; readonly words: readonly string[]; readonly summary: readonly string[] }
   | {
       readonly kind: "call";
@@ -39,7 +45,18 @@ function answerTo(request: TurnRequest): Line {
     return { kind: "refusal", words: wordsOf("The built-in model was asked to refuse.") };
   const chosen = toolFor(request);
   if (chosen) return callOf(chosen, prompt);
-  return { kind: "text", words: wordsOf(textFor(request, prompt)) };
+  return stopped(textFor(request, prompt), request.stop ?? []);
+}
+
+/** Ends a text before the first place of any of these texts. */
+function stopped(whole: string, stop: readonly string[]): Line {
+  let end = whole.length;
+  let stopSequence: string | undefined;
+  for (const each of stop) {
+    const at = whole.indexOf(each);
+    if (at !== -1 && at < end) [end, stopSequence] = [at, each];
+  }
+  return { kind: "text", words: wordsOf(whole.slice(0, end)), stopSequence };
 }
 
 /** A custom tool is called with the user's text, because any text will do. */

@@ -38,6 +38,10 @@ export const findDroppedFields = (request: TurnRequest): readonly DroppedField[]
   ...offeredTools(request).flatMap(({ path, tool, allowed }) =>
     allowed && isToolSearch(tool) ? [{ path, reason: "all tools are sent, so there is nothing to search" }] : [],
   ),
+  ...[
+    ...(request.anthropicBetas ? ["anthropic_betas"] : []),
+    ...(request.contextManagementJson === undefined ? [] : ["context_management"]),
+  ].map((path) => ({ path, reason: "the built-in model has no such feature" })),
   ...request.input.flatMap((item, index) =>
     ["content", "output"].flatMap((field) =>
       objects(item[field]).flatMap(({ type }, part) =>
@@ -79,7 +83,9 @@ async function* speak(request: TurnRequest, signal: TurnSignal): AsyncGenerator<
     cachedTokens: 0,
     cacheWriteTokens: 0,
   };
-  batch.push({ type: "end", outcome: { ...outcomeOf(spent < wanted), usage, serviceTier: "default" } });
+  const last = script.at(-1);
+  const stopSequence = spent === wanted && last?.kind === "text" ? last.stopSequence : undefined;
+  batch.push({ type: "end", outcome: { ...outcomeOf(spent < wanted), usage, serviceTier: "default", stopSequence } });
   yield batch;
 }
 

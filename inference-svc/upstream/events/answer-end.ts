@@ -7,12 +7,16 @@ export function answerEnd(
   reason: Outcome["reason"],
   usage: Outcome["usage"],
   serviceTier: string,
+  stopSequence?: string,
+  detail?: Outcome["detail"],
 ): TurnEvent {
   const outcome: { [Field in keyof Required<Omit<Outcome, "alignment">>]: Outcome[Field] } = {
     status,
     reason,
+    detail,
     usage,
     serviceTier,
+    stopSequence,
   };
   return { type: "end", outcome };
 }

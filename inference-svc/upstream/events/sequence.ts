@@ -16,7 +16,9 @@ export function orderItems(emit: Emit): Emit {
 class Sequence {
   readonly #emit: Emit;
   /** Types of the items that are open for clients, by index. */
-  readonly #open = new Map<number, string>();
+  readonly #types: (string | undefined)[] = [];
+  #open = 0;
+  #openAlone = 0;
   #begun = 0;
   #held: TurnEvent[] = [];
 
@@ -36,18 +38,27 @@ class Sequence {
   }
 
   #fits(type: string): boolean {
-    if (this.#open.size === 0) return true;
-    if (alone.has(type)) return false;
-    for (const other of this.#open.values()) if (alone.has(other)) return false;
-    return true;
+    return this.#open === 0 || (this.#openAlone === 0 && !alone.has(type));
   }
 
   #pass(event: TurnEvent): void {
     if (event.type === "item.start") {
       this.#begun++;
-      this.#open.set(event.index, event.item.type);
-    } else if (event.type === "item.end") this.#open.delete(event.index);
+      this.#types[event.index] = event.item.type;
+      this.#count(event.item.type, 1);
+    } else if (event.type === "item.end") this.#close(event.index);
     this.#emit(event);
+  }
+
+  #close(index: number): void {
+    const type = this.#types[index];
+    this.#types[index] = undefined;
+    if (type !== undefined) this.#count(type, -1);
+  }
+
+  #count(type: string, change: 1 | -1): void {
+    this.#open += change;
+    if (alone.has(type)) this.#openAlone += change;
   }
 
   /** @returns whether any event was released, which may have made room for others */

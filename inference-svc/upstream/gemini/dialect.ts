@@ -1,16 +1,15 @@
 /** The dialect of Google's Gemini API (https://ai.google.dev/api/generate-content). */
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
+import { geminiEmbeddings } from "./embeddings.ts";
 import { readGoogleError } from "../translate/google-error.ts";
 import { refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { findHostedToolSupport, refuseNativeTools } from "./native-tools.ts";
+import { modelPath } from "./model-path.ts";
 import { refuseGeminiPart } from "./parts.ts";
 import { geminiBody } from "./request.ts";
 import { GeminiTranslator } from "./stream.ts";
-
-/** Names with a collection in them, such as tunedModels/mine, are used as they are. */
-const modelPath = (name: string): string => (name.includes("/") ? name : `models/${encodeURIComponent(name)}`);
 
 export const gemini: Dialect = {
   path: ({ stream }, { upstreamModel }) =>
@@ -21,6 +20,7 @@ export const gemini: Dialect = {
   body: geminiBody,
   open: (request, target, emit) => new GeminiTranslator(request, target, emit),
   error: readGoogleError,
+  embeddings: geminiEmbeddings,
 };
 
 export function refuseGemini(request: TurnRequest, target: Target): Refusal | undefined {

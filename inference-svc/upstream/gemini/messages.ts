@@ -29,6 +29,9 @@ export function buildContents(request: TurnRequest, translation: TranslationCont
 }
 
 class GeminiWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = false;
+  readonly takesCallMarks = false;
   readonly #translation: TranslationContext;
   readonly system: JsonObject[] = [];
   readonly thread: ContentList;

@@ -4,10 +4,12 @@ import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, Verbatim, jsonText } from "../json.ts";
 import { wantsLogprobs } from "../events/service-tier.ts";
 import { SentTools } from "../translate/tool-names.ts";
+import { boundStops, dropExtensions } from "../translate/extensions.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { buildContents } from "./messages.ts";
 import { thinkingConfig } from "./reasoning.ts";
 import { geminiToolSettings } from "./tools.ts";
+import { dropAddition } from "../translate/additions.ts";
 
 export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
@@ -18,6 +20,8 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
     temperature: request.temperature,
     topP: request.topP,
     topK: request.topK,
+    stopSequences: boundStops(request.stop, maxStops, onDropped),
+    seed: seedOf(request, onDropped),
     ...newerSamplers(request, translation),
     ...outputFormat(request.textFormat, onDropped),
     ...images(request, onDropped),
@@ -25,14 +29,24 @@ export function geminiBody(request: TurnRequest, target: Target, onDropped: OnDr
   };
   dropUnsupported(request, onDropped);
   const configured = Object.values(generationConfig).some((value) => value !== undefined);
-  return jsonText({
+  const body = {
     contents,
     ...(system.length > 0 && { systemInstruction: { parts: system } }),
     tools,
     toolConfig,
     ...(configured && { generationConfig }),
     serviceTier: serviceTier(target, onDropped),
-  });
+  };
+  return jsonText(body);
+}
+
+/** https://ai.google.dev/api/generate-content#GenerationConfig */
+const maxStops = 5;
+
+function seedOf({ seed }: TurnRequest, onDropped: OnDropped): number | undefined {
+  if (seed === undefined || (seed | 0) === seed) return seed;
+  onDropped("seed", "the format takes 32 bits");
+  return undefined;
 }
 
 /** Most models answer 400 to these, so they are sent only where `supported_parameters` names them. */
@@ -48,8 +62,9 @@ function newerSamplers(request: TurnRequest, { target, onDropped }: TranslationC
   };
   if (!wantsLogprobs(request)) return penalties;
   if (supports(target, "top_logprobs")) return { ...penalties, responseLogprobs: true, logprobs: request.topLogprobs };
-  const path = request.include.indexOf("message.output_text.logprobs");
-  onDropped(request.topLogprobs === undefined ? `include.${path}` : "top_logprobs", "the endpoint does not support it");
+  const reason = "the endpoint does not support it";
+  if (request.topLogprobs !== undefined) onDropped("top_logprobs", reason);
+  else dropAddition(request, "message.output_text.logprobs", onDropped, reason);
   return penalties;
 }
 
@@ -99,6 +114,7 @@ function dropUnsupported(request: TurnRequest, onDropped: OnDropped): void {
   for (const [path, value] of Object.entries(unsupported)) {
     if (value !== undefined) onDropped(path, "the format has no field for it");
   }
+  dropExtensions(request, onDropped, ["stop", "seed"]);
   if (request.cacheControl) onDropped("cache_control", "the provider caches by itself");
   if (request.identityField) onDropped(request.identityField, "the format has no field for it");
 }

@@ -5,6 +5,7 @@ import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
 import { isWebSearch } from "../translate/offered-tools.ts";
 import { refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
+import { betaHeader } from "./betas.ts";
 import { messagesError } from "./error.ts";
 import { runsWebSearch } from "./native-tools.ts";
 import { refuseMessagesPart } from "./parts.ts";
@@ -21,6 +22,8 @@ export const messages: Dialect = {
   path: () => "/messages",
   framing: serverSentEvents,
   headers: (key) => ({ "anthropic-version": version, ...(key !== undefined && { "x-api-key": key }) }),
+  requestHeaders: betaHeader,
+  vendorHost: "api.anthropic.com",
   refusal: refuseMessages,
   body: messagesBody,
   open: (request, target, emit) => new MessagesTranslator(request, target, emit),
@@ -33,5 +36,5 @@ export function refuseMessages(request: TurnRequest, target: Target): Refusal | 
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };
   }
-  return refuseInput(request.input, refuseMessagesPart) ?? refuseCacheMarks(request.input);
+  return refuseInput(request.input, refuseMessagesPart) ?? refuseCacheMarks(request);
 }

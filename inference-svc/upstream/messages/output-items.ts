@@ -92,10 +92,11 @@ export class MessagesOutputItems {
     this.#message.refusal(this.#message.part("refusal"), explanation);
   }
 
-  end(status: ItemStatus): void {
+  /** @param paused whether the provider would go on with its own tools in a further request */
+  end(status: ItemStatus, paused = false): void {
     this.#open.end?.(status);
     this.#message?.end(status);
-    this.#searches.end();
+    this.#searches.end(paused);
   }
 
   #closeItem(): void {

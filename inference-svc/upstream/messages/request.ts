@@ -3,22 +3,32 @@ import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, ObjectWriter, Verbatim, jsonText } from "../json.ts";
 import { SentTools } from "../translate/tool-names.ts";
-import type { TranslationContext } from "../translate/context.ts";
+import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { samplers } from "../translate/blocks/samplers.ts";
 import { thinkingSettings } from "../translate/blocks/reasoning.ts";
 import { toolChoice } from "../translate/blocks/tools.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import { messagesConversation } from "./messages.ts";
+import { takesBetas } from "./betas.ts";
 import { messagesTools } from "./tools.ts";
 
 /** The format requires `max_tokens`; every model of the family can write this much. */
 const defaultMaxTokens = 4_096;
 
-export function messagesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
+/** The first field of a body, which says which model it is for, or which version of the format it has. */
+type Address = readonly [field: string, value: string];
+
+/** @param address where the path already names the model, the version of the format; otherwise the model */
+export function messagesBody(
+  request: TurnRequest,
+  target: Target,
+  onDropped: OnDropped,
+  address: Address = ["model", target.upstreamModel],
+): string {
   const translation: TranslationContext = { target, tools: SentTools.of(request, true), onDropped };
   const marks = new CacheMarks(onDropped);
-  const tools = messagesTools(request, translation);
+  const tools = messagesTools(request, translation, marks);
   const { system, messages } = messagesConversation(request, translation, marks);
   marks.finish(request.cacheControl, [...tools], system, messages);
   const limit = request.maxOutputTokens ?? target.maxOutputTokens ?? defaultMaxTokens;
@@ -26,9 +36,9 @@ export function messagesBody(request: TurnRequest, target: Target, onDropped: On
   const forced = choice?.type === "any" || choice?.type === "tool";
   const { thinking, effort } = thinkingSettings(request, translation, { limit, forced, messages });
   const format = outputFormat(request.textFormat, onDropped);
-  dropUnsupported(request, onDropped);
+  dropUnsupported(request, onDropped, ["stop", "anthropic_betas", "context_management"]);
   const body = new ObjectWriter();
-  body.add("model", target.upstreamModel);
+  body.add(...address);
   body.add("max_tokens", limit);
   body.add("stream", request.stream);
   if (system.length > 0) body.add("system", system);
@@ -41,9 +51,31 @@ export function messagesBody(request: TurnRequest, target: Target, onDropped: On
   body.add("temperature", temperature);
   body.add("top_p", topP);
   body.add("top_k", topK);
+  body.add("stop_sequences", stopSequences(request, onDropped));
+  body.add("context_management", contextManagement(request, target, onDropped));
   if (request.identityHash !== undefined) body.add("metadata", { user_id: request.identityHash });
-  body.add("service_tier", serviceTier(target, onDropped));
+  body.add("service_tier", serviceTier(request, target, onDropped));
   return body.end();
+}
+
+/** The vendor answers 400 to a text of white space alone. */
+function stopSequences({ stop }: TurnRequest, onDropped: OnDropped): readonly string[] | undefined {
+  const kept = stop?.filter((each) => each.trim() !== "");
+  if (kept?.length !== stop?.length) onDropped("stop", "the provider takes no text of white space alone");
+  return kept?.length === 0 ? undefined : kept;
+}
+
+function contextManagement(
+  { contextManagementJson: json, anthropicBetas }: TurnRequest,
+  target: Target,
+  onDropped: OnDropped,
+): Verbatim | undefined {
+  if (anthropicBetas && !takesBetas(target, "anthropic_betas"))
+    onDropped("anthropic_betas", "the endpoint is not known to take them");
+  if (json === undefined) return undefined;
+  if (json.startsWith("{") && takesBetas(target, "context_management")) return new Verbatim(json);
+  onDropped("context_management", "the endpoint is not known to take it in this form");
+  return undefined;
 }
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {
@@ -53,8 +85,14 @@ function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): Jso
   return { type: "json_schema", schema: new Verbatim(format.schemaJson) };
 }
 
-/** Priority is capacity that the operator has contracted, which "auto" uses. The vendor decides when the field is absent. */
-function serviceTier({ tier }: Target, onDropped: OnDropped): string | undefined {
+/**
+ * Priority is capacity that the operator has contracted, which "auto" uses. The vendor takes "auto" when the field is absent; most other servers
+ * have one tier and no such field.
+ */
+function serviceTier({ serviceTier: wanted }: TurnRequest, target: Target, onDropped: OnDropped): string | undefined {
+  const { tier } = target;
+  if (wanted === "default" && tier === "default")
+    return target.original || supports(target, "service_tier") ? "standard_only" : undefined;
   if (tier !== "default" && tier !== "priority") onDropped("service_tier", `the format has no tier called ${tier}`);
   return tier === "priority" ? "auto" : undefined;
 }

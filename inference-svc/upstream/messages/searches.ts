@@ -5,6 +5,8 @@ import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";
 import { webSearchName } from "../translate/blocks/tools.ts";
 
+type SearchStatus = "completed" | "failed" | "in_progress";
+
 interface Search {
   readonly writer: OtherWriter;
   readonly index: number;
@@ -33,7 +35,7 @@ export class Searches {
     if (block.name !== webSearchName) return undefined;
     // An id that is used again gets no results any more: they belong to the new call.
     const abandoned = this.#running.get(block.id);
-    if (abandoned) this.#finish(abandoned, true, []);
+    if (abandoned) this.#finish(abandoned, "failed", []);
     const index = this.#output.count;
     const writer = this.#output.other({ type: "web_search_call", id: newId("ws_"), status: "in_progress" });
     const search: Search = { writer, index, query: "" };
@@ -57,19 +59,19 @@ export class Searches {
     this.#running.delete(tool_use_id);
     const failed = !Array.isArray(content);
     if (!failed) this.#progress("completed", search.index);
-    this.#finish(search, failed, objects(content));
+    this.#finish(search, failed ? "failed" : "completed", objects(content));
   }
 
-  /** Searches without results at the end have failed. */
-  end(): void {
-    for (const search of this.#running.values()) this.#finish(search, true, []);
+  /** Searches without results at the end have failed, unless the provider paused them. */
+  end(paused: boolean): void {
+    for (const search of this.#running.values()) this.#finish(search, paused ? "in_progress" : "failed", []);
     this.#running.clear();
   }
 
-  #finish({ writer, query }: Search, failed: boolean, results: readonly JsonObject[]): void {
+  #finish({ writer, query }: Search, status: SearchStatus, results: readonly JsonObject[]): void {
     const sources = results.map(({ url }) => ({ type: "url", url: text(url) }));
     const action = { type: "search", query, queries: [query], ...(this.#sources && { sources }) };
-    writer.end("completed", { status: failed ? "failed" : "completed", action });
+    writer.end("completed", { status, action });
   }
 
   #progress(step: string, index: number): void {

@@ -10,29 +10,37 @@ import { servedTier } from "../events/service-tier.ts";
 import { MessagesOutputItems } from "./output-items.ts";
 import { messagesError } from "./error.ts";
 import { MessagesUsage } from "./usage.ts";
+import { namedStop } from "../translate/extensions.ts";
 import { findArguments } from "../translate/written-arguments.ts";
 
 /**
  * Stop reasons of incomplete answers; any other reason is a normal end. A paused turn is incomplete, because continuing it would be another
  * request.
  */
-const incomplete: ReadonlyMap<string, NonNullable<Outcome["reason"]>> = new Map([
-  ["max_tokens", "max_output_tokens"],
-  ["model_context_window_exceeded", "max_output_tokens"],
-  ["pause_turn", "max_output_tokens"],
-  ["refusal", "content_filter"],
+const incomplete: ReadonlyMap<string, Pick<Outcome, "reason" | "detail">> = new Map<
+  string,
+  Pick<Outcome, "reason" | "detail">
+>([
+  ["max_tokens", { reason: "max_output_tokens" }],
+  ["model_context_window_exceeded", { reason: "max_output_tokens", detail: "model_context_window_exceeded" }],
+  ["pause_turn", { reason: "max_output_tokens", detail: "pause_turn" }],
+  ["refusal", { reason: "content_filter" }],
 ]);
+const complete: Pick<Outcome, "reason" | "detail"> = {};
 
 export class MessagesTranslator implements Translator {
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #blocks: MessagesOutputItems;
   readonly #usage = new MessagesUsage();
+  readonly #request: TurnRequest;
   #stopReason: string | undefined;
+  #stopSequence: string | undefined;
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
     this.#emit = emit;
+    this.#request = request;
     this.#target = target;
     this.#blocks = new MessagesOutputItems(request, emit);
   }
@@ -92,9 +100,10 @@ export class MessagesTranslator implements Translator {
     this.close();
   }
 
-  #stop({ stop_reason, stop_details }: JsonObject): void {
+  #stop({ stop_reason, stop_sequence, stop_details }: JsonObject): void {
     if (typeof stop_reason !== "string") return;
     this.#stopReason = stop_reason;
+    this.#stopSequence = namedStop(this.#request, stop_sequence);
     const explanation = isObject(stop_details) ? text(stop_details.explanation) : "";
     if (stop_reason === "refusal" && explanation !== "") this.#blocks.refuse(explanation);
   }
@@ -107,11 +116,11 @@ export class MessagesTranslator implements Translator {
   close(): void {
     if (this.done) return;
     if (this.#stopReason === undefined) throw connectionLost();
-    const reason = incomplete.get(this.#stopReason);
+    const { reason, detail } = incomplete.get(this.#stopReason) ?? complete;
     const status: ItemStatus = reason ? "incomplete" : "completed";
-    this.#blocks.end(status);
+    this.#blocks.end(status, detail === "pause_turn");
     this.done = true;
     const { usage, tier } = this.#usage;
-    this.#emit(answerEnd(status, reason, usage, servedTier(tier, this.#target)));
+    this.#emit(answerEnd(status, reason, usage, servedTier(tier, this.#target), this.#stopSequence, detail));
   }
 }

@@ -9,26 +9,44 @@ import type { SentTool, SentTools } from "../translate/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
 import { toInputSchema } from "../translate/blocks/tools.ts";
+import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
+import { takesBetas } from "./betas.ts";
 import { toWebSearchTool } from "./native-tools.ts";
 
-export function messagesTools(request: TurnRequest, translation: TranslationContext): readonly Block[] {
-  const { searches } = translation.tools;
+export function messagesTools(
+  request: TurnRequest,
+  translation: TranslationContext,
+  marks: Pick<CacheMarks, "copyTools">,
+): readonly Block[] {
+  const { searches, list } = translation.tools;
   for (const path of searches) translation.onDropped(path, "all tools are sent, so there is nothing to search");
   const hosted = offeredTools(request).find(
     ({ tool, allowed }) => tool.type === "hosted" && allowed && !isToolSearch(tool),
   );
   const search = hosted?.tool.type === "hosted" ? toWebSearchTool(hosted.tool, hosted.path, translation.onDropped) : [];
   // Cache marks are put on blocks, so that each body needs its own.
+  const declared = takesBetas(translation.target, "anthropic_betas") ? anthropicTools : plainTools;
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
+  marks.copyTools(list, blocks);
   return blocks.concat(search);
 }
 
-const declared = new MadeOnce(({ list }: SentTools, onDropped) => list.map((tool) => functionTool(tool, onDropped)));
+const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+  list.map((tool) => functionTool(tool, onDropped, false)),
+);
+const anthropicTools = new MadeOnce(({ list }: SentTools, onDropped) =>
+  list.map((tool) => functionTool(tool, onDropped, true)),
+);
 
-/** No `type` is sent: a function is the default. */
-function functionTool(offered: SentTool, onDropped: OnDropped): Block {
+/**
+ * No `type` is sent for a function, which is the default.
+ * @param takesAnthropic whether the endpoint knows the typed tools of Anthropic
+ */
+function functionTool(offered: SentTool, onDropped: OnDropped, takesAnthropic: boolean): Block {
   const { path, tool, sentName } = offered;
-  dropToolFields(tool, path, onDropped);
+  dropToolFields(tool, path, onDropped, { takesMarks: true, takesAnthropic });
+  if (takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
+    return JSON.parse(tool.anthropicJson) as Block;
   const schema =
     tool.type === "function" ? toInputSchema(tool.parametersJson) : buildWrapperSchema(tool, path, onDropped);
   const strict = tool.type === "function" && tool.strict === true ? { strict: true } : {};

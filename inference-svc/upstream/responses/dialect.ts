@@ -1,4 +1,5 @@
 /** The dialect of servers that speak the Responses API themselves. */
+import { chatEmbeddings } from "../chat/embeddings.ts";
 import { bearer } from "../credentials/bearer.ts";
 import type { Dialect } from "../dialect.ts";
 import { responsesError } from "./error.ts";
@@ -11,8 +12,11 @@ export const responses: Dialect = {
   path: () => "/responses",
   framing: serverSentEvents,
   headers: bearer,
+  vendorHost: "api.openai.com",
   refusal: refuseResponses,
   body: responsesBody,
   open: (request, target, emit) => new ResponsesTranslator(request, target, emit),
   error: responsesError,
+  // Servers of this format have OpenAI's embeddings beside it.
+  embeddings: chatEmbeddings,
 };

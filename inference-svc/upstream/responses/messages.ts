@@ -33,7 +33,7 @@ function sentItem(
   if (item.type === "item_reference") return undefined;
   if (item.type === "reasoning") return reasoning(openReasoning(item), path, target, onDropped);
   if (item.type.includes(":")) return ofServerTool(item, request, target);
-  const sent = withoutOwn(item);
+  const sent = withoutName(withoutOwn(item), path, onDropped);
   return isVendor(target) ? forVendor(sent, path, onDropped) : sent;
 }
 
@@ -48,6 +48,14 @@ function withoutOwn(item: InputItem): JsonObject {
   }
   if (!noStatus.has(item.type) || item.status === undefined) return item;
   const { status: _, ...sent } = item;
+  return sent;
+}
+
+/** Messages of the format have no names. */
+function withoutName(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
+  if (item.type !== "message" || item.name === undefined) return item;
+  const { name, ...sent } = item;
+  if (name !== null) onDropped(`${path}.name`, "the format has no field for it");
   return sent;
 }
 
@@ -84,7 +92,7 @@ function ofServerTool(item: InputItem, request: TurnRequest, target: Target): Js
 }
 
 /** Fields of calls that the vendor's format does not have. */
-const ofCalls = ["async", "subagent_id", "subagent_items"];
+const ofCalls = ["async", "subagent_id", "subagent_items", "cache_control"];
 
 function forVendor(item: JsonObject, path: string, onDropped: OnDropped): JsonObject {
   if (item.type === "function_call" || item.type === "custom_tool_call") {

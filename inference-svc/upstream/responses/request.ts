@@ -5,6 +5,7 @@ import { type JsonObject, ObjectWriter, Verbatim, objectJson } from "../json.ts"
 import { inputItems } from "./messages.ts";
 import { addResponsesTools } from "./tools.ts";
 import { MadeOnce } from "../translate/made-once.ts";
+import { dropExtensions } from "../translate/extensions.ts";
 import { isVendor } from "./vendor.ts";
 
 export function responsesBody(request: TurnRequest, target: Target, onDropped: OnDropped): string {
@@ -44,6 +45,12 @@ function addOtherSettings(body: ObjectWriter, request: TurnRequest, onDropped: O
   body.add("presence_penalty", request.presencePenalty);
   if (reasoning) body.add("reasoning", reasoningSettings(reasoning, reasoning.maxTokens));
   if (cacheControl) body.add("cache_control", { type: "ephemeral", ttl: cacheControl.ttl });
+  body.add("stop", request.stop);
+  body.add("seed", request.seed);
+  body.add("logit_bias", request.logitBias);
+  body.add("prediction", verbatim(request.predictionJson));
+  body.add("anthropic_betas", request.anthropicBetas);
+  body.add("context_management", verbatim(request.contextManagementJson));
   body.add("image_config", verbatim(request.imageConfigJson));
   if (request.outputModalities.length > 0) body.add("modalities", request.outputModalities);
 }
@@ -57,6 +64,11 @@ function addVendorSettings(body: ObjectWriter, request: TurnRequest, onDropped: 
   drop("frequency_penalty", request.frequencyPenalty);
   drop("presence_penalty", request.presencePenalty);
   drop("reasoning.max_tokens", request.reasoning?.maxTokens);
+  // The vendor's own form is an array.
+  const edits = request.contextManagementJson;
+  const takesEdits = edits?.startsWith("[") === true;
+  dropExtensions(request, onDropped, takesEdits ? ["context_management"] : [], "the provider does not know it");
+  if (takesEdits) body.add("context_management", verbatim(edits));
   // The vendor caches prefixes automatically and marks them with prompt_cache_breakpoint on parts.
   drop("cache_control", request.cacheControl);
   drop("image_config", request.imageConfigJson);

@@ -1,6 +1,14 @@
 /** Tools and the tool choice, as the client wrote them and in the client's spelling. */
 import { membersOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
-import type { FunctionTool, HostedTool, NamespaceTool, Tool, ToolReference, TurnRequest } from "../../turn/request.ts";
+import type {
+  CallableTool,
+  FunctionTool,
+  HostedTool,
+  NamespaceTool,
+  Tool,
+  ToolReference,
+  TurnRequest,
+} from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type ObjectWriter, Verbatim } from "../json.ts";
 import { MadeOnce } from "../translate/made-once.ts";
@@ -37,7 +45,7 @@ function toolJson(tool: Tool, path: string, onDropped: OnDropped | undefined): s
     case "function":
       return functionJson(tool, path, onDropped);
     case "custom":
-      return onDropped && tool.async !== undefined ? without(tool.json, ["async"], path, onDropped) : tool.json;
+      return onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
     case "namespace":
       return namespaceJson(tool, path, onDropped);
     case "hosted":
@@ -47,11 +55,20 @@ function toolJson(tool: Tool, path: string, onDropped: OnDropped | undefined): s
 
 /** An absent `strict` means true with the vendor of the format, and false with everybody else, so it is always sent. */
 function functionJson(tool: FunctionTool, path: string, onDropped: OnDropped | undefined): string {
-  const json = onDropped && tool.async !== undefined ? without(tool.json, ["async"], path, onDropped) : tool.json;
+  const json = onDropped ? withoutForeign(tool, path, onDropped) : tool.json;
   const strict = String(tool.strict ?? false);
   // Nearly every tool has no "strict": a text search avoids scanning its members.
   if (!json.includes('"strict"')) return `${json.slice(0, json.lastIndexOf("}"))},"strict":${strict}}`;
   return withMembers(json, { strict });
+}
+
+/** Fields that the contract adds to the vendor's functions. */
+const foreign = ["async", "cache_control", "anthropic_tool"];
+
+function withoutForeign(tool: CallableTool, path: string, onDropped: OnDropped): string {
+  const isTyped = tool.type === "function" && tool.anthropicJson !== undefined;
+  const isForeign = tool.async !== undefined || tool.cacheControl !== undefined || isTyped;
+  return isForeign ? without(tool.json, foreign, path, onDropped) : tool.json;
 }
 
 function namespaceJson(namespace: NamespaceTool, path: string, onDropped: OnDropped | undefined): string {

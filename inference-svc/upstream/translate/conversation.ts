@@ -10,14 +10,23 @@ import { openReasoning } from "./reasoning-seal.ts";
 
 /** The part of the translation that each dialect implements. A `path` is that of the argument before it, as in the request. */
 export interface ConversationWriter {
+  /** Whether messages to the model can carry the name of a participant. */
+  readonly takesNames: boolean;
+  /** Whether the output of a call can say that the tool failed. */
+  readonly takesFailures: boolean;
+  /** Whether a call can carry a cache mark. */
+  readonly takesCallMarks: boolean;
   /** Adds a message of the system, a developer or the user. */
   addPrompt(item: InputItem, path: string): void;
   /** Adds a message of the assistant. */
   addAnswer(item: InputItem, path: string): void;
   addReasoning(item: InputItem, path: string): void;
   addCall(call: WrittenCall): void;
-  /** @param output a string, or parts as in a message */
-  addCallOutput(callId: unknown, output: unknown, path: string): void;
+  /**
+   * @param output a string, or parts as in a message
+   * @param failed whether the client says that the tool failed
+   */
+  addCallOutput(callId: unknown, output: unknown, path: string, failed?: boolean): void;
   /**
    * Adds a message from one agent to another.
    * @param head names the author and the recipient for the model
@@ -33,6 +42,8 @@ export interface WrittenCall {
   readonly argumentsJson: string;
   /** Input of a custom tool. */
   readonly input?: unknown;
+  /** Mark of a place up to which the provider may cache, for a writer that takes marks on calls. */
+  readonly mark?: { readonly control: JsonObject; readonly path: string };
 }
 
 /** Arguments for formats that require an object. Valid objects stay as written; unfinished or other JSON is wrapped. */
@@ -60,7 +71,7 @@ class InputTranslator {
   readonly #translation: TranslationContext;
   readonly #writer: ConversationWriter;
   /** Item ids to call ids: outputs of a local shell may name the item of their call. */
-  readonly #callIds = new Map<unknown, unknown>();
+  #callIds: Map<unknown, unknown> | undefined;
 
   constructor(translation: TranslationContext, writer: ConversationWriter) {
     this.#translation = translation;
@@ -70,13 +81,13 @@ class InputTranslator {
   translate(item: InputItem, path: string): void {
     switch (item.type) {
       case "message":
-        return item.role === "assistant" ? this.#said(item, path) : this.#writer.addPrompt(item, path);
+        return item.role === "assistant" ? this.#said(item, path) : this.#asked(item, path);
       case "function_call":
       case "custom_tool_call":
         return this.#called(item, path);
       case "function_call_output":
       case "custom_tool_call_output":
-        return this.#writer.addCallOutput(item.call_id, item.output, `${path}.output`);
+        return this.#answered(item, path);
       case "reasoning":
         return this.#writer.addReasoning(openReasoning(item), path);
       case "agent_message":
@@ -95,8 +106,14 @@ class InputTranslator {
     }
   }
 
+  #asked(item: InputItem, path: string): void {
+    if (namesParticipant(item) && !this.#writer.takesNames) this.#translation.onDropped(`${path}.name`, noField);
+    this.#writer.addPrompt(item, path);
+  }
+
   #said(item: InputItem, path: string): void {
     const { onDropped } = this.#translation;
+    if (namesParticipant(item)) onDropped(`${path}.name`, noField);
     if (item.phase !== undefined && item.phase !== null) onDropped(`${path}.phase`, noField);
     const parts = objects(item.content);
     for (let index = 0; index < parts.length; index++) {
@@ -115,10 +132,24 @@ class InputTranslator {
     const callId = item.call_id;
     const name = tools.sentName(text(item.name), text(item.namespace) || undefined);
     if (item.type === "function_call") {
-      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments) });
+      const mark = this.#markOf(item, path);
+      return this.#writer.addCall({ callId, name, argumentsJson: text(item.arguments), ...mark });
     }
     const { input } = item;
     this.#writer.addCall({ callId, name, argumentsJson: JSON.stringify({ input }), input });
+  }
+
+  #markOf({ cache_control: control }: InputItem, path: string): Pick<WrittenCall, "mark"> {
+    if (!isObject(control)) return {};
+    if (this.#writer.takesCallMarks) return { mark: { control, path } };
+    this.#translation.onDropped(`${path}.cache_control`, "the format has no cache marks on calls");
+    return {};
+  }
+
+  #answered({ call_id: callId, output, status }: InputItem, path: string): void {
+    const failed = status === "incomplete";
+    if (failed && !this.#writer.takesFailures) this.#translation.onDropped(`${path}.status`, noField);
+    this.#writer.addCallOutput(callId, output, `${path}.output`, failed);
   }
 
   #forwarded(item: InputItem, path: string): void {
@@ -129,12 +160,12 @@ class InputTranslator {
   #hosted(item: InputItem, path: string): void {
     const call = toFunctionCall(item);
     if (call) {
-      this.#callIds.set(item.id, call.callId);
+      (this.#callIds ??= new Map()).set(item.id, call.callId);
       this.#writer.addCall(call);
     }
     const answer = toFunctionOutput(item);
     if (answer) {
-      const callId = this.#callIds.get(answer.callId) ?? answer.callId;
+      const callId = this.#callIds?.get(answer.callId) ?? answer.callId;
       this.#writer.addCallOutput(callId, answer.output, `${path}.output`);
     }
     if (!call && !answer) this.#described(item, path);
@@ -151,3 +182,6 @@ class InputTranslator {
     else this.#writer.addAnswer({ type: "message", role: "assistant", content }, path);
   }
 }
+
+/** Whether a message names its participant. */
+export const namesParticipant = ({ name }: InputItem): boolean => name !== undefined && name !== null;

@@ -41,7 +41,7 @@ function collect(input: readonly InputItem[]): readonly SpecialInput[] {
   const found: SpecialInput[] = [];
   for (let index = 0; index < input.length; index++) {
     const item = input[index] as InputItem;
-    if (whole.has(item.type)) found.push({ path: `input.${index}`, item });
+    if (whole.has(item.type) || isMarkedCall(item)) found.push({ path: `input.${index}`, item });
     const field = Array.isArray(item.content) ? "content" : "output";
     const parts = item[field];
     if (!Array.isArray(parts)) continue;
@@ -55,5 +55,7 @@ function collect(input: readonly InputItem[]): readonly SpecialInput[] {
   return found;
 }
 
-/** The field of a part that holds a cache mark; undefined without one. */
+const isMarkedCall = (item: InputItem): boolean => item.type === "function_call" && findCacheMark(item) !== undefined;
+
+/** The field of a part or call that holds a cache mark; undefined without one. */
 export const findCacheMark = (part: JsonObject): string | undefined => marks.find((field) => isObject(part[field]));

@@ -11,9 +11,24 @@ const unread: readonly (readonly [field: string, reason: string])[] = [
   ["output_schema", "the format has no field for it"],
 ];
 
+/** The abilities of a format beyond those of a function declaration. */
+export interface ToolAbilities {
+  readonly takesMarks?: boolean;
+  /** Whether tools are sent in Anthropic's own form, where they have one. */
+  readonly takesAnthropic?: boolean;
+}
+
 /** Reports the fields of a tool that a function declaration cannot hold. */
-export function dropToolFields(tool: FunctionTool | CustomTool, path: string, onDropped: OnDropped): void {
+export function dropToolFields(
+  tool: FunctionTool | CustomTool,
+  path: string,
+  onDropped: OnDropped,
+  { takesMarks = false, takesAnthropic = false }: ToolAbilities = {},
+): void {
   if (tool.async === true) onDropped(`${path}.async`, "the format has no asynchronous calls");
+  if (!takesMarks && tool.cacheControl) onDropped(`${path}.cache_control`, "the format has no cache marks on tools");
+  if (!takesAnthropic && tool.type === "function" && tool.anthropicJson !== undefined)
+    onDropped(`${path}.anthropic_tool`, "sent as a function: the endpoint is not known to take it");
   for (const [field, reason] of unread) {
     // A text search avoids parsing nearly every tool.
     if (!tool.json.includes(`"${field}"`)) continue;

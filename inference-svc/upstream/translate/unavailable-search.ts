@@ -43,9 +43,10 @@ export function dropUnavailableSearch<Base extends Provider>(providers: Base): B
     turn(destination) {
       const turn = providers.turn(destination);
       return (request, scope) => {
-        const { request: sent, droppedFields } = shortenedFor(destination, request) ?? unchanged(request);
-        scope.trace.droppedFields.push(...droppedFields);
-        return turn(sent, scope);
+        const shortened = shortenedFor(destination, request);
+        if (shortened === undefined) return turn(request, scope);
+        scope.trace.droppedFields.push(...shortened.droppedFields);
+        return turn(shortened.request, scope);
       };
     },
   };

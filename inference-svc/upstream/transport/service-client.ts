@@ -1,5 +1,6 @@
 /** A client for auxiliary services: one request, one JSON response, each within a time limit. */
-import type { Post, Posted } from "../../internal/detection/wire.ts";
+import type { Posted } from "../../internal/detection/wire.ts";
+import { CallGivenUp } from "../../internal/meter.ts";
 import { abortFault } from "../../turn/abort.ts";
 import type { TurnSignal } from "../../turn/signal.ts";
 import { Connections } from "./connections.ts";
@@ -18,13 +19,12 @@ export interface ServiceSettings {
   readonly keyField?: string;
 }
 
-interface CallLimits {
+export interface ServiceCallLimits {
   readonly signal: TurnSignal;
   readonly timeoutMs: number;
+  /** Called when the request leaves. */
+  readonly onSent?: () => void;
 }
-
-/** @throws Error when no readable response arrives in time */
-export type Get = (path: string, limits: CallLimits, fields?: Readonly<Record<string, string>>) => Promise<Posted>;
 
 export class ServiceClient {
   readonly #connections: Connections;
@@ -46,23 +46,28 @@ export class ServiceClient {
     });
   }
 
-  readonly post: Post = (path, body, limits) => {
+  /** @throws Error when no readable response arrives in time */
+  readonly post = (path: string, body: string, limits: ServiceCallLimits): Promise<Posted> => {
     const line = requestLine("POST", `${this.#base}${path}`, this.#host);
     return this.#send({ head: `${line}${this.#fields}content-type: application/json\r\n`, body }, limits);
   };
 
-  /** @param path with its query @param fields of this request alone */
-  readonly get: Get = (path, limits, fields = {}) => {
+  /** @param path with its query @param fields of this request alone @throws Error when no readable response arrives in time */
+  readonly get = (
+    path: string,
+    limits: ServiceCallLimits,
+    fields: Readonly<Record<string, string>> = {},
+  ): Promise<Posted> => {
     const line = requestLine("GET", `${this.#base}${path}`, this.#host);
     return this.#send({ head: line + this.#fields + fieldLines(fields), body: "" }, limits);
   };
 
   /** The socket closes at once when the signal aborts or the time is over. Redirects are not followed. */
-  async #send(request: Request, { signal, timeoutMs }: CallLimits): Promise<Posted> {
+  async #send(request: Request, { signal, timeoutMs, onSent }: ServiceCallLimits): Promise<Posted> {
     if (signal.aborted) throw abortFault(signal);
-    const call = new ServiceCall(this.#connections.take());
+    const call = new ServiceCall(this.#connections.take(), onSent);
     const stop = () => call.fail(abortFault(signal));
-    const timer = setTimeout(() => call.fail(new Error(`no answer in ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => call.fail(new CallGivenUp(`no answer in ${timeoutMs} ms`, 524)), timeoutMs);
     signal.addEventListener("abort", stop);
     try {
       return await call.send(request);
@@ -87,14 +92,16 @@ export class ServiceClient {
 class ServiceCall implements ResponseHandler {
   /** Absent once the response has ended: the connection may then carry another request. */
   #connection: Connection | undefined;
+  readonly #onSent: (() => void) | undefined;
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #status = 0;
   #resolve: (posted: Posted) => void = () => {};
   #reject: (error: Error) => void = () => {};
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, onSent?: () => void) {
     this.#connection = connection;
+    this.#onSent = onSent;
   }
 
   send(request: Request): Promise<Posted> {
@@ -111,7 +118,9 @@ class ServiceCall implements ResponseHandler {
     this.#reject(error);
   }
 
-  onRequestStart(): void {}
+  onRequestStart(): void {
+    this.#onSent?.();
+  }
 
   onResponseStart({ status }: ResponseHead): void {
     this.#status = status;
@@ -119,7 +128,8 @@ class ServiceCall implements ResponseHandler {
 
   onResponseData(bytes: Buffer): void {
     this.#size += bytes.length;
-    if (this.#size > answerLimitBytes) return this.fail(new Error(`answer of more than ${answerLimitBytes} bytes`));
+    if (this.#size > answerLimitBytes)
+      return this.fail(new CallGivenUp(`answer of more than ${answerLimitBytes} bytes`, 502));
     this.#chunks.push(Buffer.from(bytes));
   }
 

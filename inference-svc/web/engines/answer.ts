@@ -2,20 +2,36 @@
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Posted } from "../../internal/detection/wire.ts";
 import { wellFormed } from "../charset.ts";
+import { PageUnreadable } from "../page-unreadable.ts";
 import { type SearchHit, SearchRefused } from "../search.ts";
 
 /** Statuses about the one search, not about the engine, the key or its limits. */
 const refusals: ReadonlySet<number> = new Set([400, 413, 414, 422]);
 
 /** @throws SearchRefused; Error for every other answer that holds no results */
-export function resultsIn({ status, body }: Posted, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
-  if (refusals.has(status)) throw new SearchRefused(`status ${status}`);
-  if (status !== 200) throw new Error(`status ${status}`);
-  const answer = parsed(body);
-  const results = isObject(answer) ? listOf(answer) : undefined;
+export function resultsIn(posted: Posted, listOf: (answer: JsonObject) => unknown): readonly JsonObject[] {
+  const results = listOf(bodyIn(posted));
   if (!Array.isArray(results)) throw new Error("no results");
   return results.filter(isObject);
 }
+
+/** @throws SearchRefused; Error for every other answer that is no object of JSON */
+export function bodyIn({ status, body }: Posted): JsonObject {
+  if (refusals.has(status)) throw new SearchRefused(`status ${status}`);
+  if (status !== 200) throw new Error(`status ${status}`);
+  const answer = parsed(body);
+  if (!isObject(answer)) throw new Error("no results");
+  return answer;
+}
+
+/** The first object of a list; an empty one for anything else. */
+export const firstIn = (list: unknown): JsonObject => (Array.isArray(list) ? list.find(isObject) : undefined) ?? {};
+
+/** @param status that the engine names for a page which it could not read */
+export const unread = (status: unknown): PageUnreadable =>
+  typeof status === "number" && Number.isInteger(status) && status >= 300 && status <= 599
+    ? new PageUnreadable(`status ${status}`, { status })
+    : new PageUnreadable("the engine could not read it");
 
 /** The error of the parser would quote the answer, which must not get into a log. */
 function parsed(body: string): unknown {

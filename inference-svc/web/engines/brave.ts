@@ -1,5 +1,5 @@
 /** Brave Search (https://api-dashboard.search.brave.com/documentation/services/web-search). */
-import type { Get } from "../../upstream/transport/service-client.ts";
+import type { MeteredGet } from "../../upstream/transport/metered-client.ts";
 import type { SearchAdapter } from "../search.ts";
 import { type SearchPlace, isCountryCode, isPlainText } from "../wishes.ts";
 import { hitsIn, resultsIn } from "./answer.ts";
@@ -10,7 +10,7 @@ const maxResults = 20;
 const maxQueryLength = 400;
 const maxWords = 50;
 
-export const brave = (get: Get): SearchAdapter => ({
+export const brave = (get: MeteredGet): SearchAdapter => ({
   knows: { place: { city: isPlainText, region: isPlainText, country: isCountryCode, timezone: isPlainText } },
   maxPages: 2,
   async page({ wishes: { place = {} }, ...search }, number, limits) {

@@ -1,14 +1,15 @@
-/** Exa (https://exa.ai/docs/reference/search). */
-import type { Post } from "../../internal/detection/wire.ts";
+/** Exa (https://exa.ai/docs/reference/search, https://exa.ai/docs/reference/get-contents). */
+import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
+import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search.ts";
 import { isCountryCode } from "../wishes.ts";
-import { hitsIn, resultsIn } from "./answer.ts";
+import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
 /** Hours; -1 means that no page is read for a search, whatever its age in the cache. */
 const neverFresh = -1;
 
-export const exa = (post: Post): SearchAdapter => ({
+export const exa = (post: MeteredPost): SearchAdapter => ({
   knows: {
     modes: ["instant", "fast", "auto", "deep-lite", "deep", "deep-reasoning"],
     cachedOnly: true,
@@ -32,3 +33,21 @@ export const exa = (post: Post): SearchAdapter => ({
     return hitsIn(results, ({ highlights }) => (Array.isArray(highlights) ? (highlights as readonly unknown[]) : []));
   },
 });
+
+interface Failed {
+  readonly error?: { readonly httpStatusCode?: unknown } | null;
+}
+
+export const exaPages =
+  (post: MeteredPost): ReadPage =>
+  async (url, limits) => {
+    const body = {
+      urls: [url],
+      text: { maxCharacters: maxPageUnits },
+      livecrawlTimeout: Math.ceil(limits.timeoutMs),
+    };
+    const { results, statuses } = bodyIn(await post("/contents", JSON.stringify(body), limits));
+    const page = firstIn(results);
+    if (page["text"] === undefined) throw unread((firstIn(statuses) as Failed).error?.httpStatusCode);
+    return { url: page["url"], title: page["title"], text: page["text"] };
+  };

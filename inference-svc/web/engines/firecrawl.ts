@@ -1,14 +1,18 @@
-/** Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search). The pages themselves are not read: that would cost as much again for each. */
-import type { Post } from "../../internal/detection/wire.ts";
+/**
+ * Firecrawl (https://docs.firecrawl.dev/api-reference/endpoint/search, https://docs.firecrawl.dev/api-reference/endpoint/scrape). A search does
+ * not read the pages that it finds: that would cost as much again for each.
+ */
+import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
+import type { ReadPage } from "../page-engine.ts";
 import type { SearchAdapter } from "../search.ts";
 import { isCountryCode } from "../wishes.ts";
-import { hitsIn, resultsIn } from "./answer.ts";
+import { bodyIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
 /** Longer queries are refused. */
 const maxQueryLength = 500;
 
-export const firecrawl = (post: Post): SearchAdapter => ({
+export const firecrawl = (post: MeteredPost): SearchAdapter => ({
   knows: { place: { city: isFilled, region: isFilled, country: isCountryCode } },
   maxPages: 1,
   async page({ query, maxResults, domains, wishes: { place = {} } }, _, limits) {
@@ -35,3 +39,23 @@ export const firecrawl = (post: Post): SearchAdapter => ({
 function isFilled(value: string): boolean {
   return value !== "" && value.length <= 100;
 }
+
+/** Shorter time limits are refused, in milliseconds. */
+const minTimeoutMs = 1_000;
+
+interface Scraped {
+  readonly markdown?: unknown;
+  readonly metadata?: { readonly title?: unknown; readonly url?: unknown; readonly statusCode?: unknown } | null;
+}
+
+export const firecrawlPages =
+  (post: MeteredPost): ReadPage =>
+  async (url, limits) => {
+    const body = { url, formats: ["markdown"], timeout: Math.max(minTimeoutMs, Math.ceil(limits.timeoutMs)) };
+    const { data } = bodyIn(await post("/scrape", JSON.stringify(body), limits));
+    const { markdown, metadata } = (data ?? {}) as Scraped;
+    const { title, url: found, statusCode } = metadata ?? {};
+    // Firecrawl answers 200 for the error pages of sites, too.
+    if (markdown === undefined || Number(statusCode) >= 300) throw unread(statusCode);
+    return { url: found, title, text: markdown };
+  };

@@ -1,14 +1,15 @@
-/** Parallel's Search API (https://docs.parallel.ai/api-reference/search/search). */
-import type { Post } from "../../internal/detection/wire.ts";
+/** Parallel (https://docs.parallel.ai/api-reference/search/search, https://docs.parallel.ai/api-reference/extract/extract). */
+import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
+import { type ReadPage, maxPageUnits } from "../page-engine.ts";
 import type { SearchAdapter } from "../search.ts";
 import { isCountryCode } from "../wishes.ts";
-import { hitsIn, resultsIn } from "./answer.ts";
+import { bodyIn, firstIn, hitsIn, resultsIn, unread } from "./answer.ts";
 import { toldDomains } from "./told-domains.ts";
 
 /** Longer search queries are refused; the objective has the whole text. */
 const maxQueryLength = 200;
 
-export const parallel = (post: Post): SearchAdapter => ({
+export const parallel = (post: MeteredPost): SearchAdapter => ({
   knows: { modes: ["turbo", "fast", "basic", "advanced"], place: { country: isCountryCode } },
   maxPages: 1,
   async page({ query, maxResults, contentLength, domains, wishes: { mode, place = {} } }, _, limits) {
@@ -33,3 +34,16 @@ export const parallel = (post: Post): SearchAdapter => ({
     return hitsIn(results, ({ excerpts }) => (Array.isArray(excerpts) ? (excerpts as readonly unknown[]) : []));
   },
 });
+
+export const parallelPages =
+  (post: MeteredPost): ReadPage =>
+  async (url, limits) => {
+    const body = {
+      urls: [url],
+      advanced_settings: { full_content: { max_chars_per_result: maxPageUnits } },
+    };
+    const { results, errors } = bodyIn(await post("/extract", JSON.stringify(body), limits));
+    const page = firstIn(results);
+    if (page["full_content"] === undefined) throw unread(firstIn(errors)["http_status_code"]);
+    return { url: page["url"], title: page["title"], text: page["full_content"] };
+  };

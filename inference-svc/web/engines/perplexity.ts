@@ -1,5 +1,5 @@
 /** Perplexity's Search API (https://docs.perplexity.ai/api-reference/search-post). */
-import type { Post } from "../../internal/detection/wire.ts";
+import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
 import type { SearchAdapter } from "../search.ts";
 import { isCountryCode } from "../wishes.ts";
 import { hitsIn, resultsIn } from "./answer.ts";
@@ -10,7 +10,7 @@ const maxDomains = 20;
 /** UTF-16 units of a token in most languages of the web; a longer excerpt is cut here. */
 const unitsPerToken = 4;
 
-export const perplexity = (post: Post): SearchAdapter => ({
+export const perplexity = (post: MeteredPost): SearchAdapter => ({
   knows: { place: { country: isCountryCode } },
   maxPages: 1,
   async page({ query, maxResults: wanted, contentLength, domains, wishes: { place = {} } }, _, limits) {

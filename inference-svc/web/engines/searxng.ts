@@ -1,10 +1,10 @@
 /** SearXNG, a metasearch engine (https://docs.searxng.org/dev/search_api.html). Its settings must allow JSON, or it answers 403. */
-import type { Get } from "../../upstream/transport/service-client.ts";
+import type { MeteredGet } from "../../upstream/transport/metered-client.ts";
 import type { SearchAdapter } from "../search.ts";
 import { hitsIn, lineOf, resultsIn } from "./answer.ts";
 import { withSites } from "./sites.ts";
 
-export const searxng = (get: Get): SearchAdapter => ({
+export const searxng = (get: MeteredGet): SearchAdapter => ({
   knows: {},
   maxPages: 2,
   async page(search, number, limits) {

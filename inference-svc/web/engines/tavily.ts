@@ -1,5 +1,5 @@
 /** Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search). It answers 432 and 433 when a plan's credits are spent. */
-import type { Post } from "../../internal/detection/wire.ts";
+import type { MeteredPost } from "../../upstream/transport/metered-client.ts";
 import type { SearchAdapter } from "../search.ts";
 import { hitsIn, resultsIn } from "./answer.ts";
 import { countryName } from "./tavily-countries.ts";
@@ -7,7 +7,7 @@ import { toldDomains } from "./told-domains.ts";
 
 const maxResults = 20;
 
-export const tavily = (post: Post): SearchAdapter => ({
+export const tavily = (post: MeteredPost): SearchAdapter => ({
   knows: {
     modes: ["ultra-fast", "fast", "basic", "advanced"],
     place: { country: (code) => countryName(code) !== undefined },

@@ -19,6 +19,9 @@ export const modelShape = named(
     {
       id: described(string({ min: 1 }), "Slug by which requests name it."),
       object: word("model"),
+      type: described(word("model"), "The same in Anthropic's format, as the two fields after it."),
+      display_name: described(string(), "Name for people."),
+      created_at: described(string(), "When it came out, as ISO 8601; 1970 when it is not known."),
       canonical_slug: described(string(), "The slug that answers name."),
       name: described(string(), "Name for people."),
       created: described(integer({ min: 0 }), "When it came out, in epoch seconds; 0 when it is not known."),
@@ -82,6 +85,9 @@ export const modelList = named(
     {
       object: word("list"),
       data: array(modelShape),
+      has_more: described(boolean, "Whether there is a next page."),
+      first_id: described(nullable(string()), "The first model of the page; null when it is empty."),
+      last_id: described(nullable(string()), "The last model of the page; null when it is empty."),
       total_count: described(integer({ min: 0 }), "How many there are without `offset` and `limit`."),
       links: object(
         { next: described(nullable(string()), "Path of the next page; null on the last one.") },

@@ -24,6 +24,7 @@ export const pricing = named(
       request: described(decimal, "Price of a request."),
       image: described(decimal, "Price of an image in the request."),
       image_output: described(decimal, "Price of an image in the answer."),
+      page: described(decimal, "Price of a page that the provider reads of a file."),
       audio: described(decimal, "Price of a unit of audio."),
       web_search: described(decimal, "Price of a search that the provider runs."),
       overrides: described(

@@ -11,6 +11,7 @@ import {
   tagged,
   word,
 } from "../../runtime/validation/shape.ts";
+import { cacheControl } from "../request/caching.ts";
 import { callId, item } from "./item.ts";
 import { openObject } from "./parts.ts";
 
@@ -28,6 +29,7 @@ export const functionCall = item(
     async: asynchronous,
     subagent_id: described(string(), "The subagent that asks."),
     subagent_items: described(array(openObject), "State of the subagent; send it back unchanged."),
+    cache_control: described(nullable(cacheControl), "Of a call that is sent back: marks it for the provider's cache."),
   },
   { required: ["call_id", "name", "arguments"] },
 );

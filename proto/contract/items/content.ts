@@ -35,7 +35,7 @@ export const oneOfFields =
   };
 
 /** An address of a picture or video. A data URL of another type is refused: it would pass guardrails unscanned, or reach the model as a wrong type. */
-const addressOf = (kind: "image" | "video", max: number): Shape =>
+export const addressOf = (kind: "image" | "video", max: number): Shape =>
   string({
     min: 1,
     max,

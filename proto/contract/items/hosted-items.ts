@@ -46,7 +46,7 @@ export const webSearchCall = item(
 
 export const fileSearchCall = item(
   "file_search_call",
-  "A search in the provider's vector stores.",
+  "A search in vector stores, of the provider or of the operator.",
   {
     queries: described(array(string()), "What was searched for."),
     results: described(
@@ -99,7 +99,7 @@ export const shellOutput = object(
 
 export const shellCallOutput = item(
   "shell_call_output",
-  "What commands printed that the provider ran.",
+  "What commands printed that the provider or the service ran.",
   {
     call_id: callId,
     output: described(array(shellOutput), "One entry for each command."),

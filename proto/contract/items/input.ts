@@ -50,6 +50,8 @@ const itemOf = (
   needed: readonly string[],
 ) => object({ ...fields, type: word(type) }, { required: ["type", ...needed], description });
 
+const participant = described(nullable(string()), "Name of the participant, to tell several of one role apart.");
+
 const said = named(
   "AssistantMessage",
   object(
@@ -73,6 +75,7 @@ const asked = named(
       type: word("message"),
       role: word("user", "system", "developer"),
       content: nullable(messageContent),
+      name: participant,
       phase,
       id,
       status,
@@ -173,6 +176,12 @@ const others: Readonly<Record<string, Shape>> = {
     "context_compaction",
     "Where the conversation was compacted.",
     { encrypted_content: nullable(string()), id },
+    [],
+  ),
+  compaction_trigger: itemOf(
+    "compaction_trigger",
+    "The last item: asks for the conversation before it in a short form, as an item `compaction`, in place of an answer.",
+    { id },
     [],
   ),
   item_reference: itemOf(

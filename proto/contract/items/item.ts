@@ -20,7 +20,10 @@ export function item(
     {
       type: word(type),
       id: described(string({ min: 1 }), "Identifier of the item, unique in its response."),
-      status: described(word(...status), "How far the item is. Without a stream it has ended."),
+      status: described(
+        word(...status),
+        "How far the item is. Without a stream it has ended, unless a subagent waits for functions of the client.",
+      ),
       ...fields,
     },
     { required: ["type", "id", "status", ...required], description },

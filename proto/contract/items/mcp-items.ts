@@ -1,4 +1,4 @@
-/** Items of MCP servers that a provider calls. */
+/** Items of MCP servers, which a provider or Sluice calls. */
 import { anything, array, described, nullable, object, string } from "../../runtime/validation/shape.ts";
 import { item } from "./item.ts";
 
@@ -32,7 +32,7 @@ export const mcpApprovalRequest = item(
 
 export const mcpCall = item(
   "mcp_call",
-  "A call of an MCP tool that the provider made.",
+  "A call of an MCP tool.",
   {
     server_label: described(string(), "Name of the server in the request."),
     name: described(string(), "Name of the tool."),

@@ -195,6 +195,8 @@ const codeInterpreter = item("service:code_interpreter", "Code that the service 
   stdout: text("What it printed."),
   stderr: text("What it printed as errors."),
   exitCode: described(integer(), "Its exit code."),
+  container_id: container,
+  error,
 });
 
 /** Items that server tools make, by type. */

@@ -98,6 +98,7 @@ export const errorMetadata = object(
     error_type: errorType,
     param: described(string(), "The first field that is wrong."),
     issues: described(array(issue), "All fields that are wrong, at most 20."),
+    unknown_model: described(string(), "The name that was asked for and that no model has."),
     patterns: described(array(string()), "Rules of the guardrail that matched."),
     reasons: described(array(string()), "Categories that moderation has flagged."),
     flagged_input: described(

@@ -3,11 +3,14 @@ import { readFileSync } from "node:fs";
 import { rateLimitHeaderNames } from "../../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../../runtime/validation/shape.ts";
 import { errorShape, errorStatuses, defaultErrorType, defaultMessage } from "./errors.ts";
+import { errorTypeOf, messagesError } from "../messages/error.ts";
+import { messageOperations } from "./messages.ts";
 import { basePath } from "./operation.ts";
 import {
   type PublishedAnswer,
   type PublishedPaths,
   type Reference,
+  failureNames,
   publishPaths,
   publishedRateLimitHeaders,
 } from "./published.ts";
@@ -88,6 +91,20 @@ const reference = (name: string): Reference => ({ $ref: `#/components/headers/${
 function failure(status: number, components: Components): PublishedAnswer {
   const metadata = status === 401 ? undefined : { error_type: defaultErrorType(status) };
   const value = { error: { code: status, message: defaultMessage(status), ...(metadata && { metadata }) } };
+  return failureAs(status, errorShape(status).schema(components), value);
+}
+
+function messagesFailure(status: number, components: Components): PublishedAnswer {
+  const error = { type: errorTypeOf(status), message: defaultMessage(status) };
+  const { headers, ...answer } = failureAs(status, messagesError.schema(components), {
+    type: "error",
+    error,
+    request_id: "req_3kTMd",
+  });
+  return { ...answer, headers: { "request-id": reference("RequestId"), ...headers } };
+}
+
+function failureAs(status: number, schema: JsonSchema, value: object): PublishedAnswer {
   return {
     description: meaning[status] ?? defaultMessage(status),
     headers: {
@@ -100,12 +117,14 @@ function failure(status: number, components: Components): PublishedAnswer {
     },
     content: {
       "application/json": {
-        schema: errorShape(status).schema(components),
+        schema,
         examples: { example: { summary: "An example", value } },
       },
     },
   };
 }
+
+const messagesStatuses = [...new Set(Object.values(messageOperations).flatMap(({ statuses }) => statuses))];
 
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -134,7 +153,10 @@ export interface OpenApiDocument {
 export function openApi(): OpenApiDocument {
   const components: Components = new Map();
   const paths = publishPaths(components);
-  const responses = Object.fromEntries(errorStatuses.map((status) => [`Error${status}`, failure(status, components)]));
+  const responses = Object.fromEntries([
+    ...errorStatuses.map((status) => [failureNames.responses(status), failure(status, components)]),
+    ...messagesStatuses.map((status) => [failureNames.messages(status), messagesFailure(status, components)]),
+  ]);
   return {
     openapi: "3.1.1",
     info: {
@@ -148,6 +170,7 @@ export function openApi(): OpenApiDocument {
     servers: [{ url: basePath }],
     tags: [
       { name: "Responses", description: "Answers of models." },
+      { name: "Embeddings", description: "Vectors of texts." },
       { name: "Catalogue", description: "Models and providers." },
       { name: "Administration", description: "Keys, guardrails, their assignments, end users and usage records." },
     ],
@@ -157,7 +180,11 @@ export function openApi(): OpenApiDocument {
       responses,
       headers,
       securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "An API key. It begins with `sk-sl-`." },
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          description: "An API key. It begins with `sk-sl-`. The header `x-api-key` presents it as well.",
+        },
         managementKey: { type: "http", scheme: "bearer", description: "A management key. It begins with `mk-sl-`." },
       },
     },

@@ -25,7 +25,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   /** Further paths, which the document mentions in its description only. */
   readonly aliases?: readonly Path[];
   readonly method: "get" | "post" | "patch" | "delete";
-  readonly tag: "Responses" | "Administration" | "Catalogue";
+  readonly tag: "Responses" | "Embeddings" | "Administration" | "Catalogue";
   readonly summary: string;
   readonly description: string;
   /** The keys that may call it. Management keys are let in to the catalogue, too, which the document does not promise. */
@@ -41,6 +41,8 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
     readonly says: string;
     readonly content: readonly Content[];
   };
+  /** Form of the bodies of failures; that of `POST /responses` when absent. */
+  readonly failures?: "messages";
   /** HTTP statuses of failures. */
   readonly statuses: readonly number[];
 }
@@ -63,6 +65,8 @@ export interface PathParameter {
 
 export interface Content<Value = unknown> {
   readonly type: string;
+  /** How the events of a stream are written, and what ends it; absent where the content is one object. */
+  readonly framing?: string;
   readonly shape: Shape<Value>;
   readonly examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
 }
@@ -71,6 +75,13 @@ export interface RequestBody<Value = unknown> extends Content<Value> {
   /** Absent for requests to models: `limits.body_bytes` of the configuration file bounds them. */
   readonly maxBytes?: number;
 }
+
+/** A stream of server-sent events, each with one object of the shape. */
+export const eventStream = <Value>(
+  shape: Shape<Value>,
+  examples: Content["examples"],
+  framing: string,
+): Content<Value> => ({ type: "text/event-stream", framing, shape, examples });
 
 export const json = <Value>(shape: Shape<Value>, examples: Content["examples"]): Content<Value> => ({
   type: "application/json",

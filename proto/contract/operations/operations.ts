@@ -1,8 +1,13 @@
 /** The operations of the HTTP interface by their ids. */
 import { catalogueOperations } from "./catalogue.ts";
+import { createChatCompletion } from "./chat.ts";
+import { compactResponse } from "./compaction.ts";
+import { createEmbeddings } from "./embeddings.ts";
 import { endUserOperations } from "./end-users.ts";
 import { guardrailOperations } from "./guardrails.ts";
+import { countInputTokens } from "./input-tokens.ts";
 import { keyOperations } from "./keys.ts";
+import { messageOperations } from "./messages.ts";
 import { responseOperations } from "./responses.ts";
 import { usageOperations } from "./usage.ts";
 
@@ -15,4 +20,12 @@ export const recordOperations = {
   ...endUserOperations,
 };
 
-export const operations = { ...responseOperations, ...recordOperations };
+export const operations = {
+  ...responseOperations,
+  compactResponse,
+  countInputTokens,
+  createChatCompletion,
+  ...messageOperations,
+  createEmbeddings,
+  ...recordOperations,
+};

@@ -3,12 +3,9 @@ import { rateLimitHeaderNames } from "../../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../../runtime/validation/shape.ts";
 import { type Content, type Operation, type PublishedParameter, publishedParameters } from "./operation.ts";
 import { operations } from "./operations.ts";
+import { createChatCompletion } from "./chat.ts";
+import { createEmbeddings } from "./embeddings.ts";
 import { createResponse } from "./responses.ts";
-
-const framing =
-  "Events as they happen. Each is an `event:` line with its type and a `data:` line with one JSON object of this schema; " +
-  "`data: [DONE]` comes last. Lines that begin with a colon only keep the connection open. Exactly one of `response.completed`, " +
-  "`response.incomplete` and `response.failed` ends the response.";
 
 /** An operation as the document has it. */
 export interface PublishedOperation {
@@ -53,7 +50,8 @@ export function publishPaths(components: Components): PublishedPaths {
 function publishOperation(id: string, operation: Operation, components: Components): PublishedOperation {
   const { tag, summary, description, body, answer, statuses } = operation;
   const parameters = publishedParameters(operation, components);
-  const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/Error${status}` }]);
+  const named = failureNames[operation.failures ?? "responses"];
+  const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/${named(status)}` }]);
   return {
     operationId: id,
     tags: [tag],
@@ -64,7 +62,7 @@ function publishOperation(id: string, operation: Operation, components: Componen
     ...(body && { requestBody: { required: true, content: contentOf([body], components) } }),
     responses: {
       [answer.status ?? 200]: {
-        description: answer.content.length > 1 ? `${answer.says} ${framing}` : answer.says,
+        description: [answer.says, ...answer.content.flatMap(framingOf)].join(" "),
         headers: headersOf(operation),
         content: contentOf(answer.content, components),
       },
@@ -72,6 +70,17 @@ function publishOperation(id: string, operation: Operation, components: Componen
     },
   };
 }
+
+const framingOf = ({ framing }: Content): readonly string[] =>
+  framing === undefined
+    ? []
+    : [`Events as they happen. ${framing} Lines that begin with a colon only keep the connection open.`];
+
+/** Names of failures among the components of the document, by their form. */
+export const failureNames = {
+  responses: (status: number) => `Error${status}`,
+  messages: (status: number) => `MessagesError${status}`,
+} as const;
 
 /** Security schemes of the document by the kind of key. */
 const schemes = {
@@ -95,9 +104,17 @@ export const publishedRateLimitHeaders: PublishedAnswer["headers"] = Object.from
 
 const header = (name: string): Reference => ({ $ref: `#/components/headers/${name}` });
 
+const modelTags: ReadonlySet<Operation["tag"]> = new Set(["Responses", "Embeddings"]);
+/** Operations that ask a model. */
+const modelOperations: ReadonlySet<Operation> = new Set<Operation>([
+  createResponse,
+  createChatCompletion,
+  createEmbeddings,
+]);
+
 /** Requests to models count against the rate limits of their key. */
 const headersOf = (operation: Operation): PublishedAnswer["headers"] => ({
   "x-request-id": header("RequestId"),
-  ...(operation === createResponse && { "X-Generation-Id": header("GenerationId") }),
-  ...(operation.tag === "Responses" && { "x-sluice-warning": header("Warning"), ...publishedRateLimitHeaders }),
+  ...(modelOperations.has(operation) && { "X-Generation-Id": header("GenerationId") }),
+  ...(modelTags.has(operation.tag) && { "x-sluice-warning": header("Warning"), ...publishedRateLimitHeaders }),
 });

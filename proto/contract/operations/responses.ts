@@ -6,49 +6,8 @@ import { streamEvent } from "../response/events.ts";
 import { response } from "../response/response.ts";
 import { builtServerTools } from "../tools/service-tools.ts";
 import { errorStatuses } from "./errors.ts";
-import { type PublishedParameter, example, json, operation } from "./operation.ts";
-
-const metadataWords = { type: "string", enum: ["disabled", "enabled"], default: "disabled" } as const;
-
-const metadataHeader: PublishedParameter = {
-  name: "X-Service-Metadata",
-  in: "header",
-  description:
-    "`enabled` adds `service_metadata` to the answer, and to the body of a failure. Letters of either case; anything else is `disabled`.",
-  schema: metadataWords,
-};
-
-const legacyMetadataHeader: PublishedParameter = {
-  name: "X-Service-Experimental-Metadata",
-  in: "header",
-  deprecated: true,
-  description: "Older spelling of `X-Service-Metadata`, read when that is absent.",
-  schema: metadataWords,
-};
-
-const sessionHeader: PublishedParameter = {
-  name: "x-session-id",
-  in: "header",
-  description: "Counts as `session_id` when the body has none.",
-  schema: { type: "string", maxLength: 256 },
-};
-
-const timeoutHeader: PublishedParameter = {
-  name: "X-Request-Timeout-Ms",
-  in: "header",
-  description:
-    "Timeout of the client in milliseconds: afterwards the answer is 408, and no further provider is called. A shorter timeout of the service takes precedence.",
-  schema: { type: "integer", minimum: 1 },
-};
-
-const idempotencyHeader: PublishedParameter = {
-  name: "Idempotency-Key",
-  in: "header",
-  description:
-    "Requests of one key with the same value and the same body that run at the same time are one turn, and all get its answer. Another body is " +
-    "422 while it runs. Nothing is kept after the end.",
-  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
-};
+import { sessionHeader, turnHeaders } from "./headers.ts";
+import { eventStream, example, json, operation } from "./operation.ts";
 
 /** Rules that no JSON Schema can express. The fuzzer compares every refusal of a request that the schema accepts with them. */
 const beyondTheSchema = [
@@ -56,13 +15,13 @@ const beyondTheSchema = [
   "An output names a call before it in the same input: by `call_id`, that of an MCP approval by `approval_request_id`, that of a local shell by `id`.",
   "An `item_reference` names an item before it in the same input, since nothing is stored; no two `configuration_update` follow one another.",
   "`max_tool_calls` is 1 to 30, unless `stop_server_tools_when` takes its place.",
-  "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only.",
+  "Names of tools differ; of several advisors or subagents all but one have a name. A subagent inherits functions of the request only; one that waited for the client resumes when its items come back unchanged with all outputs.",
   "`tool_choice` names tools of the request, and `required` needs at least one.",
   "Deferred tools need a tool of type `service:tool_search` and at least one tool beside them that is not deferred; `tool_choice` is then `auto` or `allowed_tools`.",
   `Server tools that the service runs itself: ${builtServerTools.map((type) => `\`${type}\``).join(", ")}. Every other tool that neither the client nor a provider of the model runs is refused by its path.`,
-  "`service:bash` is not available: this service runs no commands.",
+  "Tools that run commands or code (`service:bash`, `service:shell`, `shell` with a container, `service:code_interpreter`, and `code_interpreter` where no provider of the model runs it) need the sandbox of `sandbox.base_url` in the configuration file: 400 without one. Container ids have at most 64 letters, digits, _ and -, and `file_ids` name no files, since nothing is stored.",
   "Each plugin is given once. Rules of `alignment` that the service cannot decide itself need a judge that keeps to the data policy of the request, and an operator may limit how many there are; without a judge such rules are refused in `enforce`.",
-  "`provider.sort` exacto is not available yet: 400. Stored prompts do not exist: 404.",
+  "Stored prompts do not exist: 404.",
 ];
 
 export const createResponse = operation({
@@ -76,13 +35,18 @@ export const createResponse = operation({
     "was given out, a failing endpoint is replaced by the next one; a failure that is left has the status that is listed here, also when a " +
     "stream was asked for. After that a stream ends in `response.failed`.\n\nRules beyond the schema:\n\n" +
     beyondTheSchema.map((rule) => `- ${rule}`).join("\n"),
-  headers: [metadataHeader, legacyMetadataHeader, sessionHeader, timeoutHeader, idempotencyHeader],
+  headers: turnHeaders,
   body: json(requestShape, requestExamples),
   answer: {
     says: "The response, or its events.",
     content: [
       json(response, example(responseExample)),
-      { type: "text/event-stream", shape: streamEvent, examples: example(eventExample, "The data of one event") },
+      eventStream(
+        streamEvent,
+        example(eventExample, "The data of one event"),
+        "Each event is an `event:` line with its type and a `data:` line with one JSON object of this schema; `data: [DONE]` comes last. " +
+          "Exactly one of `response.completed`, `response.incomplete` and `response.failed` ends the response.",
+      ),
     ],
   },
   // Creating a response never conflicts with another request.

@@ -42,7 +42,12 @@ const listActivity = forwarded(
     statuses: administrationStatuses,
   }),
   method.listActivity,
-  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId } }) => ({ date, keyHash, workspaceId }),
+  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, group_by: unit } }) => ({
+    date,
+    keyHash,
+    workspaceId,
+    byOperation: unit === "operation",
+  }),
   ({ activities }) => ({ data: activities.map(shownActivity) }),
   { timeoutMs },
 );

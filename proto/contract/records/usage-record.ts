@@ -2,6 +2,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { AttemptStatus, type UsageRecord } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
 import type { Activity, GetCreditsResponse } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
+import { operationWord, purposeOfRecord } from "../../runtime/call-operation.ts";
 import { endpointId } from "../../runtime/endpoint-id.ts";
 import { Fault, FaultReason } from "../../runtime/fault.ts";
 import { decimal, pico } from "../../runtime/money.ts";
@@ -55,6 +56,7 @@ export function shownGeneration(records: readonly UsageRecord[]): JsonObject {
     is_estimated: records.some(({ isEstimated }) => isEstimated),
     external_user: last.user ?? null,
     session_id: last.sessionId ?? null,
+    door: last.door ?? "responses",
     service_tier: last.serviceTier === "" ? null : last.serviceTier,
     workspace_id: last.workspaceId,
     provider_responses: records.map(callJson),
@@ -89,6 +91,8 @@ const callJson = (record: UsageRecord): JsonObject => ({
   model_permaslug: record.model,
   endpoint_id: endpointId(record),
   is_byok: false,
+  operation: purposeOfRecord(record).operation,
+  total_cost: record.costUsd === undefined ? null : Number(record.costUsd),
 });
 
 /** The budget of a workspace and what it has spent. */
@@ -97,6 +101,11 @@ export const shownCredits = ({ totalUsd, usedUsd }: GetCreditsResponse): JsonObj
   total_usage: Number(usedUsd),
   unlimited: totalUsd === undefined,
 });
+
+function operationJson({ operation: number }: Activity): JsonObject {
+  const operation = operationWord(number);
+  return operation === undefined ? {} : { operation };
+}
 
 export const shownActivity = (activity: Activity): JsonObject => ({
   date: activity.date,
@@ -111,4 +120,5 @@ export const shownActivity = (activity: Activity): JsonObject => ({
   prompt_tokens: Number(activity.inputTokens),
   completion_tokens: Number(activity.outputTokens),
   reasoning_tokens: Number(activity.reasoningTokens),
+  ...operationJson(activity),
 });

@@ -10,7 +10,9 @@ import {
   number,
   object,
   string,
+  word,
 } from "../../runtime/validation/shape.ts";
+import { operationWords } from "../../runtime/call-operation.ts";
 import { ownWorkspace, time } from "../records.ts";
 
 export const generationQuery = object(
@@ -28,6 +30,7 @@ export const activityQuery = object(
     date: described(activityDate, "A day in UTC of the last 30; all of them, today included, when absent."),
     api_key_hash: described(string({ min: 1, max: 1_024, identifier: true }), "Only what this key has used."),
     workspace_id: ownWorkspace,
+    group_by: described(word("operation"), "`operation` sums each operation apart."),
   },
   { strict: true },
 );
@@ -37,6 +40,8 @@ const dollars = number({ min: 0 });
 const endpointIdWords = "The endpoint: `provider/model[:tier]`, the tier left out where it is the default one.";
 const absent = (what: string) => described(constant(null), `Always null: ${what} not recorded.`);
 
+const operation = word(...operationWords);
+
 const call = object(
   {
     provider_name: described(string(), "Id of the provider."),
@@ -45,9 +50,20 @@ const call = object(
     model_permaslug: described(string(), "Slug of the model."),
     endpoint_id: described(string(), endpointIdWords),
     is_byok: described(constant(false), "There are no keys of your own."),
+    operation: described(operation, "What the call was made for; `turn` answers the request."),
+    total_cost: described(nullable(dollars), "USD; null where no price is known."),
   },
   {
-    required: ["provider_name", "status", "latency", "model_permaslug", "endpoint_id", "is_byok"],
+    required: [
+      "provider_name",
+      "status",
+      "latency",
+      "model_permaslug",
+      "endpoint_id",
+      "is_byok",
+      "operation",
+      "total_cost",
+    ],
     description: "One call to a provider.",
   },
 );
@@ -64,6 +80,7 @@ const generation = {
     nullable(string()),
     "stop, tool_calls, length or content_filter; null where the answer did not come to its end.",
   ),
+  door: described(string(), "Format in which the client spoke: responses, chat, messages or embeddings."),
   native_finish_reason: absent("the providers' own words are"),
   tokens_prompt: described(nullable(tokens), "Tokens of the prompt; null where nothing is known."),
   tokens_completion: described(nullable(tokens), "Tokens of the answer, reasoning among them."),
@@ -133,6 +150,7 @@ const activity = {
   prompt_tokens: described(tokens, "Tokens of prompts."),
   completion_tokens: described(tokens, "Tokens of answers, reasoning among them."),
   reasoning_tokens: described(tokens, "Tokens of reasoning."),
+  operation: described(operation, "What the calls were made for; absent without `group_by=operation`."),
 };
 
 export const activityAnswer = named(
@@ -143,7 +161,7 @@ export const activityAnswer = named(
         named(
           "Activity",
           object(activity, {
-            required: Object.keys(activity),
+            required: Object.keys(activity).filter((name) => name !== "operation"),
             description: "The calls of one day, model, provider and tier.",
           }),
         ),

@@ -21,6 +21,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { isLongerThan } from "../../runtime/validation/text.ts";
 import { cacheControl, promptCacheOptions } from "./caching.ts";
+import { anthropicBetas, contextManagement, logitBias, prediction, seed, stop } from "./extensions.ts";
 import { input } from "../items/input.ts";
 import { plugins } from "./plugins.ts";
 import { providerPreferences } from "./provider.ts";
@@ -187,6 +188,18 @@ export const requestShape = named(
           ),
         }),
         "What a stream shows of the way to the provider.",
+      ),
+      stop: described(
+        nullable(stop),
+        "Texts before which the answer ends; left out where the provider has no such setting.",
+      ),
+      seed: described(nullable(seed), "Makes sampling repeatable at some providers."),
+      logit_bias: described(nullable(logitBias), "Change of a token's likelihood by the token's id."),
+      prediction: described(nullable(prediction), "Text that the answer will mostly repeat."),
+      anthropic_betas: described(anthropicBetas, "Names of beta features for providers that speak Anthropic's API."),
+      context_management: described(
+        nullable(contextManagement),
+        "What the provider itself takes out of a long conversation, in the form that it knows.",
       ),
       prompt: described(nullable(prompt), "A stored prompt. None is stored here: 404."),
       route: described(anything, "Deprecated, without effect."),

@@ -21,45 +21,50 @@ import { openObject } from "../items/parts.ts";
 import { serviceMetadataShape } from "./service-metadata.ts";
 
 /** Epoch seconds up to the largest exact integer, because 32 bits end in 2038. */
-const epochSeconds = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-const tokens = integer({ min: 0 });
+export const epochSeconds = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+export const tokenCount = integer({ min: 0 });
 const dollars = nullable(number({ min: 0 }));
+
+/** Figures that usage has in every format. */
+export const charges = {
+  is_estimated: described(
+    boolean,
+    "True when the provider left out figures and some of these were estimated by the size of the texts; absent otherwise.",
+  ),
+  cost: described(dollars, "US dollars by the price list; absent when no price is known."),
+  is_byok: described(boolean, "Whether a provider key of the caller paid."),
+  cost_details: object({
+    upstream_inference_cost: described(dollars, "Input and output together."),
+    upstream_inference_input_cost: described(dollars, "Input tokens, cached ones at their price, images and fees."),
+    upstream_inference_output_cost: described(dollars, "Output tokens, reasoning included."),
+    server_tool_cost: described(dollars, "Tools that the provider ran; absent when that is nothing."),
+  }),
+  server_tool_use_details: object({
+    web_search_requests: described(tokenCount, "Searches that were made."),
+    tool_calls_requested: described(tokenCount, "Calls of server tools that the model asked for."),
+    tool_calls_executed: described(tokenCount, "Calls that were run."),
+  }),
+} as const;
 
 export const usage = named(
   "Usage",
   object(
     {
-      input_tokens: described(tokens, "Tokens of the input."),
+      input_tokens: described(tokenCount, "Tokens of the input."),
       input_tokens_details: object(
         {
-          cached_tokens: described(tokens, "Input tokens read from a cache."),
-          cache_write_tokens: described(nullable(tokens), "Input tokens written into a cache."),
+          cached_tokens: described(tokenCount, "Input tokens read from a cache."),
+          cache_write_tokens: described(nullable(tokenCount), "Input tokens written into a cache."),
         },
         { required: ["cached_tokens"] },
       ),
-      output_tokens: described(tokens, "Tokens of the answer, reasoning included."),
+      output_tokens: described(tokenCount, "Tokens of the answer, reasoning included."),
       output_tokens_details: object(
-        { reasoning_tokens: described(tokens, "Output tokens of reasoning.") },
+        { reasoning_tokens: described(tokenCount, "Output tokens of reasoning.") },
         { required: ["reasoning_tokens"] },
       ),
-      total_tokens: described(tokens, "Input and output together."),
-      is_estimated: described(
-        boolean,
-        "True when the provider left out figures and some of these were estimated by the size of the texts; absent otherwise.",
-      ),
-      cost: described(dollars, "US dollars by the price list; absent when no price is known."),
-      is_byok: described(boolean, "Whether a provider key of the caller paid."),
-      cost_details: object({
-        upstream_inference_cost: described(dollars, "Input and output together."),
-        upstream_inference_input_cost: described(dollars, "Input tokens, cached ones at their price, images and fees."),
-        upstream_inference_output_cost: described(dollars, "Output tokens, reasoning included."),
-        server_tool_cost: described(dollars, "Tools that the provider ran; absent when that is nothing."),
-      }),
-      server_tool_use_details: object({
-        web_search_requests: described(tokens, "Searches that were made."),
-        tool_calls_requested: described(tokens, "Calls of server tools that the model asked for."),
-        tool_calls_executed: described(tokens, "Calls that were run."),
-      }),
+      total_tokens: described(tokenCount, "Input and output together."),
+      ...charges,
     },
     {
       required: ["input_tokens", "input_tokens_details", "output_tokens", "output_tokens_details", "total_tokens"],

@@ -16,12 +16,12 @@ import {
   tagged,
   word,
 } from "../../runtime/validation/shape.ts";
-import { oneOfFields } from "../items/content.ts";
 import { openObject } from "../items/parts.ts";
 import {
   atLeastOne,
   autoContainer,
   domains,
+  environment,
   maxResults,
   nativeEnvironment,
   neverDeferred,
@@ -77,7 +77,7 @@ const codeInterpreter = object(
     type: word("code_interpreter"),
     container: stringOr(string({ min: 1 }), autoContainer, "must be a string or an object"),
   },
-  { required: ["type", "container"], description: "Runs code in the provider's container." },
+  { required: ["type", "container"], description: "Runs Python in a container of the provider or the sandbox." },
 );
 
 const filter: Shape = tagged(
@@ -133,7 +133,10 @@ const fileSearch = object(
     ),
     filters: nullable(fileFilter),
   },
-  { required: ["type", "vector_store_ids"], description: "Searches the provider's vector stores." },
+  {
+    required: ["type", "vector_store_ids"],
+    description: "Searches vector stores: those of the configuration, else the provider's.",
+  },
 );
 
 const toolNames = array(string({ min: 1 }));
@@ -165,8 +168,8 @@ const mcp = object(
   },
   {
     required: ["type", "server_label"],
-    also: oneOfFields("server_url", "connector_id", "tunnel_id"),
-    description: "Tools of an MCP server, by server_url, connector_id or tunnel_id.",
+    description:
+      "Tools of an MCP server, by server_url, connector_id or tunnel_id; by server_label alone where the operator has named it.",
   },
 );
 
@@ -201,7 +204,14 @@ export const nativeTools: Readonly<Record<string, Shape>> = {
   local_shell: object({ type: word("local_shell") }, { required: ["type"], description: "A shell of the client." }),
   shell: object(
     { type: word("shell"), environment: nullable(nativeEnvironment) },
-    { required: ["type"], description: "A shell." },
+    {
+      required: ["type"],
+      description: "A shell of the client, or with a container one of the provider or the sandbox.",
+    },
+  ),
+  bash: object(
+    { type: word("bash"), engine: nullable(word("auto", "native", "service")), environment: nullable(environment) },
+    { required: ["type"], description: "Another name of service:bash." },
   ),
   apply_patch: object({ type: word("apply_patch") }, { required: ["type"], description: "Changes files." }),
   tool_search: object(

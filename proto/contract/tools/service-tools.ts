@@ -70,7 +70,10 @@ const webSearch = object({
 });
 
 const webFetch = object({
-  engine: word("auto", "native", "service"),
+  engine: described(
+    word("auto", "native", "service", "exa", "firecrawl", "parallel"),
+    "auto when absent: the provider's own where it has one, else this service, which is service by name; the others read by the key of their vendor.",
+  ),
   max_uses: atLeastOne,
   max_content_tokens: atLeastOne,
   allowed_domains: domains,
@@ -116,11 +119,18 @@ const fusion = object({
   cache_control: cacheControl,
 });
 
+const sleepAfter = described(
+  integer({ min: 1, max: 2_592_000 }),
+  "Seconds without a run after which the container is removed; 900 when absent.",
+);
+
 const shell = object({
   engine: word("auto", "service"),
   environment,
-  sleep_after_seconds: described(integer({ min: 1, max: 2_592_000 }), "900 when absent."),
+  sleep_after_seconds: sleepAfter,
 });
+
+const bash = object({ engine, environment });
 
 const plainTools = {
   "service:web_search": tool("service:web_search", "Searches the web.", webSearch),
@@ -142,8 +152,13 @@ const plainTools = {
     { defer_loading: neverDeferred },
   ),
   "service:apply_patch": tool("service:apply_patch", "Changes files.", object({ engine })),
-  "service:shell": tool("service:shell", "Runs commands.", shell),
-  "service:bash": tool("service:bash", "Runs commands; not available yet: 400.", object({ engine, environment })),
+  "service:shell": tool("service:shell", "Runs commands in a container of the operator's sandbox.", shell),
+  "service:bash": tool("service:bash", "Runs a command in a container of the operator's sandbox.", bash),
+  "service:code_interpreter": tool(
+    "service:code_interpreter",
+    "Runs Python in a container of the operator's sandbox.",
+    object({ environment, sleep_after_seconds: sleepAfter }),
+  ),
 } as const;
 
 /** A subagent has no subagents, and no functions of its own: no client could answer their calls. */
@@ -176,7 +191,15 @@ export const builtServerTools = [
   "service:web_fetch",
   "service:fusion",
   "service:advisor",
+  "service:subagent",
   "service:image_generation",
   "image_generation",
   "service:files",
+  "service:bash",
+  "service:shell",
+  "shell",
+  "service:code_interpreter",
+  "code_interpreter",
+  "mcp",
+  "file_search",
 ] as const;

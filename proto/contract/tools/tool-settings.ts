@@ -37,7 +37,7 @@ export const domains = described(array(string({ min: 1 })), "Domains such as exa
 /** `defer_loading` of tool search, which cannot be deferred because no other tool would find it. */
 export const neverDeferred = nullable(constant(false, "must be false: tool search itself cannot be deferred"));
 
-const place = {
+export const place = {
   city: nullable(string()),
   country: nullable(string()),
   region: nullable(string()),

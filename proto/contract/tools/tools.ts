@@ -15,6 +15,7 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { nativeTools } from "./native-tools.ts";
 import { openObject } from "../items/parts.ts";
+import { cacheControl } from "../request/caching.ts";
 import { serviceTools } from "./service-tools.ts";
 
 const name = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
@@ -36,6 +37,11 @@ const functionFields = {
   strict: described(nullable(boolean), "Whether arguments must follow the schema exactly."),
   async: described(nullable(boolean), "The result may be given in a later request."),
   defer_loading: described(nullable(boolean), "Held back until tool search finds it."),
+  cache_control: described(nullable(cacheControl), "Marks the tools up to this one for the provider's cache."),
+  anthropic_tool: described(
+    nullable(openObject),
+    "The tool in Anthropic's own form, such as a dated `bash` tool: endpoints that take its betas are sent this instead.",
+  ),
 };
 
 const nestedSays = "name, description and parameters belong beside type, not inside function";
@@ -67,6 +73,7 @@ const customFields = {
   ),
   async: nullable(boolean),
   defer_loading: nullable(boolean),
+  cache_control: nullable(cacheControl),
 };
 
 const customTool = named(

@@ -111,7 +111,9 @@ const chooser = (limits: { readonly timeout: number; readonly total: number }) =
   });
 
 const ocr = z.strictObject({
-  model: slug.describe("A model of this file that takes files; it is sent the PDF itself."),
+  model: slug.describe(
+    "A model of this file that takes files; it is sent the PDF itself. One of a provider of dialect mistral-ocr reads page by page.",
+  ),
   timeout_ms: z.int().min(1).max(600_000).default(120_000).describe("Time limit of one call."),
   total_ms: z.int().min(1).max(600_000).default(180_000).describe("Time limit of a PDF, including retries."),
   retries: judge.shape.retries,
@@ -133,6 +135,14 @@ const ocr = z.strictObject({
     .max(1_000_000)
     .default(16_000)
     .describe("Maximum length of the text of one PDF; a longer one is cut, and the receipt says so."),
+  max_pages: z
+    .int()
+    .min(1)
+    .max(1_000)
+    .default(1_000)
+    .describe(
+      "Maximum number of pages that a model paid by the page reads of one PDF; the others are left out, and the receipt says so.",
+    ),
 });
 
 export const internalModels = z.strictObject({
@@ -143,12 +153,36 @@ export const internalModels = z.strictObject({
     .describe(
       "Predicts whether the cheaper candidate of service/switchyard suffices; without this role, an estimate decides.",
     ),
+  router_classifier: chooser({ timeout: 600, total: 600 })
+    .optional()
+    .describe(
+      "Tells service/auto and service/auto-beta the task and the difficulty of requests of whose task the local guess is unsure. After the time limit the guess stands.",
+    ),
+  jev_decider: chooser({ timeout: 1_500, total: 1_500 })
+    .optional()
+    .describe(
+      "Tells service/jev-router the task and the difficulty of requests in which the local estimate finds nothing to go by. After the time limit the estimate stands.",
+    ),
   ocr: ocr.optional().describe("Reads scanned pages of PDFs for the plugin file-parser."),
   moderation: moderation.optional().describe("Checks user messages for the moderation plugin."),
   advisor: z
     .strictObject({ model: slug.describe("A model of this file.") })
     .optional()
     .describe("Default model of the tool service:advisor. The key pays for its calls."),
+  compactor: z
+    .strictObject({
+      model: slug.describe("A model of this file."),
+      max_output_tokens: z
+        .int()
+        .min(16)
+        .max(1_000_000)
+        .default(8_000)
+        .describe("Maximum length of a summary; a longer one is cut."),
+    })
+    .optional()
+    .describe(
+      "Writes the summary when a client compacts a conversation; without this role, the model of the request does. The key pays for its calls.",
+    ),
   image: z
     .strictObject({ model: slug.describe("A model of this file that gives images.") })
     .optional()

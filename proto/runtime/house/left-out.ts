@@ -1,4 +1,4 @@
-/** Leaves out providers whose variables are all unset, with the endpoints and models that only they serve. */
+/** Leaves out providers whose variables are all unset, with the endpoints and models that only they serve, and such aliases. */
 import { variablesOf } from "./variables.ts";
 
 export type Section = Record<string, unknown>;
@@ -39,13 +39,19 @@ export function partition(raw: Section, environment: NodeJS.ProcessEnv): Parts {
   const dropped = numbered(raw.providers).filter(({ index }) => isLeftOut(index));
   const present = numbered(raw.models).flatMap((model) => modelWith(model, (id) => !gone.has(id), true));
   const absent = numbered(raw.models).flatMap((model) => modelWith(model, (id) => gone.has(id), false));
+  const aliases = numbered(raw.model_aliases).filter(({ value }) => unsetOf(value, environment) === undefined);
   const rest = {
     ...raw,
+    ...(Array.isArray(raw.model_aliases) && { model_aliases: aliases.map(({ value }) => value) }),
     ...(Array.isArray(raw.providers) && { providers: kept.map(({ value }) => value) }),
     ...(Array.isArray(raw.models) && { models: present.map(({ value }) => value) }),
   };
   const others = { providers: dropped.map(({ value }) => value), models: absent.map(({ value }) => value) };
-  return { present: partOf(rest, kept, present), absent: partOf(others, dropped, absent), leftOut };
+  return {
+    present: partOf(rest, { providers: kept, models: present, model_aliases: aliases }),
+    absent: partOf(others, { providers: dropped, models: absent }),
+    leftOut,
+  };
 }
 
 /** Names of its variables when none of them is set; undefined when the provider can be used. */
@@ -77,10 +83,10 @@ function modelWith({ index, value }: Numbered, keeps: (provider: string) => bool
   return [{ index, value: model, endpoints: kept.map((endpoint) => endpoint.index) }];
 }
 
-function partOf(file: Section, providers: readonly Numbered[], models: readonly Numbered[]): Part {
+function partOf(file: Section, lists: Readonly<Record<string, readonly Numbered[]>>): Part {
   const asWritten = (problem: string): string =>
-    problem.replace(/^(providers|models)\.(\d+)(?:\.endpoints\.(\d+))?/, (path, list, at, endpoint) => {
-      const entry = (list === "providers" ? providers : models)[Number(at)];
+    problem.replace(/^(\w+)\.(\d+)(?:\.endpoints\.(\d+))?/, (path, list, at, endpoint) => {
+      const entry = lists[list]?.[Number(at)];
       if (entry === undefined) return path;
       const tail = endpoint === undefined ? "" : `.endpoints.${entry.endpoints?.[Number(endpoint)] ?? endpoint}`;
       return `${list}.${entry.index}${tail}`;

@@ -1,7 +1,7 @@
 /** `models`: models that requests can name, and the endpoints that serve them. */
 import { z } from "zod";
 import { dialectParameters } from "./provider.ts";
-import { modality, price, slug } from "./scalars.ts";
+import { modality, outputModality, price, slug } from "./scalars.ts";
 
 /** Prices in USD per million tokens. */
 const rates = {
@@ -34,6 +34,9 @@ const endpoint = z.strictObject({
       request: price.optional().describe("USD per request; free when absent."),
       image: price.optional().describe("USD per image of a request; free when absent."),
       image_output: price.optional().describe("USD per image of an answer; free when absent."),
+      page: price
+        .optional()
+        .describe("USD per page that a provider of dialect mistral-ocr reads of a file; free when absent."),
       audio: price.optional().describe("USD per unit of audio; free when absent."),
       web_search: price.optional().describe("USD per search of the provider; free when absent."),
     })
@@ -58,7 +61,11 @@ export const model = z.strictObject({
   context_length: z.int().min(1).default(128_000),
   max_output_tokens: z.int().min(1).optional(),
   input_modalities: z.array(modality).default(["text"]),
-  output_modalities: z.array(modality).default(["text"]),
+  output_modalities: z
+    .array(outputModality)
+    .refine((all) => all.length === 1 || !all.includes("embeddings"), "embeddings stands alone")
+    .default(["text"])
+    .describe("`[embeddings]` makes it a model for POST /embeddings, which answers no other request."),
   endpoints: z.array(endpoint).min(1).describe("Endpoints, tried in this order when none has a price."),
   scores: z
     .record(z.string(), z.number())

@@ -1,12 +1,13 @@
 /** `providers`: the model providers. */
 import { z } from "zod";
+import { type Cloud, awsSettings, azureSettings, googleSettings } from "./clouds.ts";
 import { slug } from "./scalars.ts";
 
 interface DialectTraits {
   /** Whether clients mark what the provider caches; otherwise it caches by itself. */
   readonly cacheMarks?: true;
-  /** Whether requests are signed with credentials of AWS. */
-  readonly signed?: true;
+  /** Clouds on which a service speaks the format. */
+  readonly clouds?: readonly Cloud[];
   /** Parameters that an endpoint may name in `supported_parameters` beyond the names of the request, and when it should. */
   readonly parameters?: string;
 }
@@ -14,28 +15,32 @@ interface DialectTraits {
 const traits = {
   echo: {},
   chat: {
+    clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options and verbosity, which most servers do not take",
+      "reasoning.max_tokens, reasoning_content, reasoning_details.<format>, cache_control, prompt_cache_key, prompt_cache_options, verbosity and prediction, which most servers do not take",
   },
   gemini: {
+    clouds: ["google"],
     parameters:
       "thinking.minimal where the model knows that level of thought, reasoning.max_tokens where it takes a budget though it is not called gemini-2.5, and frequency_penalty, presence_penalty and top_logprobs, which most models refuse",
   },
   messages: {
     cacheMarks: true,
+    clouds: ["google", "azure"],
     parameters:
-      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think",
+      "reasoning.max_tokens where the model takes a budget of thought instead of an effort, and thinking.disabled or thinking.between_tools where it can be told not to think; anthropic_betas and context_management where another server than Anthropic's takes them",
   },
   converse: {
     cacheMarks: true,
-    signed: true,
+    clouds: ["aws"],
     parameters:
       "those of messages for Claude, structured_outputs where the model takes strict tools, and cache_control where one of another vendor than Anthropic and Amazon takes cache points",
   },
   cohere: {
     parameters: "reasoning_content where the model takes its earlier thoughts back",
   },
-  responses: {},
+  responses: { clouds: ["azure"] },
+  "mistral-ocr": {},
 } satisfies Readonly<Record<string, DialectTraits>>;
 
 const dialects = Object.keys(traits) as (keyof typeof traits)[];
@@ -44,7 +49,7 @@ const dialects = Object.keys(traits) as (keyof typeof traits)[];
 export const dialectTraits = (dialect: string): DialectTraits =>
   (traits as Readonly<Record<string, DialectTraits>>)[dialect] ?? {};
 
-/** What endpoints may name in `supported_parameters`, by the format of their provider. */
+/** Parameters that endpoints may name in `supported_parameters`, by the format of their provider. */
 export const dialectParameters = dialects
   .flatMap((dialect) => {
     const { parameters } = dialectTraits(dialect);
@@ -52,7 +57,8 @@ export const dialectParameters = dialects
   })
   .join("; ");
 
-const signedDialects = dialects.filter((dialect) => dialectTraits(dialect).signed).join(", ");
+const dialectsOn = (cloud: Cloud): string =>
+  dialects.filter((dialect) => dialectTraits(dialect).clouds?.includes(cloud)).join(", ");
 /** Package name in the form that npm allows. */
 const sdkPackage = /^ai-sdk:(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 const notADialect = `must be one of ${dialects.join(", ")}, or ai-sdk:<package>`;
@@ -71,7 +77,7 @@ export const provider = z.strictObject({
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      "Base URL including the version segment, e.g. https://api.openai.com/v1; https://bedrock-runtime.us-east-1.amazonaws.com and https://api.cohere.com have none.",
+      "Base URL including the version segment, e.g. https://api.openai.com/v1; https://bedrock-runtime.us-east-1.amazonaws.com and https://api.cohere.com have none. The settings of a cloud stand for its address when absent.",
     ),
   api_keys: z
     .array(z.string().min(1))
@@ -85,19 +91,15 @@ export const provider = z.strictObject({
     .boolean()
     .default(false)
     .describe("Whether the provider serves all models of its vendor in the catalogue, in addition to the listed ones."),
-  aws: z
-    .strictObject({
-      region: z.string().min(1).describe("Region of base_url, for signatures."),
-      access_key_id: z.string().min(1),
-      secret_access_key: z.string().min(1),
-      session_token: z
-        .string()
-        .min(1)
-        .optional()
-        .describe("Session token of temporary credentials; omitted when its variable is not set."),
-    })
+  aws: awsSettings
     .optional()
-    .describe(`Credentials that sign requests of dialect ${signedDialects}, instead of api_keys.`),
+    .describe(`Credentials of AWS that sign requests of dialect ${dialectsOn("aws")}, instead of api_keys.`),
+  google: googleSettings
+    .optional()
+    .describe(`Identity on Google Cloud, for Vertex AI in dialect ${dialectsOn("google")}, instead of api_keys.`),
+  azure: azureSettings
+    .optional()
+    .describe(`Azure, in dialect ${dialectsOn("azure")}: by api_keys, without them by an identity of Entra ID.`),
   native_tools: z
     .array(z.string().min(1))
     .optional()

@@ -1,4 +1,5 @@
 /** Checks references between sections of the configuration file. */
+import { cloudOf, cloudProblems } from "./clouds.ts";
 import { dialectTraits } from "./provider.ts";
 import type { HouseFile } from "./schema.ts";
 
@@ -8,17 +9,13 @@ export function dangling(file: HouseFile): string[] {
   const known = new Set<string>();
   for (const [index, entry] of file.providers.entries()) {
     if (known.has(entry.id)) problems.push(`providers.${index}.id: ${entry.id} is used twice`);
-    // Packages of the AI SDK know the address of their vendor.
+    // Packages of the AI SDK know the address of their vendor, and the settings of a cloud have rules of their own.
     const placed = entry.dialect === "echo" || entry.dialect.startsWith("ai-sdk:") || entry.base_url !== undefined;
-    if (!placed) {
+    if (!placed && cloudOf(entry) === undefined) {
       problems.push(`providers.${index}.base_url: required for dialect ${entry.dialect}`);
     }
-    if (entry.aws !== undefined && !dialectTraits(entry.dialect).signed) {
-      problems.push(`providers.${index}.aws: requests of dialect ${entry.dialect} are not signed; remove it`);
-    }
-    if (entry.aws !== undefined && entry.api_keys !== undefined) {
-      problems.push(`providers.${index}.aws: give either this or api_keys`);
-    }
+    const { clouds = [] } = dialectTraits(entry.dialect);
+    problems.push(...cloudProblems(entry, clouds).map((problem) => `providers.${index}.${problem}`));
     known.add(entry.id);
   }
   const slugs = new Set<string>();

@@ -5,3 +5,17 @@ export const slug = z.string().regex(/^[A-Za-z0-9][\w.:/@-]*$/, "letters, digits
 /** USD per million tokens as a decimal string: floats cannot hold prices. */
 export const price = z.string().regex(/^\d+(\.\d{1,12})?$/, 'a decimal string such as "0.25"');
 export const modality = z.enum(["text", "image", "file", "audio", "video"]);
+/** A model gives answers in these forms, or embeddings and nothing else. */
+export const outputModality = z.enum([...modality.options, "embeddings"]);
+
+/** USD per call of a service that is no model; the sum over a request stays far below what 64 bits hold. */
+const callPrice = price.refine((text) => Number(text) <= 1_000, "at most 1000");
+
+/** Prices of a service that is no model. @param call what is paid for, such as "search" */
+export const callPricing = (call: string) =>
+  z.strictObject({ request: callPrice.optional().describe(`USD per ${call}; free when absent.`) });
+
+/** Prices of a vendor that searches, and reads pages. */
+export const searchAndPagePricing = callPricing("search").extend({
+  page: callPrice.optional().describe("USD per page; free when absent."),
+});

@@ -4,11 +4,15 @@ import { alignment } from "./alignment.ts";
 import { detector, namedDetector } from "./detectors.ts";
 import { compat, cors, gatewayHost } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
-import { fusion } from "./fusion.ts";
+import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
 import { limits } from "./limits.ts";
+import { mcp } from "./mcp.ts";
 import { model } from "./model.ts";
+import { modelAliases } from "./model-aliases.ts";
 import { provider } from "./provider.ts";
+import { autoRouter, fusion } from "./routers.ts";
+import { sandbox } from "./sandbox.ts";
 import { tools } from "./tools.ts";
 import { search, webFetch } from "./web.ts";
 
@@ -16,13 +20,18 @@ export const houseSchema = z.strictObject({
   host: gatewayHost,
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
+  model_aliases: modelAliases,
   internal_models: internalModels.prefault({}),
   detectors: z.array(detector).default([]),
   alignment: alignment.prefault({}),
   fusion: fusion.prefault({}),
+  auto_router: autoRouter.prefault({}),
   search: search.prefault({}),
   fetch: webFetch.prefault({}),
+  file_search: fileSearch.prefault({}),
   tools: tools.prefault({}),
+  sandbox: sandbox.optional(),
+  mcp: mcp.prefault({}),
   limits: limits.prefault({}),
   end_users: endUsers.prefault({}),
   compat: compat.prefault({}),

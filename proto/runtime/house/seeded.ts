@@ -1,4 +1,5 @@
 /** Fills in values of the built-in catalogue that the configuration file does not set, before the file is checked. */
+import { cloudAddress } from "./clouds.ts";
 import type { Seed, SeedEndpoint } from "./seed.ts";
 
 type Section = Record<string, unknown>;
@@ -35,7 +36,8 @@ const unknown = ({ vendors }: Seed): string =>
   `the catalogue does not know this provider; it knows ${Object.keys(vendors).join(", ")}`;
 
 /** The vendor that the provider names, else the vendor of its host. */
-function vendorOf({ vendor, base_url: url }: Section, { vendors }: Seed): string | undefined {
+function vendorOf(provider: Section, { vendors }: Seed): string | undefined {
+  const { vendor, base_url: url = cloudAddress(provider) } = provider;
   if (typeof vendor === "string") return Object.hasOwn(vendors, vendor) ? vendor : undefined;
   const host = typeof url === "string" && URL.canParse(url) ? new URL(url).hostname : "";
   return Object.keys(vendors).find((id) => vendors[id]?.hosts.includes(host));

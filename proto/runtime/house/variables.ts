@@ -34,11 +34,8 @@ export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: str
     return value.replaceAll(reference, (_, name: string) => resolve(name, environment, path, problems));
   }
   if (Array.isArray(value)) {
-    // In a list of several keys, an unset variable only shortens the rotation.
-    const present = value.filter(
-      (entry) => !path.endsWith("api_keys") || variablesOf(entry, environment).unset.length === 0,
-    );
-    return present.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+    if (path.endsWith("api_keys")) return keysOf(value, environment, path, problems);
+    return value.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
   }
   if (typeof value !== "object" || value === null) return value;
   const at = (key: string) => (path === "" ? key : `${path}.${key}`);
@@ -46,6 +43,19 @@ export function expand(value: unknown, environment: NodeJS.ProcessEnv, path: str
     ([key, entry]) => !temporary.test(at(key)) || variablesOf(entry, environment).unset.length === 0,
   );
   return Object.fromEntries(present.map(([key, entry]) => [key, expand(entry, environment, at(key), problems)]));
+}
+
+/** An unset variable only shortens the rotation of several keys. Without any key, requests would go out without one, so each is a problem. */
+function keysOf(
+  entries: readonly unknown[],
+  environment: NodeJS.ProcessEnv,
+  path: string,
+  problems: Unresolved,
+): unknown[] {
+  const present = entries.filter((entry) => variablesOf(entry, environment).unset.length === 0);
+  const used = present.length > 0 ? present : entries;
+  const keys = used.map((entry, index) => expand(entry, environment, `${path}.${index}`, problems));
+  return present.length > 0 ? keys : [];
 }
 
 function resolve(name: string, environment: NodeJS.ProcessEnv, path: string, problems: Unresolved): string {

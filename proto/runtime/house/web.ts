@@ -1,5 +1,6 @@
 /** `search` and `fetch`: search engines, and which addresses the fetcher may read. */
 import { z } from "zod";
+import { callPricing, searchAndPagePricing } from "./scalars.ts";
 
 const address = z.url({ protocol: /^https?$/ });
 const timeLimit = z.int().min(1).max(60_000);
@@ -9,24 +10,36 @@ const searxng = z.strictObject({
     "Base URL of your own instance, without /search. Its settings must allow the format json.",
   ),
   timeout_ms: timeLimit.default(5_000).describe("Time limit of one search."),
+  pricing: callPricing("search").optional(),
 });
 
-/** An engine of a vendor, with a key. */
-const vendor = (baseUrl: string, path = "/search") =>
+/** An engine of a vendor, with a key. @param pagesPath where its pages are read for service:web_fetch, beside the search */
+const vendor = (baseUrl: string, { path = "/search", pagesPath = "" } = {}) =>
   z.strictObject({
     api_key: z.string().min(1).describe("Your key at the vendor."),
-    base_url: address.default(baseUrl).describe(`Base URL without ${path}.`),
-    timeout_ms: timeLimit.default(10_000).describe("Time limit of one search."),
+    base_url: address
+      .default(baseUrl)
+      .describe(`Base URL without ${[path, pagesPath].filter((each) => each !== "").join(" and ")}.`),
+    timeout_ms: timeLimit
+      .default(10_000)
+      .describe(pagesPath === "" ? "Time limit of one search." : "Time limit of one search, and of one page."),
+    pricing: callPricing("search").optional(),
+  });
+
+/** A vendor that also reads pages for service:web_fetch. */
+const reader = (baseUrl: string, pagesPath: string) =>
+  vendor(baseUrl, { pagesPath }).extend({
+    pricing: searchAndPagePricing.optional(),
   });
 
 const engines = z.strictObject({
   searxng: searxng.optional(),
   tavily: vendor("https://api.tavily.com").optional(),
-  brave: vendor("https://api.search.brave.com/res/v1", "/web/search").optional(),
-  exa: vendor("https://api.exa.ai").optional(),
-  firecrawl: vendor("https://api.firecrawl.dev/v2").optional(),
+  brave: vendor("https://api.search.brave.com/res/v1", { path: "/web/search" }).optional(),
+  exa: reader("https://api.exa.ai", "/contents").optional(),
+  firecrawl: reader("https://api.firecrawl.dev/v2", "/scrape").optional(),
   perplexity: vendor("https://api.perplexity.ai").optional(),
-  parallel: vendor("https://api.parallel.ai/v1").optional(),
+  parallel: reader("https://api.parallel.ai/v1", "/extract").optional(),
 });
 
 export type SearchEngineId = keyof z.infer<typeof engines>;

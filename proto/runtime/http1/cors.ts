@@ -27,16 +27,23 @@ export function corsFor(origins: readonly string[], exposed: readonly string[]):
   if (origins.length === 0) return undefined;
   const all = origins.includes("*");
   const exposedNames = exposed.join(", ");
-  const allowed = new Set(origins.filter((origin) => origin !== "*").map((origin) => new URL(origin).origin));
+  const allows = originsAllowed(origins);
   return (request, response) => {
     const { origin } = request.headers;
     // Keeps a cache from giving one page the answer for another.
     if (!all) response.setHeader("vary", "origin");
-    if (origin === undefined || !(all || allowed.has(origin))) return false;
+    if (origin === undefined || !allows(origin)) return false;
     response.setHeader("access-control-allow-origin", all ? "*" : origin);
     response.setHeader("access-control-expose-headers", exposedNames);
     if (request.method !== "OPTIONS" || request.headers["access-control-request-method"] === undefined) return false;
     response.writeHead(204, preflightHeaders).end();
     return true;
   };
+}
+
+/** @param origins of pages, or `*` for all */
+export function originsAllowed(origins: readonly string[]): (origin: string) => boolean {
+  if (origins.includes("*")) return () => true;
+  const allowed = new Set(origins.map((origin) => new URL(origin).origin));
+  return (origin) => allowed.has(origin);
 }

@@ -4,7 +4,18 @@ import type { Duplex } from "node:stream";
 
 /** Stored on the socket itself: a WeakMap kept every finished response alive through young collections, a tenth of a gateway's time. */
 const pendingResponses = Symbol("owed");
-type TrackedSocket = Duplex & { [pendingResponses]?: ServerResponse[] };
+/** Set while a connection that no longer speaks HTTP has work under way. */
+const inUse = Symbol("in use");
+type TrackedSocket = Duplex & { [pendingResponses]?: ServerResponse[]; [inUse]?: boolean };
+
+/** Tells whether a connection that was upgraded to another protocol has work under way. */
+export function setInUse(socket: Duplex, isInUse: boolean): void {
+  (socket as TrackedSocket)[inUse] = isInUse;
+}
+
+/** Whether a client waits for something on the connection. */
+export const isInUse = (socket: Duplex): boolean =>
+  firstPendingResponse(socket) !== undefined || (socket as TrackedSocket)[inUse] === true;
 
 /** Adds a response. When its client leaves before its turn has come, it closes like any other. */
 export function addPendingResponse(socket: Duplex, response: ServerResponse): void {

@@ -1,7 +1,7 @@
 /** Listens and closes an HTTP/1 server, with time limits for its connections. */
 import type { Server, ServerResponse } from "node:http";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { firstPendingResponse } from "./pending-responses.ts";
+import { isInUse } from "./pending-responses.ts";
 
 /** Longer than the 60 s of common proxies: the proxy must be the side that closes an idle connection, or requests are lost. */
 export const keepAliveMs = 65_000;
@@ -101,7 +101,7 @@ export function ignoreInput(socket: Socket): void {
 
 /** True when all requests of the connection are answered, or it has sent none in time. */
 const isUnused = (socket: Socket, ageMs: number): boolean =>
-  firstPendingResponse(socket) === undefined && (socket.bytesWritten > 0 || (socket.bytesRead === 0 && ageMs > idleMs));
+  !isInUse(socket) && (socket.bytesWritten > 0 || (socket.bytesRead === 0 && ageMs > idleMs));
 
 /**
  * Settles when the last answer is out. A connection stays open for a moment after an answer, because its client may already be sending the
@@ -121,7 +121,7 @@ export function close(server: Server): Promise<void> {
 const silentOf = (server: Server): ReadonlyMap<Socket, number> =>
   new Map(
     [...(connections.get(server)?.keys() ?? [])]
-      .filter((socket) => firstPendingResponse(socket) === undefined)
+      .filter((socket) => !isInUse(socket))
       .map((socket) => [socket, socket.bytesRead]),
   );
 

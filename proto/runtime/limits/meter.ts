@@ -6,19 +6,21 @@ const bytesPerToken = 4;
 /** Cap for the estimate: images are long texts, but few tokens. */
 const maxInputTokens = 200_000;
 
+type MeteredRequest = Pick<RunTurnRequest, "inputJson" | "toolsJson" | "instructions">;
+
 export class TokenMeter {
   readonly #inputBytes: number;
   #outputLength = 0;
   #told: number | undefined;
 
-  constructor({ inputJson, toolsJson, instructions }: RunTurnRequest) {
-    this.#inputBytes = inputJson.length + toolsJson.length + (instructions?.length ?? 0);
+  constructor({ inputJson, toolsJson, instructions }: Partial<MeteredRequest> & Pick<MeteredRequest, "inputJson">) {
+    this.#inputBytes = inputJson.length + (toolsJson?.length ?? 0) + (instructions?.length ?? 0);
   }
 
   note(events: readonly TurnEvent[]): void {
     for (const { event } of events) {
-      if (event.case === "end" && event.value.usage) this.#tell(event.value.usage);
-      else if (event.case === "usage") this.#tell(event.value);
+      if (event.case === "end" && event.value.usage) this.noteUsage(event.value.usage);
+      else if (event.case === "usage") this.noteUsage(event.value);
       else if (event.value && "delta" in event.value) this.#outputLength += event.value.delta.length;
     }
   }
@@ -31,7 +33,7 @@ export class TokenMeter {
     return input + Math.ceil(this.#outputLength / bytesPerToken);
   }
 
-  #tell({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): void {
+  noteUsage({ inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number }): void {
     this.#told = inputTokens + outputTokens;
   }
 }

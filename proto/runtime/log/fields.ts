@@ -15,6 +15,8 @@ export interface LogFields {
   readonly provider?: string;
   readonly route?: string | undefined;
   readonly method?: string;
+  /** The format in which the client spoke. */
+  readonly door?: string;
   readonly stream?: boolean;
   readonly status?: number;
   /** Reason for which a provider gave no HTTP answer. */
@@ -38,6 +40,8 @@ export interface LogFields {
   readonly kind?: string;
   /** Search engine by its id in the configuration file. */
   readonly engine?: string;
+  /** Vector store by its name in the configuration file. */
+  readonly store?: string;
   /** Type of a server tool. */
   readonly tool?: string;
   readonly role?: string | undefined;

@@ -28,8 +28,13 @@ class JsonLog implements Logger {
 
   constructor(room: string, from: number, sink: LineSink | undefined) {
     this.#from = from;
-    this.#sink = sink ?? new LineOutput(1, (lines) => this.#format(levels.warn, member("lines", lines), endOfLoss));
+    this.#sink = sink ?? this.#openOutput();
     this.#always = `,"room":${quoted(room)},"pid":${process.pid}`;
+  }
+
+  /** Node makes a pipe that does not block of standard output when it is first used through `process.stdout`. */
+  #openOutput(): LineOutput {
+    return new LineOutput(process.stdout.fd, (lines) => this.#format(levels.warn, member("lines", lines), endOfLoss));
   }
 
   debug(fields: LogFields | string, message?: string): void {

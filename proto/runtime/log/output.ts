@@ -1,5 +1,5 @@
-/** Lines on their way to a file descriptor: written in batches and in the background, so that a request never waits for the pipe. */
-import { write, writeSync } from "node:fs";
+/** Lines on their way to a file descriptor, written in batches. What a full pipe does not take is held, so that a request never waits for a reader. */
+import { writeSync } from "node:fs";
 
 /** A batch is written at once when it has this size: under load one write takes dozens of lines. */
 const batchBytes = 16_384;
@@ -17,6 +17,10 @@ const maxUnitBytes = 3;
 /** Memory for batches that nothing has read yet: beyond it, lines that are not urgent are lost, and beyond twice as much all lines. */
 const maxHeldBytes = 8 * 2 ** 20;
 
+/**
+ * Lines leave in the order in which they came, however the process ends: a batch that a background thread wrote could
+ * be overtaken by the lines of the end.
+ */
 export class LineOutput {
   readonly #fd: number;
   readonly #describeLoss: (lines: number) => string;
@@ -24,23 +28,18 @@ export class LineOutput {
   #buffer: Buffer = Buffer.alloc(0);
   /** Bytes of the buffer that are taken. */
   #taken = 0;
-  /** The batch has a line that does not linger. */
-  #isUrgent = false;
-  /** A buffer whose batch is written, for the next one. */
-  #spare: Buffer | undefined = undefined;
-  readonly #waiting: Buffer[] = [];
-  /** What is left of the batch that is being written. */
-  #first: Buffer | undefined = undefined;
-  /** Size of the buffers of all batches that are ended and not written. */
+  /** Batches that the descriptor has not taken yet, the first of them perhaps in part. */
+  readonly #held: Buffer[] = [];
+  /** Size of the buffers of all held batches. */
   #heldBytes = 0;
   /** Lines that were lost since the output last told of it. */
   #lost = 0;
-  #isWriting = false;
   #timer: NodeJS.Timeout | undefined = undefined;
   readonly #onTimer = () => this.#endBatch();
 
   /**
    * Lines that are left when the process exits are written then.
+   * @param fd a descriptor that does not block where it is a pipe, a socket or a terminal
    * @param describeLoss the line that tells how many lines were lost
    */
   constructor(fd: number, describeLoss: (lines: number) => string) {
@@ -56,9 +55,8 @@ export class LineOutput {
       return;
     }
     this.#add(line);
-    this.#isUrgent ||= isUrgent;
-    const isIdle = this.#first === undefined;
-    if (this.#taken >= batchBytes || (this.#isUrgent && isIdle)) this.#endBatch();
+    const isIdle = this.#held.length === 0;
+    if (this.#taken >= batchBytes || (isUrgent && isIdle)) this.#endBatch();
     else this.#timer ??= setTimeout(this.#onTimer, lingerMs).unref();
   }
 
@@ -72,66 +70,70 @@ export class LineOutput {
     const bytes = line.length * maxUnitBytes;
     if (this.#taken + bytes > this.#buffer.length) {
       this.#endBatch();
-      this.#buffer = bytes > bufferBytes ? Buffer.allocUnsafeSlow(bytes) : this.#ownBuffer();
+      if (bytes > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(Math.max(bytes, bufferBytes));
     }
     this.#taken += this.#buffer.write(line, this.#taken);
-  }
-
-  #ownBuffer(): Buffer {
-    const buffer = this.#spare ?? Buffer.allocUnsafeSlow(bufferBytes);
-    this.#spare = undefined;
-    return buffer;
   }
 
   #endBatch(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#isUrgent = false;
-    if (this.#taken > 0) {
-      this.#waiting.push(this.#buffer.subarray(0, this.#taken));
-      this.#heldBytes += this.#buffer.length;
-    }
-    this.#buffer = Buffer.alloc(0);
+    const batch = this.#buffer.subarray(0, this.#taken);
     this.#taken = 0;
-    if (this.#first === undefined) this.#writeNext();
+    const rest = this.#held.length === 0 ? this.#send(batch) : batch;
+    if (rest.length > 0) this.#hold(rest);
+    else if (this.#buffer.length > bufferBytes) this.#buffer = Buffer.alloc(0);
   }
 
-  #writeNext(): void {
-    this.#first ??= this.#waiting.shift();
-    const batch = this.#first;
-    if (batch === undefined) return this.#endUrgentBatch();
-    this.#isWriting = true;
-    write(this.#fd, batch, 0, batch.length, null, (error, bytes) => {
-      this.#isWriting = false;
-      if (error?.code === "EAGAIN") return void setTimeout(() => this.#writeNext(), retryMs).unref();
+  /** The batch keeps its buffer until it is written. */
+  #hold(batch: Buffer): void {
+    if (this.#held.length === 0) this.#retry();
+    this.#held.push(batch);
+    this.#heldBytes += this.#buffer.length;
+    this.#buffer = Buffer.alloc(0);
+  }
+
+  /** @returns what the descriptor does not take now */
+  #send(batch: Buffer): Buffer {
+    let rest = batch;
+    try {
+      while (rest.length > 0) rest = rest.subarray(writeSync(this.#fd, rest));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EAGAIN") return rest;
       // Another error loses the batch: nothing reads the pipe any more, or the disk is full. The process goes on.
-      if (error || bytes === batch.length) this.#release(batch);
-      else this.#first = batch.subarray(bytes);
-      this.#writeNext();
-    });
+      return rest.subarray(rest.length);
+    }
+    return rest;
   }
 
-  /** Only a batch of which nothing is left to be written gives its buffer away. */
-  #release({ buffer }: Buffer): void {
-    this.#first = undefined;
-    this.#heldBytes -= buffer.byteLength;
-    if (buffer.byteLength === bufferBytes) this.#spare = Buffer.from(buffer);
+  #retry(): void {
+    setTimeout(() => this.#sendHeld(), retryMs).unref();
   }
 
-  /** Writes what became urgent while another batch was being written. */
-  #endUrgentBatch(): void {
-    if (this.#lost > 0) {
-      const line = this.#describeLoss(this.#lost);
-      this.#lost = 0;
-      this.write(line, true);
-    } else if (this.#isUrgent) this.#endBatch();
+  #sendHeld(): void {
+    for (let first = this.#held[0]; first !== undefined; first = this.#held[0]) {
+      const rest = this.#send(first);
+      if (rest.length > 0) {
+        this.#held[0] = rest;
+        return this.#retry();
+      }
+      this.#held.shift();
+      this.#heldBytes -= first.buffer.byteLength;
+    }
+    this.#tellLoss();
+    this.#endBatch();
   }
 
-  /** Leaves out a batch that is being written: Node waits for such a write before it exits. */
+  #tellLoss(): void {
+    if (this.#lost === 0) return;
+    const line = this.#describeLoss(this.#lost);
+    this.#lost = 0;
+    this.write(line, true);
+  }
+
   #writeRest(): void {
-    const first = this.#first === undefined || this.#isWriting ? [] : [this.#first];
     const loss = Buffer.from(this.#lost > 0 ? this.#describeLoss(this.#lost) : "");
-    const rest = [...first, ...this.#waiting, this.#buffer.subarray(0, this.#taken), loss];
+    const rest = [...this.#held, this.#buffer.subarray(0, this.#taken), loss];
     rest.every((batch) => writeAll(this.#fd, batch));
   }
 }

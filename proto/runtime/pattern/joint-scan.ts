@@ -40,11 +40,14 @@ export class JointScan {
     this.#read(this.#half, this.#half.length);
     this.#half = "";
     for (const [member, origin] of this.#joint.finish(this.#state)) {
-      this.#threadsOf(member).hit(origin, this.#position);
+      this.#threadsOf(member).hit(origin, this.#position, this.#stateOf(member).ages);
       this.#hasReserved = true;
     }
     this.#state = this.#joint.initial;
-    return { spans: this.#takeSettled(), decided: this.#position };
+    const spans = this.#takeSettled();
+    for (const threads of this.#threads) threads?.close();
+    this.#threads.length = 0;
+    return { spans, decided: this.#position };
   }
 
   /** An independent copy that continues from here. */
@@ -52,8 +55,8 @@ export class JointScan {
     const fork = new JointScan(this.#joint);
     fork.#state = this.#state;
     for (const [member, threads] of this.#threads.entries()) {
-      const alive = this.#stateOf(member).threads.length;
-      if (threads && (alive > 0 || threads.hasReserved)) fork.#threads[member] = threads.fork(alive);
+      const { startCount } = this.#stateOf(member);
+      if (threads && (startCount > 0 || threads.hasReserved)) fork.#threads[member] = threads.fork(startCount);
     }
     fork.#hasReserved = this.#hasReserved;
     fork.#position = this.#position;
@@ -71,7 +74,13 @@ export class JointScan {
 
   get #decided(): number {
     let decided = this.#position;
-    for (const member of this.#state.alive) decided = Math.min(decided, this.#threadsOf(member).start);
+    for (const member of this.#state.alive) {
+      const state = this.#stateOf(member);
+      // Threads are made only for what the state does not tell.
+      const age = state.ages[0] as number;
+      const start = age > 0 ? this.#position - age : this.#threadsOf(member).startIn(state, this.#position);
+      if (start < decided) decided = start;
+    }
     return decided;
   }
 
@@ -81,7 +90,9 @@ export class JointScan {
     const offset = this.#position;
     let state = this.#state;
     for (let index = 0; index < length; ) {
-      const code = text.codePointAt(index) as number;
+      let code = text.charCodeAt(index);
+      // Only the first half of a pair needs the slower call.
+      if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.of(code);
       const move = state.moves[symbol] ?? joint.move(state, symbol);
       const after = code > 0xffff ? index + 2 : index + 1;
@@ -106,7 +117,7 @@ export class JointScan {
     this.#hasReserved = false;
     for (const [member, threads] of this.#threads.entries()) {
       if (!threads?.hasReserved) continue;
-      const spans = threads.takeSettled(this.#stateOf(member).threads.length > 0);
+      const spans = threads.takeSettled(this.#stateOf(member), this.#position);
       if (spans.length > 0) all.push([member, spans]);
       this.#hasReserved ||= threads.hasReserved;
     }
@@ -118,7 +129,7 @@ export class JointScan {
   }
 
   #threadsOf(member: MemberIndex): Threads {
-    return (this.#threads[member] ??= new Threads());
+    return (this.#threads[member] ??= Threads.open());
   }
 }
 

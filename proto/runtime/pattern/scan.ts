@@ -43,14 +43,14 @@ export class PatternScan implements Scan {
     this.#read(this.#half, this.#half.length);
     this.#half = "";
     const hit = this.#automaton.finish(this.#state);
-    if (hit !== undefined) this.#threads.hit(hit, this.#position);
+    if (hit !== undefined) this.#threads.hit(hit, this.#position, this.#state.ages);
     this.#state = this.#automaton.restState(0);
     return this.#found();
   }
 
   fork(): Scan {
     const state = this.#state;
-    const threads = this.#threads.fork(state.threads.length);
+    const threads = this.#threads.fork(state.startCount);
     return new PatternScan(this.#automaton, { state, threads, position: this.#position, half: this.#half });
   }
 
@@ -67,7 +67,9 @@ export class PatternScan implements Scan {
           if (index >= length) break;
         }
       }
-      const code = text.codePointAt(index) as number;
+      let code = text.charCodeAt(index);
+      // Only the first half of a pair needs the slower call.
+      if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.symbolOf(code);
       const move = state.moves[symbol] ?? this.#automaton.move(state, symbol);
       const after = code > 0xffff ? index + 2 : index + 1;
@@ -89,8 +91,8 @@ export class PatternScan implements Scan {
 
   #found(): Found {
     const isAlive = this.#state.threads.length > 0;
-    const spans = this.#threads.takeSettled(isAlive);
-    return { spans, decided: isAlive ? this.#threads.start : this.#position };
+    const spans = this.#threads.takeSettled(this.#state, this.#position);
+    return { spans, decided: isAlive ? this.#threads.startIn(this.#state, this.#position) : this.#position };
   }
 }
 

@@ -14,7 +14,7 @@ export type SymbolId = number;
 
 type Kind =
   | { readonly type: "exact" | "folded"; readonly code: number }
-  | { readonly type: "class"; readonly bit: number };
+  | { readonly type: "class"; readonly bit: number; readonly isBasic: boolean };
 
 interface Known {
   readonly code: number;
@@ -25,6 +25,11 @@ interface Known {
 }
 
 const pageSize = 256;
+
+/** A class whose characters, and their other cases, visibly take one UTF-16 unit each. */
+const basicClass = /^(?:\\[dws]|\[(?:\\u\{[\da-f]{1,4}\}|\\[dws]|-)+\])$/;
+/** Letters below it have no other case beyond the basic plane. */
+const firstSurrogate = 0xd800;
 
 /** Limit of classes: each is tested on every new character, which takes 0.1 microseconds. */
 const maxClasses = 250;
@@ -61,7 +66,7 @@ export class Symbols {
     return this.#index(`${flags} ${source}`, () => {
       if (this.#classes.length === maxClasses) throw new PatternError(`too complex: more than ${maxClasses} classes`);
       const bit = this.#classes.push(new RegExp(`^${source}$`, flags)) - 1;
-      return { type: "class", bit };
+      return { type: "class", bit, isBasic: basicClass.test(source) };
     });
   }
 
@@ -84,6 +89,15 @@ export class Symbols {
       if (kind.type === "class") return classes[kind.bit] === "1" ? 1 : 0;
       return kind.code === (kind.type === "exact" ? code : folded) ? 1 : 0;
     }));
+  }
+
+  /** UTF-16 units of every character that is accepted; undefined when they differ, or may. */
+  widthOf(accepted: AcceptIndex): number | undefined {
+    const kind = this.#kinds[accepted] as Kind;
+    if (kind.type === "class") return kind.isBasic ? 1 : undefined;
+    if (kind.code < firstSurrogate) return 1;
+    if (kind.type === "folded") return undefined;
+    return kind.code > 0xffff ? 2 : 1;
   }
 
   contextOf(symbol: SymbolId): number {

@@ -1,5 +1,6 @@
 /**
- * The part of a scan that is not in the automaton's state: where each thread began, and the matches found so far.
+ * The part of a scan that is not in the automaton's state: where its threads began, as far as their instructions do
+ * not tell, and the matches found so far.
  *
  * A thread that is preferred to a found match may still replace it. Until all such threads have ended, the match is
  * reserved, and the search continues after it as if it were final; matches found there are reserved as well. When a
@@ -7,8 +8,13 @@
  * succeeds, so does the earlier one, which discards everything after it. So there are never more threads than
  * instructions, however many matches are reserved.
  */
-import { type Move, type Origin, startsHere } from "./automaton.ts";
+import { type Move, type Origin, type State, startsHere } from "./automaton.ts";
 import type { TextSpan } from "./finder.ts";
+
+/** Threads of scans that have ended, to be used again: to make them took a quarter of the scan of a short text. */
+const spare: Threads[] = [];
+/** Each takes 200 bytes. */
+const maxSpare = 512;
 
 /** Buffers for the move that is being taken; moves are never nested. */
 const continuedStarts: number[] = [];
@@ -16,8 +22,8 @@ const continuedRanks: number[] = [];
 
 export class Threads {
   /**
-   * Start of each thread, and in `#ranks` the number of matches before its own. Entries beyond the live threads are
-   * stale. Nearly every pattern has at most two threads, and an empty array would take room for seventeen at its first entry.
+   * Place of each start, and in `#ranks` the number of matches before it. Entries beyond those of the state, and of
+   * starts whose age the state tells, are stale. Nearly every pattern has at most two starts, and an empty array would take room for seventeen at its first entry.
    */
   #starts: number[] = [0, 0];
   #ranks: number[] = [0, 0];
@@ -26,9 +32,20 @@ export class Threads {
   /** Number of matches reported so far. */
   #reported = 0;
 
-  /** Start of the most preferred thread. */
-  get start(): number {
-    return this.#starts[0] as number;
+  static open(): Threads {
+    return spare.pop() ?? new Threads();
+  }
+
+  /** Gives the threads back at the end of their scan, which must not use them afterwards. */
+  close(): void {
+    this.#reserved.length = 0;
+    this.#reported = 0;
+    if (spare.length < maxSpare) spare.push(this);
+  }
+
+  /** @returns the place at which the most preferred thread began, counted from `at` */
+  startIn(state: State, at: number): number {
+    return this.#startOf(0, at, state.ages);
   }
 
   /** Whether there are matches that are not reported yet. */
@@ -36,42 +53,57 @@ export class Threads {
     return this.#reserved.length > 0;
   }
 
-  /** @param alive number of live threads */
-  fork(alive: number): Threads {
+  /** @param count number of starts in the state */
+  fork(count: number): Threads {
     const fork = new Threads();
-    fork.#starts = this.#starts.slice(0, alive);
-    fork.#ranks = this.#ranks.slice(0, alive);
+    fork.#starts = this.#starts.slice(0, count);
+    fork.#ranks = this.#ranks.slice(0, count);
     fork.#reserved = [...this.#reserved];
     fork.#reported = this.#reported;
     return fork;
   }
 
   /** @param from place where the move's symbol starts @param until place where the symbol ends */
-  take({ before, after, kept, origins }: Move, from: number, until: number): void {
-    if (before !== undefined) this.hit(before, from);
-    const open = this.#reported + this.#reserved.length;
-    const [start, rank] = after === undefined ? [0, 0] : this.#originOf(after, from);
-    this.#continue(kept, origins, from, open);
-    if (after !== undefined) this.#reserve(start, until, rank);
+  take(move: Move, from: number, until: number): void {
+    const { before, after, ages } = move;
+    if (move.begins) return this.#continueOne(move, startsHere, from);
+    if (before !== undefined) this.hit(before, from, ages);
+    if (after === undefined) return this.#continue(move, from);
+    const start = this.#startOf(after, from, ages);
+    const rank = this.#rankOf(after, from, ages);
+    this.#continue(move, from);
+    this.#reserve(start, until, rank);
   }
 
-  /** Adds a match that ends at the current place. */
-  hit(origin: Origin, at: number): void {
-    const [start, rank] = this.#originOf(origin, at);
-    this.#reserve(start, at, rank);
+  /** Adds a match that ends at the current place. @param ages of the starts there */
+  hit(origin: Origin, at: number, ages: readonly number[]): void {
+    this.#reserve(this.#startOf(origin, at, ages), at, this.#rankOf(origin, at, ages));
   }
 
   /** Matches that no live thread can replace any more, each reported once. */
-  takeSettled(isAlive: boolean): readonly TextSpan[] {
-    const final = isAlive ? (this.#ranks[0] as number) - this.#reported : this.#reserved.length;
+  takeSettled(state: State, at: number): readonly TextSpan[] {
+    if (this.#reserved.length === 0) return nothing;
+    const isAlive = state.threads.length > 0;
+    const final = isAlive ? this.#rankOf(0, at, state.ages) - this.#reported : this.#reserved.length;
     if (final === 0) return nothing;
     this.#reported += final;
     return this.#reserved.splice(0, final);
   }
 
-  #originOf(origin: Origin, from: number): readonly [start: number, rank: number] {
-    if (origin === startsHere) return [from, this.#reported + this.#reserved.length];
-    return [this.#starts[origin] as number, this.#ranks[origin] as number];
+  #startOf(origin: Origin, from: number, ages: readonly number[]): number {
+    if (origin === startsHere) return from;
+    const age = ages[origin] as number;
+    return age > 0 ? from - age : (this.#starts[origin] as number);
+  }
+
+  /** Number of matches before a start. */
+  #rankOf(origin: Origin, from: number, ages: readonly number[]): number {
+    if (origin !== startsHere && ages[origin] === 0) return this.#ranks[origin] as number;
+    // A match that a thread may still replace ends after the thread's start; all others end before it.
+    const start = this.#startOf(origin, from, ages);
+    let count = this.#reserved.length;
+    while (count > 0 && (this.#reserved[count - 1] as TextSpan).end > start) count--;
+    return this.#reported + count;
   }
 
   /** Replaces the match of this rank and all matches after it. */
@@ -80,18 +112,26 @@ export class Threads {
     this.#reserved.push({ start, end });
   }
 
-  #continue(kept: number, origins: readonly Origin[], from: number, rank: number): void {
+  #continue(move: Move, from: number): void {
+    const { kept, origins, ages } = move;
     const count = origins.length;
-    // Several threads can continue the same one, so that all are read before any is written.
+    if (count === 1) return this.#continueOne(move, origins[0] as Origin, from);
+    // A start can continue one that another is about to overwrite, so that all are read before any is written.
     for (let index = 0; index < count; index++) {
       const origin = origins[index] as Origin;
-      continuedStarts[index] = origin === startsHere ? from : (this.#starts[origin] as number);
-      continuedRanks[index] = origin === startsHere ? rank : (this.#ranks[origin] as number);
+      continuedStarts[index] = this.#startOf(origin, from, ages);
+      continuedRanks[index] = this.#rankOf(origin, from, ages);
     }
     for (let index = 0; index < count; index++) {
       this.#starts[kept + index] = continuedStarts[index] as number;
       this.#ranks[kept + index] = continuedRanks[index] as number;
     }
+  }
+
+  #continueOne({ kept, ages }: Move, origin: Origin, from: number): void {
+    const start = this.#startOf(origin, from, ages);
+    this.#ranks[kept] = this.#rankOf(origin, from, ages);
+    this.#starts[kept] = start;
   }
 }
 

@@ -7,6 +7,7 @@ import { Http2ServerRequest, type Http2Session, constants } from "node:http2";
 import type { ByteBudget, Reservation } from "../load/byte-budget.ts";
 import { Fault, FaultReason } from "../fault.ts";
 import type { RequestHandler } from "./connections.ts";
+import { reflectionPath } from "./reflection.ts";
 import { toConnectError } from "./status.ts";
 
 /** A message is held in its chunks and in one piece. */
@@ -43,6 +44,11 @@ type Response = Parameters<RequestHandler>[1];
 /** A health check has no sender, and its message is only the name of a service. */
 const healthPath = "/grpc.health.v1.Health/";
 const health: Sender = { key: healthPath, maxBytes: 4_096 };
+/** Neither has reflection, whose questions are names. A client asks some dozens of them. */
+const reflected: Sender = { key: reflectionPath, maxBytes: 65_536 };
+
+const senderWithoutKey = (path: string): Sender | undefined =>
+  path.startsWith(healthPath) ? health : path.startsWith(reflectionPath) ? reflected : undefined;
 
 /** Wraps a handler, which reads admitted messages; a refused message fails as if it had not arrived. */
 export const admitting =
@@ -61,7 +67,7 @@ async function* admitted(
 ): AsyncGenerator<Buffer, undefined> {
   try {
     const path = request.url ?? "";
-    const sender = path.startsWith(healthPath) ? health : await senderOf(path, request.headers);
+    const sender = senderWithoutKey(path) ?? (await senderOf(path, request.headers));
     if (sender === trusted) {
       if (request instanceof Http2ServerRequest) widen(request.stream.session);
       return yield* chunks();

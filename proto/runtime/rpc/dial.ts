@@ -1,6 +1,6 @@
 /** grpc-js clients for the services of Sluice: they survive a GOAWAY during a new call, and a keep-alive PING finds black holes. */
 import { type DescMessage, type DescMethodUnary, type MessageShape, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { Client, Metadata, type ServiceError, credentials } from "@grpc/grpc-js";
+import { Client, type ClientUnaryCall, Metadata, type ServiceError, credentials } from "@grpc/grpc-js";
 import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
@@ -76,29 +76,47 @@ export function serviceMetadata(token: ServiceToken, { keyHash, requestId, trace
   return metadata;
 }
 
-/** Makes a unary call. @throws Fault */
-export function call<Input extends DescMessage, Output extends DescMessage>(
+/** Makes a unary call. @param signal cancels the call. @throws Fault */
+export async function call<Input extends DescMessage, Output extends DescMessage>(
   client: Client,
   method: DescMethodUnary<Input, Output>,
   request: MessageShape<Input>,
   metadata: Metadata,
   timeoutMs: number,
+  signal?: AbortSignal,
 ): Promise<MessageShape<Output>> {
-  const { encode } = codec(method.input);
+  return callEncoded(client, method, codec(method.input).encode(request), metadata, timeoutMs, signal);
+}
+
+/** Makes a unary call. @param request the encoded message @param signal cancels the call. @throws Fault */
+export function callEncoded<Input extends DescMessage, Output extends DescMessage>(
+  client: Client,
+  method: DescMethodUnary<Input, Output>,
+  request: Buffer,
+  metadata: Metadata,
+  timeoutMs: number,
+  signal?: AbortSignal,
+): Promise<MessageShape<Output>> {
   const { decode } = codec(method.output);
   return new Promise((resolve, reject) => {
+    let running: ClientUnaryCall | undefined;
+    const cancel = () => running?.cancel();
     const done = (error: ServiceError | null, response?: MessageShape<Output>) => {
+      signal?.removeEventListener("abort", cancel);
       if (error) reject(fromServiceError(error));
       else resolve(response as MessageShape<Output>);
     };
-    client.makeUnaryRequest(
+    running = client.makeUnaryRequest(
       pathOf(method),
-      encode,
+      asTheyAre,
       decode,
       request,
       metadata,
       { deadline: Date.now() + timeoutMs },
       done,
     );
+    signal?.addEventListener("abort", cancel);
   });
 }
+
+const asTheyAre = (bytes: Buffer): Buffer => bytes;

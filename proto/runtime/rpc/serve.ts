@@ -1,4 +1,5 @@
 /** Serves gRPC, gRPC-Web and Connect on one HTTP/2 port, in clear text or with TLS, with health checks and a drain that cuts no call. */
+import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { type Http2SecureServer, type Http2Server, type ServerHttp2Session, createServer } from "node:http2";
@@ -17,6 +18,7 @@ import { type Http1Options, serveHttp1 } from "./http1.ts";
 import { type InternalCalls, interceptStreams } from "./internal-streams.ts";
 import type { Tracing } from "../tracing/span.ts";
 import { tracedCalls } from "../tracing/rpc.ts";
+import { reflection, reflectionServices } from "./reflection.ts";
 import { measuredCalls } from "./measure.ts";
 import { toConnectError } from "./status.ts";
 import { escapeStatusLess } from "./status-text.ts";
@@ -57,8 +59,8 @@ export interface RpcServerOptions {
   readonly host?: string | undefined;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
-  /** Full names of the services, for grpc.health.v1. */
-  readonly serviceNames: readonly string[];
+  /** The services of `routes`, for health checks and reflection. */
+  readonly services: readonly DescService[];
   readonly routes: (router: ConnectRouter) => void;
   /** Decides which callers may send messages; all of them when absent. */
   readonly admission?: MessageAdmission;
@@ -123,12 +125,23 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
 }
 
 function handlerOf(
-  { routes, strict = [], log, tracing, registry, readMaxBytes = maxMessageBytes, ...options }: RpcServerOptions,
+  {
+    routes,
+    strict = [],
+    log,
+    tracing,
+    registry,
+    readMaxBytes = maxMessageBytes,
+    services,
+    lifecycle,
+  }: RpcServerOptions,
   unproven: UnprovenConnections,
 ): RequestHandler {
   const handle = connectNodeAdapter({
     routes: (router) => {
-      router.service(Health, health(options));
+      router.service(Health, health({ lifecycle, serviceNames: services.map(({ typeName }) => typeName) }));
+      const reflected = reflection([...services, Health, ...reflectionServices], lifecycle);
+      for (const service of reflectionServices) router.service(service, reflected);
       routes(router);
     },
     // The first interceptor is outermost: it sees the final status.

@@ -70,7 +70,9 @@ export class BackwardWriter {
     const high = Math.floor(value / 2 ** 28);
     this.varint(high);
     this.#at -= 4;
-    for (let index = 0; index < 4; index++) this.#bytes[this.#at + index] = ((value / 2 ** (7 * index)) & 0x7f) | 0x80;
+    let left = value;
+    for (let index = 0; index < 4; index++, left = Math.floor(left / 128))
+      this.#bytes[this.#at + index] = (left % 128) | 0x80;
   }
 
   double(value: number): void {

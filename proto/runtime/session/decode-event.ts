@@ -90,12 +90,15 @@ function readArguments(reader: WireReader, end: number): ArgumentsDelta {
 
 function readStart(reader: WireReader, end: number): TurnStart {
   let model = "";
+  let inputTokens = 0;
   while (reader.at < end) {
-    if (reader.varint() !== turnStartTags.model) throw unfamiliar;
-    model = reader.string();
+    const tag = reader.varint();
+    if (tag === turnStartTags.model) model = reader.string();
+    else if (tag === turnStartTags.inputTokens) inputTokens = reader.varint();
+    else throw unfamiliar;
   }
   reader.ends(end);
-  return { $typeName: "sluice.inference.v1.TurnStart", model };
+  return { $typeName: "sluice.inference.v1.TurnStart", model, inputTokens };
 }
 
 function readItem<Name extends string>(reader: WireReader, end: number, $typeName: Name) {
@@ -120,6 +123,8 @@ function readEnd(reader: WireReader, end: number): TurnEnd {
     serviceTier: "",
     serviceMetadataJson: none,
     alignmentJson: none,
+    stopSequence: undefined as string | undefined,
+    incompleteDetail: undefined as string | undefined,
   };
   while (reader.at < end) {
     const tag = reader.varint();
@@ -128,6 +133,8 @@ function readEnd(reader: WireReader, end: number): TurnEnd {
     else if (tag === turnEndTags.serviceTier) value.serviceTier = reader.string();
     else if (tag === turnEndTags.serviceMetadataJson) value.serviceMetadataJson = reader.counted();
     else if (tag === turnEndTags.alignmentJson) value.alignmentJson = reader.counted();
+    else if (tag === turnEndTags.stopSequence) value.stopSequence = reader.string();
+    else if (tag === turnEndTags.incompleteDetail) value.incompleteDetail = reader.string();
     else if (tag === turnEndTags.usage && !value.usage) value.usage = readUsage(reader, reader.end());
     else throw unfamiliar;
   }

@@ -56,6 +56,13 @@ const emptyRequest = (): RunTurnRequest =>
     provider: undefined,
     plugins: [],
     unknownFields: [],
+    stop: [],
+    seed: undefined,
+    logitBias: {},
+    predictionJson: none,
+    anthropicBetas: [],
+    contextManagementJson: none,
+    door: "",
     // The types of optional fields leave undefined out.
   }) as unknown as RunTurnRequest;
 
@@ -73,6 +80,9 @@ function readText(reader: WireReader, tag: number, request: RunTurnRequest): boo
   else if (tag === tags.promptCacheKey) request.promptCacheKey = reader.string();
   else if (tag === tags.serviceTier) request.serviceTier = reader.string();
   else if (tag === tags.truncation) request.truncation = reader.string();
+  else if (tag === tags.stop) request.stop.push(reader.string());
+  else if (tag === tags.anthropicBetas) request.anthropicBetas.push(reader.string());
+  else if (tag === tags.door) request.door = reader.string();
   else return false;
   return true;
 }
@@ -91,6 +101,7 @@ function readNumber(reader: WireReader, tag: number, request: RunTurnRequest): b
   else if (tag === tags.maxToolCalls) request.maxToolCalls = reader.int32();
   else if (tag === tags.echoUpstreamBody) request.echoUpstreamBody = reader.bool();
   else if (tag === tags.serviceMetadata) request.serviceMetadata = reader.bool();
+  else if (tag === tags.seed) request.seed = reader.uint64();
   else return false;
   return true;
 }
@@ -106,6 +117,8 @@ function readJson(reader: WireReader, tag: number, request: RunTurnRequest): boo
   else if (tag === tags.promptCacheOptionsJson) request.promptCacheOptionsJson = reader.counted();
   else if (tag === tags.traceJson) request.traceJson = reader.counted();
   else if (tag === tags.stopServerToolsWhenJson) request.stopServerToolsWhenJson = reader.counted();
+  else if (tag === tags.predictionJson) request.predictionJson = reader.counted();
+  else if (tag === tags.contextManagementJson) request.contextManagementJson = reader.counted();
   else return false;
   return true;
 }

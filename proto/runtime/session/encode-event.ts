@@ -12,7 +12,7 @@ import {
   type Usage,
 } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { BackwardWriter } from "./backward-writer.ts";
-import { bytesField, closePart, flagField, longField, numberField, textField } from "./fields.ts";
+import { bytesField, closePart, flagField, longField, numberField, presentText, textField } from "./fields.ts";
 import {
   argumentsDeltaTags,
   costTags,
@@ -40,6 +40,7 @@ export function writeEvent(writer: BackwardWriter, message: TurnEvent): void {
       writeArguments(writer, event.value);
       return closePart(writer, end, eventTags.argumentsDelta);
     case "start":
+      numberField(writer, event.value.inputTokens, turnStartTags.inputTokens);
       textField(writer, event.value.model, turnStartTags.model);
       return closePart(writer, end, eventTags.start);
     case "itemStart":
@@ -72,6 +73,8 @@ function writeItem(writer: BackwardWriter, { index, itemJson }: ItemStart | Item
 }
 
 function writeEnd(writer: BackwardWriter, value: TurnEnd): void {
+  presentText(writer, value.incompleteDetail, turnEndTags.incompleteDetail);
+  presentText(writer, value.stopSequence, turnEndTags.stopSequence);
   bytesField(writer, value.alignmentJson, turnEndTags.alignmentJson);
   bytesField(writer, value.serviceMetadataJson, turnEndTags.serviceMetadataJson);
   textField(writer, value.serviceTier, turnEndTags.serviceTier);

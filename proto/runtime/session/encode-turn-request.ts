@@ -20,6 +20,7 @@ const minInputBytes = 65_536;
 export function isPlain(request: RunTurnRequest): boolean {
   // A loop, because it ends at the first key without an array of all of them.
   for (const _ in request.metadata) return false;
+  for (const _ in request.logitBias) return false;
   return (
     request.provider === undefined &&
     request.cacheControl === undefined &&
@@ -29,12 +30,16 @@ export function isPlain(request: RunTurnRequest): boolean {
     isUnsigned(request.maxOutputTokens) &&
     isUnsigned(request.topK) &&
     isUnsigned(request.topLogprobs) &&
-    isUnsigned(request.maxToolCalls)
+    isUnsigned(request.maxToolCalls) &&
+    isShortSeed(request.seed)
   );
 }
 
 /** A negative number has ten bytes on the wire. */
 const isUnsigned = (value: number | undefined): boolean => value === undefined || (value >= 0 && value <= 0x7fff_ffff);
+
+const isShortSeed = (seed: bigint | undefined): boolean => seed === undefined || (seed >= 0n && seed <= maxSafe);
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** Writes the input before all other fields, which makes it the last one of the message. */
 export function writeTurnRequest(writer: BackwardWriter, request: RunTurnRequest): void {
@@ -52,6 +57,8 @@ function writeInput(writer: BackwardWriter, input: Uint8Array): void {
 }
 
 function writeJson(writer: BackwardWriter, request: RunTurnRequest): void {
+  bytesField(writer, request.contextManagementJson, tags.contextManagementJson);
+  bytesField(writer, request.predictionJson, tags.predictionJson);
   bytesField(writer, request.stopServerToolsWhenJson, tags.stopServerToolsWhenJson);
   bytesField(writer, request.traceJson, tags.traceJson);
   bytesField(writer, request.promptCacheOptionsJson, tags.promptCacheOptionsJson);
@@ -63,6 +70,9 @@ function writeJson(writer: BackwardWriter, request: RunTurnRequest): void {
 }
 
 function writeTexts(writer: BackwardWriter, request: RunTurnRequest): void {
+  textField(writer, request.door, tags.door);
+  textsField(writer, request.anthropicBetas, tags.anthropicBetas);
+  textsField(writer, request.stop, tags.stop);
   textField(writer, request.truncation, tags.truncation);
   textField(writer, request.serviceTier, tags.serviceTier);
   presentText(writer, request.promptCacheKey, tags.promptCacheKey);
@@ -78,6 +88,7 @@ function writeTexts(writer: BackwardWriter, request: RunTurnRequest): void {
 }
 
 function writeNumbers(writer: BackwardWriter, request: RunTurnRequest): void {
+  if (request.seed !== undefined) writeSeed(writer, Number(request.seed));
   flagField(writer, request.serviceMetadata, tags.serviceMetadata);
   flagField(writer, request.echoUpstreamBody, tags.echoUpstreamBody);
   presentNumber(writer, request.maxToolCalls, tags.maxToolCalls);
@@ -90,4 +101,10 @@ function writeNumbers(writer: BackwardWriter, request: RunTurnRequest): void {
   presentDouble(writer, request.temperature, tags.temperature);
   presentNumber(writer, request.maxOutputTokens, tags.maxOutputTokens);
   flagField(writer, request.stream, tags.stream);
+}
+
+/** @param seed a whole number from 0 to 2^53 - 1 */
+function writeSeed(writer: BackwardWriter, seed: number): void {
+  writer.varint(seed);
+  writer.varint(tags.seed);
 }

@@ -60,6 +60,12 @@ export const turnRequestTags = {
   promptCacheOptionsJson: lengthPrefixed(33),
   traceJson: lengthPrefixed(34),
   stopServerToolsWhenJson: lengthPrefixed(35),
+  stop: lengthPrefixed(39),
+  seed: number(40),
+  predictionJson: lengthPrefixed(42),
+  anthropicBetas: lengthPrefixed(43),
+  contextManagementJson: lengthPrefixed(44),
+  door: lengthPrefixed(45),
 } as const;
 
 export const responseTags = { frames: lengthPrefixed(1), draining: number(3) } as const;
@@ -89,7 +95,7 @@ export const eventTags = {
   native: lengthPrefixed(12),
   usage: lengthPrefixed(13),
 } as const;
-export const turnStartTags = { model: lengthPrefixed(1) } as const;
+export const turnStartTags = { model: lengthPrefixed(1), inputTokens: number(2) } as const;
 /** ItemStart and ItemEnd. */
 export const itemTags = { index: number(1), itemJson: lengthPrefixed(2) } as const;
 export const textDeltaTags = {
@@ -106,6 +112,8 @@ export const turnEndTags = {
   serviceTier: lengthPrefixed(4),
   serviceMetadataJson: lengthPrefixed(5),
   alignmentJson: lengthPrefixed(6),
+  stopSequence: lengthPrefixed(7),
+  incompleteDetail: lengthPrefixed(8),
 } as const;
 export const usageTags = {
   inputTokens: number(1),

@@ -86,9 +86,10 @@ export class WireReader {
     const first = this.#byte();
     if (first < 0x80) return first;
     let value = first & 0x7f;
-    for (let shift = 7; shift < 35; shift += 7) {
+    // Shifts would make negative numbers, and V8 calculates powers slowly.
+    for (let factor = 128; factor <= 2 ** 28; factor *= 128) {
       const byte = this.#byte();
-      value += (byte & 0x7f) * 2 ** shift;
+      value += (byte & 0x7f) * factor;
       if (byte < 0x80 && value <= 0xffff_ffff) return value;
     }
     throw unfamiliar;

@@ -16,7 +16,7 @@ import {
   spaceBytes,
   zero,
 } from "./json-bytes.ts";
-import { KeySet, decodeString } from "./json-keys.ts";
+import { type KeyedObject, OpenKeys, decodeString } from "./json-keys.ts";
 import { jsonLimits } from "./json-limits.ts";
 import type { JsonMember } from "./json-span.ts";
 import { escapeEnd, numberEnd, plainEnd, refusal, wordEnd } from "./json-tokens.ts";
@@ -37,13 +37,11 @@ const inValueString = 6;
 const inKeyString = 7;
 
 /** An open array or object. */
-interface Open {
-  readonly isObject: boolean;
+interface Open extends KeyedObject {
+  isObject: boolean;
   /** Number of open objects, this one included. */
-  readonly level: number;
+  level: number;
   keys: number;
-  /** The keys seen so far; undefined where keys may repeat. */
-  distinct: KeySet | undefined;
 }
 
 /** Scans without recursion, so that it can pause between any two bytes of a string and between any two tokens. */
@@ -53,8 +51,11 @@ export class JsonScanner {
   readonly #name: string;
   /** Arrays and objects around the text that count towards the depth limit. */
   readonly #around: number;
+  /** By depth. The entries beyond the present depth are used again. */
   readonly #open: Open[] = [];
+  #depth = 0;
   #inner: Open | undefined;
+  readonly #keys: OpenKeys;
   #next = aValue;
   #at = 0;
   /** End of the current piece. */
@@ -69,6 +70,7 @@ export class JsonScanner {
 
   constructor(bytes: Uint8Array, name: string, root: "object" | "any") {
     this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#keys = new OpenKeys(this.#bytes);
     this.#name = name;
     this.#around = root === "object" ? 0 : 1;
     this.#checkEncoding();
@@ -150,7 +152,7 @@ export class JsonScanner {
 
   /** Whether the text is an object, and the scan is directly within it. */
   get #inMember(): boolean {
-    return this.#open.length === 1 && this.#around === 0;
+    return this.#depth === 1 && this.#around === 0;
   }
 
   #value(byte: number): void {
@@ -181,37 +183,42 @@ export class JsonScanner {
   }
 
   #begin(isObject: boolean): void {
-    const { length } = this.#open;
-    if (length + this.#around >= jsonLimits.depth) throw this.#refused(`nested deeper than ${jsonLimits.depth}`);
+    if (this.#depth + this.#around >= jsonLimits.depth) throw this.#refused(`nested deeper than ${jsonLimits.depth}`);
     const level = (this.#inner?.level ?? this.#around) + Number(isObject);
-    this.#inner = { isObject, level, keys: 0, distinct: undefined };
-    this.#open.push(this.#inner);
+    const inner = (this.#open[this.#depth++] ??= { isObject, level, keys: 0, firstKey: -1, decoded: undefined });
+    inner.isObject = isObject;
+    inner.level = level;
+    inner.keys = 0;
+    inner.firstKey = -1;
+    inner.decoded = undefined;
+    this.#inner = inner;
     this.#go(isObject ? aFirstKey : aFirstValue);
   }
 
   #close(): void {
     this.#at++;
-    this.#open.pop();
-    this.#inner = this.#open.at(-1);
+    this.#keys.end(this.#inner!);
+    this.#inner = --this.#depth === 0 ? undefined : this.#open[this.#depth - 1];
     this.#endValue();
   }
 
   #beginKey(byte: number): void {
     const object = this.#inner!;
     if (++object.keys > jsonLimits.keys) throw this.#refused(`more than ${jsonLimits.keys} keys in an object`);
-    if (object.keys === 1 && object.level <= jsonLimits.distinctLevels) object.distinct = new KeySet(this.#bytes);
+    if (object.keys === 1 && object.level <= jsonLimits.distinctLevels) this.#keys.begin(object);
     this.#count();
     if (byte !== quote) throw this.#unexpected("a key in double quotes");
     this.#beginString(inKeyString);
   }
 
   #endKey(): void {
-    const [start, end] = [this.#stringAt, this.#at];
+    const start = this.#stringAt;
+    const end = this.#at;
     if (end - start - 2 > jsonLimits.keyBytes) {
       throw this.#refused(`key of more than ${jsonLimits.keyBytes} bytes`, start);
     }
-    const { distinct } = this.#inner!;
-    if (distinct && !distinct.add(start, end, this.#escaped)) {
+    const object = this.#inner!;
+    if (object.firstKey !== -1 && !this.#keys.add(object, start, end, this.#escaped)) {
       const key = decodeString(this.#bytes, start, end, true);
       throw this.#refused(`duplicate key ${JSON.stringify(key.slice(0, 64))}`, start);
     }

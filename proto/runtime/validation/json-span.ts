@@ -22,10 +22,10 @@ export interface JsonMember extends ByteSpan {
   readonly key: string;
 }
 
-/** The members of the object that starts at `start`. */
+/** The members of the object that starts at `start`; none when another value does. */
 export function membersOf(bytes: Buffer, start = 0): JsonMember[] {
   const members: JsonMember[] = [];
-  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
+  let at = enter(bytes, start, openBrace);
   while (bytes[at] === quote) {
     const keyEnd = skipString(bytes, at);
     const key = JSON.parse(bytes.toString("utf8", at, keyEnd)) as string;
@@ -52,9 +52,9 @@ export function withMembers(json: string, changed: Readonly<Record<string, strin
   return `{${[...kept, ...written].join(",")}}`;
 }
 
-/** The first member with this name of the object at `start`. What follows it is not read. */
+/** The first member with this name of the object at `start`; undefined when another value starts there. Later members are not read. */
 export function memberOf(bytes: Buffer, start: number, name: string): ByteSpan | undefined {
-  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
+  let at = enter(bytes, start, openBrace);
   while (bytes[at] === quote) {
     const keyEnd = skipString(bytes, at);
     const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
@@ -65,10 +65,10 @@ export function memberOf(bytes: Buffer, start: number, name: string): ByteSpan |
   return undefined;
 }
 
-/** The elements of the array that starts at `start`. */
+/** The elements of the array that starts at `start`; none when another value does. */
 export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
   const elements: ByteSpan[] = [];
-  let at = skipSpace(bytes, skipSpace(bytes, start) + 1);
+  let at = enter(bytes, start, openBracket);
   while (at < bytes.length && bytes[at] !== closeBracket) {
     const end = skipValue(bytes, at);
     elements.push({ start: at, end });
@@ -91,6 +91,12 @@ export function oneLine(bytes: Buffer): string {
     at = end;
   }
   return kept.toString("utf8", 0, length);
+}
+
+/** First byte of the first member or element; the end of the text when the value is of another kind. */
+function enter(bytes: Buffer, start: number, opening: number): number {
+  const at = skipSpace(bytes, start);
+  return bytes[at] === opening ? skipSpace(bytes, at + 1) : bytes.length;
 }
 
 /** First byte after the comma that follows `end`, or the closing bracket. */

@@ -16,6 +16,12 @@ export class Problems {
   #count = 0;
   /** Fault reason of the first problem. */
   #reason: FaultReason = FaultReason.INVALID_REQUEST;
+  /** Takes the paths of fields that no shape knows and that are ignored; undefined where nobody asks for them. */
+  readonly onIgnored: ((path: string) => void) | undefined;
+
+  constructor(onIgnored?: (path: string) => void) {
+    this.onIgnored = onIgnored;
+  }
 
   get empty(): boolean {
     return this.#count === 0;

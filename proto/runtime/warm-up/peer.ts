@@ -18,6 +18,6 @@ export async function openPeer(
   calls: Pick<RpcServerOptions, "routes" | "internalCalls">,
 ): Promise<Peer> {
   const lifecycle = new Lifecycle(log);
-  const server = await serveRpc({ ...calls, port: 0, host: loopback, lifecycle, log, token, serviceNames: [] });
+  const server = await serveRpc({ ...calls, port: 0, host: loopback, lifecycle, log, token, services: [] });
   return { address: `${loopback}:${server.port}`, close: () => server.drain() };
 }

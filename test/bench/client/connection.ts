@@ -108,7 +108,7 @@ export class Connection {
     const exchange = this.#exchange;
     this.#exchange = undefined;
     if (!exchange) return;
-    const problem = problemOf(exchange);
+    const problem = problemOf(exchange, this.#target);
     if (problem === undefined) exchange.resolve();
     else exchange.reject(new Error(problem));
   }
@@ -119,10 +119,14 @@ export class Connection {
   }
 }
 
-function problemOf({ script, status, deltas, successes, opening }: Exchange): string | undefined {
+function problemOf(
+  { script, status, deltas, successes, opening }: Exchange,
+  { isGuarded }: LoadTarget,
+): string | undefined {
   if (status !== 200) return `status ${status}: ${opening}`;
   if (isWhole(script)) return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
   if (successes !== 1) return `stream ended without success after ${deltas} deltas`;
-  if (deltas !== deltasOf(script)) return `${deltas} deltas instead of ${deltasOf(script)}`;
+  const isWrong = isGuarded ? deltas < deltasOf(script) : deltas !== deltasOf(script);
+  if (isWrong) return `${deltas} deltas instead of ${deltasOf(script)}`;
   return undefined;
 }

@@ -14,16 +14,17 @@ export interface Exchanges {
   readonly count: number;
 }
 
-/** Connections stay open from call to call, because opening them is no part of a request. */
-const kept = new Map<number, Connection[]>();
+/** Connections by port and key. They stay open from call to call, because opening them is no part of a request. */
+const kept = new Map<string, Connection[]>();
 
 /** @throws when an answer is not the complete, successful one */
 export async function exchangeAll({ target, script, form, connections, count }: Exchanges): Promise<void> {
   const request = prepare(target, script, form);
   // The server closes connections that have been idle.
-  const open = (kept.get(target.port) ?? []).filter(({ socket }) => !socket.destroyed);
+  const place = `${target.port} ${target.key}`;
+  const open = (kept.get(place) ?? []).filter(({ socket }) => !socket.destroyed);
   while (open.length < connections) open.push(new Connection(target));
-  kept.set(target.port, open);
+  kept.set(place, open);
   let left = count;
   const work = async (connection: Connection) => {
     while (left-- > 0) await connection.exchange(request);

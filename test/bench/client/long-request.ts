@@ -48,7 +48,7 @@ const calls = Array.from({ length: rounds }, (_, n): Call => {
   return { id: `call_${n}`, name, arguments: JSON.stringify(settings), output };
 });
 
-/** The same in both formats, without model and stream. */
+/** The same in all formats, without model, stream and maximum. */
 export const longRequest = {
   responses: {
     instructions: finding,
@@ -77,5 +77,25 @@ export const longRequest = {
       ]),
     ],
     tools: tools.map((tool) => ({ type: "function", function: tool })),
+  },
+  messages: {
+    system: finding,
+    messages: [
+      { role: "user", content: finished },
+      ...calls.flatMap((call) => [
+        {
+          role: "assistant",
+          content: [{ type: "tool_use", id: call.id, name: call.name, input: JSON.parse(call.arguments) as object }],
+        },
+        {
+          role: "user",
+          content: [
+            { type: "tool_result", tool_use_id: call.id, content: call.output },
+            { type: "text", text: finished },
+          ],
+        },
+      ]),
+    ],
+    tools: tools.map(({ name, description, parameters: input_schema }) => ({ name, description, input_schema })),
   },
 };

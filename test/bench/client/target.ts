@@ -2,13 +2,17 @@
 import { type Script, isWhole, modelOf } from "../script.ts";
 import { longRequest } from "./long-request.ts";
 
-/** `responses` is the house; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
-export type Format = "responses" | "chat";
+/** Sluice takes all of them; `chat` is the upstream's own format, which the pipe and the upstream itself take. */
+export type Format = "responses" | "chat" | "messages";
 
 export interface LoadTarget {
   readonly port: number;
   readonly format: Format;
   readonly key: string;
+  /** Path before `/v1`; empty when absent. */
+  readonly base?: string;
+  /** A guardrail scans the answers, and may cut their text at other places than the upstream did. */
+  readonly isGuarded?: true;
   /** Headers that only this server wants. */
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -17,12 +21,14 @@ export interface LoadTarget {
 export const deltaMark: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.output_text.delta\n"),
   chat: Buffer.from('"delta":{"content":'),
+  messages: Buffer.from("event: content_block_delta\n"),
 };
 
 /** Text that occurs once in a stream that succeeded, and in none that failed. */
 export const successMark: Readonly<Record<Format, Buffer>> = {
   responses: Buffer.from("event: response.completed\n"),
   chat: Buffer.from('"finish_reason":"stop"'),
+  messages: Buffer.from("event: message_stop\n"),
 };
 
 const instructions =
@@ -34,6 +40,15 @@ const question =
   "that the connection was opened in time. Which three things would you look at first, in which order, and what would each of them tell us? " +
   "Assume that we can read metrics of the gateway, of the service behind it and of the network between them, that we can repeat a single " +
   "request by hand, and that we do not want to restart anything before we have understood what is happening. Keep it under two hundred words.";
+
+const paths: Readonly<Record<Format, string>> = {
+  responses: "responses",
+  chat: "chat/completions",
+  messages: "messages",
+};
+
+/** Anthropic's format requires a maximum; it is above every answer of the mock. */
+const max_tokens = 4_096;
 
 export interface RequestForm {
   /** Text by which the upstream recognises the request. */
@@ -49,23 +64,26 @@ export function buildRequestBody(
 ): string {
   const model = modelOf(script);
   const stream = !isWhole(script);
-  if (long) return JSON.stringify({ model, stream, ...longRequest[format] });
+  if (long) {
+    const limits = format === "messages" ? { max_tokens } : {};
+    return JSON.stringify({ model, stream, ...limits, ...longRequest[format] });
+  }
   const text = tag === undefined ? question : `${question} tag:${tag}`;
   if (format === "responses") {
     const input = [{ type: "message", role: "user", content: [{ type: "input_text", text }] }];
     return JSON.stringify({ model, instructions, input, stream });
   }
-  const messages = [
-    { role: "system", content: instructions },
-    { role: "user", content: text },
-  ];
+  const user = { role: "user", content: text };
+  if (format === "messages")
+    return JSON.stringify({ model, system: instructions, messages: [user], stream, max_tokens });
+  const messages = [{ role: "system", content: instructions }, user];
   return JSON.stringify({ model, messages, stream, ...(stream && { stream_options: { include_usage: true } }) });
 }
 
 /** A whole HTTP/1.1 request, ready for the socket. */
 export function requestBytes(target: LoadTarget, script: Script, form?: RequestForm): Buffer {
   const body = buildRequestBody(target, script, form);
-  const path = target.format === "responses" ? "/api/v1/responses" : "/v1/chat/completions";
+  const path = `${target.base ?? ""}/v1/${paths[target.format]}`;
   const head = [
     `POST ${path} HTTP/1.1`,
     `host: 127.0.0.1:${target.port}`,

@@ -15,7 +15,7 @@ export class Allocations {
   start(): void {
     this.#session.post("HeapProfiler.startSampling", {
       samplingInterval,
-      // Without these two, only what is still alive at the end would be counted.
+      // These two settings count objects that are collected before the end, too.
       includeObjectsCollectedByMajorGC: true,
       includeObjectsCollectedByMinorGC: true,
     } as HeapProfiler.StartSamplingParameterType);

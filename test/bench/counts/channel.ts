@@ -1,4 +1,4 @@
-/** What a counted process is asked over its socket, one JSON text a line each way. */
+/** Requests to a counted process over its socket, one JSON text a line each way. */
 
 /** `kinds` is microseconds, whose places are kinds of code. */
 export type Quantity = "bytes" | "promises" | "kinds";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type Interface, createInterface } from "node:readline";
 import { type HouseOptions, startHouse } from "../../support/house.ts";
 import type { LoadTarget } from "../client/target.ts";
+import { guardedTarget } from "../guardrail.ts";
 import { type CountCommand, type CountReply, type Counted, type Quantity, socketOf } from "./channel.ts";
 
 export const countedServices = ["gateway", "inference-svc"] as const;
@@ -40,6 +41,8 @@ class CountedProcess {
 
 export interface CountedHouse {
   readonly target: LoadTarget;
+  /** The same house, by a key under a guardrail of 50 output patterns. */
+  readonly guarded: LoadTarget;
   /** By process name, with those that are not counted. */
   readonly pids: Readonly<Record<string, number>>;
   /** Counts in both processes while `work` runs. @param places how many of the largest to name, 0 for none */
@@ -63,8 +66,11 @@ export async function startCountedHouse(
       const [gateway, inference] = await Promise.all(processes.map((process) => process.ask(command)));
       return { gateway: gateway as Counted, "inference-svc": inference as Counted };
     };
+    const port = Number(new URL(house.baseUrl).port);
+    const target: LoadTarget = { port, base: "/api", format: "responses", key: house.apiKey };
     return {
-      target: { port: Number(new URL(house.baseUrl).port), format: "responses", key: house.apiKey },
+      target,
+      guarded: await guardedTarget(target, house.managementKey),
       pids,
       count: async (quantity, places, work) => {
         await askAll({ do: "start", quantity, places: places > 0 });

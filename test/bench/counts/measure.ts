@@ -12,6 +12,8 @@ export interface CountedLoad {
   readonly title: string;
   readonly script: Script;
   readonly form?: RequestForm;
+  /** By a key under a guardrail of 50 output patterns. */
+  readonly guarded?: true;
   readonly connections: number;
   /** Units of one exchange, or 1 where the script is stepped. */
   readonly unitsEach: number;
@@ -34,6 +36,24 @@ export const countedLoads = {
   alone: {
     title: "the same request, one at a time",
     script: { kind: "json" },
+    connections: 1,
+    unitsEach: 1,
+    warmUp: 4_000,
+    count: 2_000,
+  },
+  guarded: {
+    title: "request of 1 KB under 50 output patterns",
+    script: { kind: "json" },
+    guarded: true,
+    connections: atOnce,
+    unitsEach: 1,
+    warmUp: 12_000,
+    count: 3_000,
+  },
+  "guarded-alone": {
+    title: "request of 1 KB under 50 output patterns, one at a time",
+    script: { kind: "json" },
+    guarded: true,
     connections: 1,
     unitsEach: 1,
     warmUp: 4_000,
@@ -64,13 +84,31 @@ export const countedLoads = {
     warmUp: 8_000,
     count: 6_000,
   },
+  "guarded-event": {
+    title: "event under 50 output patterns of a stream that comes alone",
+    script: steppedScript,
+    guarded: true,
+    connections: 1,
+    unitsEach: 1,
+    warmUp: 8_000,
+    count: 6_000,
+  },
   burst: {
     title: "event of a stream of 200 in one write, with its share of the start",
     script: { kind: "burst", deltas: 200 },
     connections: 8,
     unitsEach: 200,
-    warmUp: 300,
-    count: 300,
+    warmUp: 2_000,
+    count: 1_000,
+  },
+  "guarded-burst": {
+    title: "event under 50 output patterns of a stream of 200 in one write, with its share of the start",
+    script: { kind: "burst", deltas: 200 },
+    guarded: true,
+    connections: 8,
+    unitsEach: 200,
+    warmUp: 2_000,
+    count: 1_000,
   },
 } as const satisfies Record<string, CountedLoad>;
 
@@ -79,9 +117,9 @@ export type CountedLoadId = keyof typeof countedLoads;
 export interface LoadCounts {
   readonly promises: ByService;
   readonly bytes: ByService;
-  /** Where they come from, counted again since that slows the processes; without places when none were asked for. */
+  /** Places in the code that make them, counted in a run of its own since that slows the processes; empty when none were asked for. */
   readonly places: Readonly<Record<"bytes" | "promises", ByService>>;
-  /** By which the amounts are divided. */
+  /** Number of requests or events by which the amounts are divided. */
   readonly units: number;
 }
 
@@ -142,7 +180,7 @@ export class CountBench {
   /** @param measure given the load, which it may run any number of times once the processes are warm */
   async warm<Measured>(load: CountedLoad, measure: (run: () => Promise<void>) => Promise<Measured>): Promise<Measured> {
     const stepped = load.script.kind === "stepped";
-    const { target } = this.#house;
+    const target = load.guarded ? this.#house.guarded : this.#house.target;
     if (stepped) await this.#load.call("openStepped", { target, direct: this.#direct });
     const run = (count: number): Promise<void> =>
       stepped ? this.#load.call("step", count) : this.#load.call("exchangeAll", { ...load, target, count });

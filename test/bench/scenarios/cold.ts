@@ -1,5 +1,5 @@
 /**
- * What the first requests of a process cost, one after the other: where a Sluice with few requests is for hours. Each
+ * Cost of the first requests of a process, one after the other: a Sluice with few requests is at this stage for hours. Each
  * round starts the pipe and the houses anew; they take turns in small parts, so that what disturbs the machine disturbs all.
  */
 import type { Bench, Finding } from "../bench.ts";

@@ -1,4 +1,4 @@
-/** What an event and a stream cost as streams become more, and whether many may be opened at once. */
+/** Cost of an event and of a stream as streams become more, and whether many may be opened at once. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
 import { residentBytes } from "../measure/machine.ts";

@@ -95,6 +95,12 @@ name = "Sluice"
 base_url = "${house.baseUrl}"
 env_key = "SLUICE_API_KEY"
 wire_api = "responses"
+[model_providers.sluice-socket]
+name = "Sluice over a WebSocket"
+base_url = "${house.baseUrl}"
+env_key = "SLUICE_API_KEY"
+wire_api = "responses"
+supports_websockets = true
 `,
   );
 });
@@ -104,30 +110,49 @@ afterAll(async () => {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
+/** Runs a task to its end. @returns what Codex wrote, and the bodies that the provider got */
+async function run(provider: string, dialect: string, replies: readonly Reply[]) {
+  upstream.script(replies);
+  const from = upstream.requests.length;
+  const flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", `far/${dialect}`];
+  const environment = {
+    PATH: process.env["PATH"],
+    HOME: folder,
+    CODEX_HOME: folder,
+    SLUICE_API_KEY: house.apiKey,
+    RUST_LOG: "warn",
+  };
+  const { code, stdout, stderr } = await runIsolated(
+    [codex ?? "", "exec", "-c", `model_provider="${provider}"`, ...flags, "Say from-the-shell with the shell."],
+    house.ports.gateway,
+    { cwd: join(folder, "work"), environment, limitMs },
+  );
+  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("All done."), expect.any(String)]);
+  expect(stderr).not.toMatch(/invalid_request|unexpected status|failed to parse|stream disconnected/i);
+  return upstream.requests.slice(from).map(({ body }) => body);
+}
+
 (codex === undefined ? test.skip : test).each(dialects)(
   "a shell call and its output, with a provider of dialect %s",
   async (dialect, searches, replies) => {
-    upstream.script(replies);
-    const from = upstream.requests.length;
-    const flags = ["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "-m", `far/${dialect}`];
-    const environment = {
-      PATH: process.env["PATH"],
-      HOME: folder,
-      CODEX_HOME: folder,
-      SLUICE_API_KEY: house.apiKey,
-      RUST_LOG: "warn",
-    };
-    const { code, stdout, stderr } = await runIsolated(
-      [codex ?? "", "exec", ...flags, "Say from-the-shell with the shell."],
-      house.ports.gateway,
-      { cwd: join(folder, "work"), environment, limitMs },
-    );
-    expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("All done."), expect.any(String)]);
-    expect(stderr).not.toMatch(/invalid_request|unexpected status|failed to parse|stream disconnected/i);
-    const requests = upstream.requests.slice(from).map(({ body }) => body);
+    const requests = await run("sluice", dialect, replies);
     expect(requests).toHaveLength(2);
     expect(requests[0]?.includes('"web_search"')).toBe(searches);
     expect(requests[1]).toContain("Output:\\nfrom-the-shell");
+  },
+  limitMs + 60_000,
+);
+
+(codex === undefined ? test.skip : test).each(dialects)(
+  "the same over one WebSocket, with a provider of dialect %s",
+  async (dialect, _, replies) => {
+    const [first, second, ...others] = await run("sluice-socket", dialect, replies);
+    expect(others).toEqual([]);
+    expect(second).toContain("Output:\\nfrom-the-shell");
+    // Codex sent the output alone: the task before it comes from the memory of the connection.
+    for (const body of [first, second]) expect(body).toContain("Say from-the-shell with the shell.");
+    await house.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
+    expect(house.logs("gateway")).not.toContain("previous_response_not_found");
   },
   limitMs + 60_000,
 );

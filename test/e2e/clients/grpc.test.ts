@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Client, status } from "@grpc/grpc-js";
 import { Lane } from "@sluice/gateway/lane/lane.js";
-import type { TurnListener } from "@sluice/gateway/lane/open-turn.js";
+import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
 import { Health, HealthCheckResponse_ServingStatus as Serving } from "@sluice/proto/gen/grpc/health/v1/health_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -187,6 +187,24 @@ models:
     expect(await outcome(undefined)).toBe(FaultReason.UNAUTHENTICATED);
     expect(await outcome("sk-sl-nonsense")).toBe(FaultReason.UNAUTHENTICATED);
     expect(await outcome(house.managementKey)).toBe(FaultReason.PERMISSION_DENIED);
+  });
+
+  test("a service of the installation runs turns for a key by its hash, and only with the service token", async () => {
+    const turn = turnRequest("acme/large-2", "x");
+    const asService = (keyHash: string, token = serviceToken) =>
+      runTurn(client, undefined, turn, 60_000, {
+        "x-sluice-service-token": token,
+        ...(keyHash !== "" && { "x-sluice-key-hash": keyHash }),
+      });
+    upstream.script([chatAnswer({ role: "assistant", content: "Hello" })]);
+    const served = asService(hashKey(house.apiKey));
+    await served.over;
+    expect(served.batches.flat().at(-1)?.event.case).toBe("end");
+    const outcome = async (...given: Parameters<typeof asService>) => (await faultOf(asService(...given))).fault.reason;
+    expect(await outcome(hashKey(house.apiKey), "w".repeat(64))).toBe(FaultReason.UNAUTHENTICATED);
+    expect(await outcome("")).toBe(FaultReason.UNAUTHENTICATED);
+    expect(await outcome(hashKey("sk-sl-nonsense"))).toBe(FaultReason.UNAUTHENTICATED);
+    expect(await outcome(hashKey(house.managementKey))).toBe(FaultReason.PERMISSION_DENIED);
   });
 
   test("a session takes the service token only", async () => {

@@ -1,7 +1,6 @@
 /** Agents that run on a house: their loop, their streams, and the hand-over from one to the other. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Agent, OpenAIProvider, Runner, applyPatchTool, handoff, shellTool, tool } from "@openai/agents";
-import OpenAI from "openai";
 import { z } from "zod";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, chatStream, responsesAnswer, startUpstream } from "../../support/providers/upstream.ts";
@@ -46,8 +45,7 @@ models:
   - {id: plain/model, endpoints: [{provider: plain}]}
 `,
     });
-    const openAIClient = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
-    const modelProvider = new OpenAIProvider({ openAIClient, useResponses: true });
+    const modelProvider = new OpenAIProvider({ baseURL: house.baseUrl, apiKey: house.apiKey, useResponses: true });
     // Traces of this client go to a fixed address on the internet.
     runner = new Runner({ modelProvider, tracingDisabled: true });
   });

@@ -147,8 +147,8 @@ models:
       400,
       {
         error: {
-          message: "tools.1: no provider of this model runs tools of type file_search",
-          metadata: { param: "tools.1" },
+          message: expect.stringMatching(/^tools\.1\.vector_store_ids\.0: .*file_search\.stores$/),
+          metadata: { param: "tools.1.vector_store_ids.0" },
         },
       },
     ]);

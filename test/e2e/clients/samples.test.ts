@@ -335,7 +335,8 @@ limits: {status_gate_ms: 3000, keep_alive_ms: 100}
       { type: "code_interpreter", container: { type: "auto" } },
     ];
     const response = await post({ model: "acme/large-2", input: "Find it.", tools });
-    const message = "tools.1: no provider of this model runs tools of type code_interpreter";
+    const message =
+      "tools.1: code_interpreter needs a sandbox, and this service has none; its operator sets sandbox.base_url";
     expect([response.status, await response.json()]).toMatchObject([400, { error: { code: 400, message } }]);
   });
 

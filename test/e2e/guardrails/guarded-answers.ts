@@ -12,7 +12,7 @@ const said = cut.join("");
 
 /** The part of the forbidden words that a text shows. Ids are left out: they contain any three letters by chance. */
 export const shownOf = (text: string): string | undefined =>
-  /plu|toni/.exec(text.replaceAll(/\b[a-z]+_[0-9A-Za-z]{22}\b/g, ""))?.[0];
+  /plu|toni/.exec(text.replaceAll(/\b[a-z]+[_-][0-9A-Za-z]{22}\b/g, ""))?.[0];
 
 const json = JSON.stringify({ a: said });
 const escaped = String.raw`{"a":"It is pl\u0075tonium now"}`;

@@ -160,7 +160,7 @@ describe.each(["redact", "block"])("%s", (action) => {
       };
       for (const [name, ask] of Object.entries(doors)) {
         const [{ items, fault }, text] = await ask(key, turnRequest(model, "Say it", { stream }));
-        expect([name, text]).toEqual([name, expect.not.stringMatching(/plu|toni/)]);
+        expect([name, shownOf(text)]).toEqual([name, undefined]);
         if (action === "redact") expect([name, items]).toEqual([name, output?.map(masked)]);
         // In a stream something may have been on its way by then.
         else if (fault || !stream) {

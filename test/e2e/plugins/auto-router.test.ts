@@ -78,6 +78,7 @@ test("the cheapest that is good enough when nothing is said; the receipt says wh
       summary: expect.stringMatching(/^a\/small for \w+$/),
       data: {
         task_type: expect.any(String),
+        ranking: "prior",
         classifier: "local",
         confidence: expect.any(Number),
         difficulty: expect.any(Number),

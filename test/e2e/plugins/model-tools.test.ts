@@ -92,6 +92,68 @@ test("advice streams within its item, and is sent back as it is", async () => {
   expect(outer.requests.at(-1)?.body).toContain("Take LSM.");
 });
 
+const delegates = { name: "service_subagent", args: { task_name: "LSM", task_description: "LSM or B-tree?" } };
+const grep = {
+  type: "function",
+  name: "grep",
+  parameters: { type: "object", properties: { word: { type: "string" } } },
+};
+
+test("the report of a subagent is an item of the response, and its call one of the record", async () => {
+  outer.script([calling(delegates), answering("An LSM tree.")]);
+  other.script([answering("LSM wins.")]);
+  const response = await post({ tools: [{ type: "vendor:subagent", parameters: { model: "acme/other" } }] });
+  const body = (await response.json()) as Told;
+  expect([response.status, validateResponse(body)]).toEqual([200, []]);
+  expect(body.output).toMatchObject([{ type: "vendor:subagent", outcome: "LSM wins." }, { type: "message" }]);
+  const { total_cost: cost, provider_responses: calls } = await fetchGeneration(house, response, { isWhole });
+  expect([cost, calls.map(({ provider_name: name }) => name).toSorted()]).toEqual([
+    body.usage.cost,
+    ["other", "outer", "outer"],
+  ]);
+});
+
+test("a subagent that waits for the client streams as an item without an end, and a later request resumes it", async () => {
+  const asksClient = { name: "grep", args: { word: "LSM" }, id: "g0" };
+  const tools = [{ type: "vendor:subagent", parameters: { model: "acme/other", inherit_functions: true } }, grep];
+  outer.script([callingStream("", delegates)]);
+  other.script([callingStream("", asksClient)]);
+  const stream = parseSse(await (await post({ tools, stream: true })).text());
+  checkLadder(stream, true);
+  expect(validateEvents(stream.events)).toEqual([]);
+  const { output } = (stream.events.at(-1) as unknown as { response: Told }).response;
+  expect(output).toMatchObject([
+    { type: "vendor:subagent", status: "in_progress", task_name: "LSM" },
+    { type: "function_call", name: "grep", subagent_items: [{ type: "compaction" }] },
+  ]);
+  const ended = stream.events.filter(({ type }) => type === "response.output_item.done");
+  expect(ended.map((event) => (event as unknown as { item: { type: string } }).item.type)).toEqual(["function_call"]);
+  const answer = { type: "function_call_output", call_id: output[1]?.["call_id"], output: "3 hits" };
+  const input = [{ role: "user", content: "Which engine?" }, ...output, answer];
+  // It may wait once more: then no other model is asked.
+  other.script([calling({ ...asksClient, args: { word: "B-tree" } })]);
+  const before = outer.requests.length;
+  const second = await post({ tools, input });
+  const waits = (await second.json()) as Told;
+  expect([second.status, validateResponse(waits), outer.requests.length]).toEqual([200, [], before]);
+  expect((await fetchGeneration(house, second, { isWhole: ({ length }) => length === 1 })).total_cost).toBe(
+    waits.usage.cost,
+  );
+  other.script([answering("LSM wins.")]);
+  outer.script([answering("An LSM tree.")]);
+  const further = { ...answer, call_id: waits.output[1]?.["call_id"], output: "no hits" };
+  const third = await post({ tools, input: [...input, ...waits.output, further] });
+  const body = (await third.json()) as Told;
+  expect([third.status, validateResponse(body)]).toEqual([200, []]);
+  expect(body.output).toMatchObject([{ type: "vendor:subagent", outcome: "LSM wins." }, { type: "message" }]);
+  const forged = [{ type: "compaction", encrypted_content: "sluice:subagent:AAAA" }];
+  const refused = await post({
+    tools,
+    input: input.map((item) => ("subagent_items" in item ? { ...item, subagent_items: forged } : item)),
+  });
+  expect(refused.status).toBe(400);
+});
+
 test("an image is an item of the response, and a call of its record", async () => {
   const png = `iVBORw0KGgo${"A".repeat(40)}=`;
   const images = [{ type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }];
@@ -113,16 +175,19 @@ test("an image is an item of the response, and a call of its record", async () =
 });
 
 test.each([
-  [[{ type: "service:advisor" }, { type: "service:image_generation" }], undefined],
+  [[{ type: "service:advisor" }, { type: "service:subagent" }, { type: "service:image_generation" }], undefined],
   [
     [{ type: "service:advisor", parameters: { model: "acme/none" } }],
     /tools\.0\.parameters\.model: no model is called acme\/none/,
   ],
   [[{ type: "service:image_generation", parameters: { model: "acme/other" } }], /acme\/other gives no images/],
-  [[{ type: "service:subagent" }], /no provider of this model runs tools of type service:subagent/],
+  [
+    [{ type: "service:subagent", parameters: { tools: [{ type: "service:advisor" }] } }],
+    /service:advisor is not available to subagents of this model/,
+  ],
   [
     [{ type: "mcp", server_label: "s", server_url: "https://mcp.example" }],
-    /no provider of this model runs tools of type mcp/,
+    /https:\/\/mcp\.example is not among the MCP servers that may be called; the operator allows its origin in mcp\.allow/,
   ],
 ])("a dry run calls nobody, and says what would be refused: %j", async (tools, refusal) => {
   const before = outer.requests.length + other.requests.length;

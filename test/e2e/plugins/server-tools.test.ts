@@ -190,7 +190,8 @@ describe("what is refused before anybody is asked", () => {
   test.each([
     [{ tools: [{ type: "service:datetime", parameters: { timezone: "Mars/Base" } }] }, "tools.0.parameters.timezone"],
     [{ tools: [{ type: "service:search_models", parameters: { max_results: 21 } }] }, "tools.0.parameters.max_results"],
-    [{ tools: [datetime, { type: "service:subagent" }] }, "tools.1"],
+    [{ tools: [datetime, { type: "service:shell" }] }, "tools.1"],
+    [{ tools: [{ type: "service:subagent", parameters: { model: "acme/none" } }] }, "tools.0.parameters.model"],
     [{ tools: [datetime, { type: "service:image_generation" }] }, "tools.1.parameters.model"],
     [{ tools: [{ ...weather, defer_loading: true }, datetime] }, "tools.0.defer_loading"],
     [{ tools: [{ ...weather, defer_loading: true }, { type: "service:tool_search" }] }, "tools.0.defer_loading"],

@@ -247,11 +247,20 @@ describe("what is on record can be asked for", () => {
       completion_tokens: Number(rows[0]?.["output"]),
     });
     const turns = await database.query<{ turns: string }>(
-      "select count(distinct turn_id) as turns from usage_records where kind in ('primary', 'panel', 'analyst')",
+      "select count(distinct turn_id) as turns from usage_records where operation = 'turn'",
     );
     const requests = body.data.reduce((sum, row) => sum + Number(row["requests"]), 0);
     expect(requests).toBe(Number(turns.rows[0]?.turns));
     expect(requests).toBeLessThan(body.data.reduce((sum, row) => sum + Number(row["attempts"]), 0));
+  });
+
+  test("each operation apart on request", async () => {
+    await ask({ session_id: "operations" });
+    await recordsOf("operations", 1);
+    const answer = await get("/activity?group_by=operation", house.managementKey);
+    const body = (await answer.json()) as { data: Record<string, unknown>[] };
+    expect(validate("ActivityAnswer", body)).toEqual([]);
+    expect(new Set(body.data.map(({ operation }) => operation))).toEqual(new Set(["turn"]));
   });
 
   test.each<[string, number, string]>([

@@ -8,7 +8,7 @@ import { Client, type Dispatcher } from "undici";
 /** Fields that Sluice reads. */
 const readFields = ["content-type", "content-encoding", "retry-after", "retry-after-ms", "date", "x-amzn-errortype"];
 
-/** What a client made of a response. */
+/** A response as a client understood it. */
 export class Observed {
   status = 0;
   fields: readonly string[] = [];

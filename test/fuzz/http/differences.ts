@@ -7,7 +7,7 @@ interface Stricter {
   readonly matches: (response: Scripted) => boolean;
 }
 
-/** What a server was told to send. */
+/** A response that a server was told to send. */
 interface Scripted {
   readonly text: string;
   /** The final head and the informational ones before it. */
@@ -69,7 +69,7 @@ export function findLater(bytes: Buffer): readonly string[] {
   return heads.every((head) => /^\s*HTTP\/1\.1 1/.test(head)) ? ["an error in a head that has not ended"] : [];
 }
 
-/** What undici refuses, and Sluice reads. */
+/** @returns reasons for which undici refuses a response that Sluice reads */
 export function findMoreLenient(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return [
@@ -80,7 +80,7 @@ export function findMoreLenient(bytes: Buffer): readonly string[] {
   ];
 }
 
-/** What both read, and undici takes for a field of the next response, which it then refuses. */
+/** @returns fields that both read, and that undici takes for fields of the next response, which it then refuses */
 export function findCarriedOver(bytes: Buffer): readonly string[] {
   const { text, heads } = read(bytes);
   return /^transfer-encoding:/im.test(text.slice(heads.length)) ? ["a transfer-encoding in trailers"] : [];

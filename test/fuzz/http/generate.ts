@@ -2,11 +2,11 @@
 import type { Random } from "../random.ts";
 import { breakResponse } from "./mutate.ts";
 
-/** What a server does with its connection after the last piece. */
+/** Fate of the connection after the last piece. */
 export type ConnectionEnd = "keep" | "close" | "reset";
 
 export interface ScriptedResponse {
-  /** Each is written by itself. */
+  /** Bytes of the response; each piece is written by itself. */
   readonly pieces: readonly Buffer[];
   /** Turns of the event loop, or milliseconds, before each piece. */
   readonly waits: readonly number[];

@@ -48,7 +48,7 @@ export class ScriptedServer {
     return this.#served.has(path);
   }
 
-  /** What became of a request, which is forgotten; undefined when it has not arrived. */
+  /** Hands out the outcome of a request, and forgets it; undefined when the request has not arrived. */
   takeServed(path: string): Served | undefined {
     const served = this.#served.get(path);
     this.#served.delete(path);
@@ -95,7 +95,7 @@ async function play(socket: Socket, { pieces, waits, ending }: ScriptedResponse)
     socket.write(piece);
   }
   if (ending === "keep") return;
-  // What was written is read before the end is.
+  // The client reads the pieces before it sees the end.
   while (socket.writableLength > 0 && !socket.destroyed) await nextTurn();
   for (let turn = 0; turn < 4; turn++) await nextTurn();
   if (ending === "close") socket.end();

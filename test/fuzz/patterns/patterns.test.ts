@@ -1,30 +1,31 @@
-/** Twenty seconds of random patterns over texts in pieces, and ten of disguised texts. A million runs: npm run fuzz -- patterns, or disguises. */
+/** Random patterns over texts in pieces, and disguised texts. A million runs: npm run fuzz -- patterns, or disguises. */
 import { GuardedTexts } from "@sluice/inference-svc/guardrails/output/guarded-texts.js";
 import { TextPart } from "@sluice/inference-svc/guardrails/output/text-part.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
 import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
 import { expect, test } from "@jest/globals";
+import { fixedSeed } from "../../support/runner/fixed-seed.ts";
 import { patternCampaign, patternLine } from "./campaign.ts";
 import { runToEnd, redacting } from "./trial.ts";
 
+const limits = { seed: fixedSeed, seconds: Number.POSITIVE_INFINITY };
+
 test("what streams is what the whole text gives, and nothing that is found goes out", () => {
-  const seed = Date.now() % 1_000_000_000;
-  const report = patternCampaign({ subject: "patterns", seed, count: Number.POSITIVE_INFINITY, seconds: 20 });
+  const report = patternCampaign({ ...limits, subject: "patterns", count: 10_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
   // Texts in which nothing is found show nothing.
   expect(report.matches).toBeGreaterThan(report.runs / 2);
   // Most of what is held back can still become a match.
   expect(report.held / report.pieces).toBeLessThan(2);
-}, 300_000);
+}, 900_000);
 
 test("what is disguised goes as a whole, nothing else does, and all the same however it is cut", () => {
-  const seed = Date.now() % 1_000_000_000;
-  const report = patternCampaign({ subject: "disguises", seed, count: Number.POSITIVE_INFINITY, seconds: 10 });
+  const report = patternCampaign({ ...limits, subject: "disguises", count: 5_000 });
   process.stdout.write(`${patternLine(report)}\n`);
   expect(report.complaints).toEqual([]);
   expect(report.matches).toBeGreaterThan(report.runs / 2);
-}, 300_000);
+}, 900_000);
 
 const prose =
   "I am a man of a certain age, and 100% sure that the model answers with words, digits (2026) and na\u00efve caf\u00e9s. ";

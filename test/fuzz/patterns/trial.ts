@@ -140,9 +140,9 @@ export const redacting = (name: string, finder: Finder, index: number): OutputRu
   rank: index,
 });
 
-/** Does work that is not left for a while. */
-export function runToEnd(work: Iterator<undefined, void>): void {
-  while (work.next().done !== true);
+/** Does what is left of work that never pauses. */
+export function runToEnd(work: Iterator<undefined, void> | undefined): void {
+  while (work?.next().done === false);
 }
 
 /**

@@ -136,7 +136,7 @@ function byMember(events: readonly TurnEvent[]): object {
   return { others: joined(others), members: Object.entries(members).toSorted(([a], [b]) => a.localeCompare(b)) };
 }
 
-const random = new Set(["id", "call_id", "item_id"]);
+const random = new Set(["id", "call_id", "item_id", "subagent_id", "encrypted_content"]);
 const isTime = (name: string): boolean => /(?:^|_)ms$|Ms$/.test(name);
 
 /** Leaves out what differs from run to run: ids, durations and the time of day. */
@@ -183,6 +183,8 @@ function configuration(origin: string): HouseFile {
       guard_judge: judge,
       alignment_judge: judge,
       switchyard_judge: judge,
+      router_classifier: judge,
+      jev_decider: judge,
       moderation: judge,
       ocr: { ...judge, model: "m/ocr" },
     },
@@ -196,8 +198,16 @@ function configuration(origin: string): HouseFile {
         total_ms: 120_000,
       },
     ],
-    search: { engines: { searxng: { base_url: origin, timeout_ms: 60_000 } } },
+    file_search: { stores: { files: { base_url: origin, timeout_ms: 60_000 } } },
+    search: {
+      engines: {
+        searxng: { base_url: origin, timeout_ms: 60_000 },
+        firecrawl: { base_url: origin, timeout_ms: 60_000, api_key: "k" },
+      },
+    },
+    sandbox: { base_url: origin, api_key: "k" },
     fetch: { allow_private_origins: [origin] },
+    mcp: { allow: [origin] },
     fusion: { presets: { "general-high": { analysis_models: ["m/mid", "m/large"], model: "m/large" } } },
   });
 }

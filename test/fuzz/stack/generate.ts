@@ -1,6 +1,6 @@
 /** Random requests and callers that reach every feature of the stack, alone and together. */
 import { create } from "@bufbuild/protobuf";
-import type { InputItem, Plugins, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { HostedTool, InputItem, Plugins, Tool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
   AppliesTo,
   type Caller,
@@ -26,7 +26,9 @@ import {
   WebFetchPluginSchema,
   WebPluginSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { asking, functionTool } from "../../inference-svc/asking.ts";
+import { canonicalJson } from "@sluice/inference-svc/tools/arguments.js";
+import { StateSeal } from "@sluice/inference-svc/tools/models/sealed-state.js";
+import { asking, functionTool, stackSecret } from "../../inference-svc/asking.ts";
 import { textPdf, toDataUrl } from "../../support/pdf.ts";
 import type { Random } from "../random.ts";
 
@@ -78,7 +80,17 @@ function inputFrom(random: Random, origin: string): readonly InputItem[] {
   if (random.chance(0.2)) items.push(message("user"), message("assistant"));
   if (random.chance(0.08))
     items.push({ type: "service:web_search", id: "st_1", status: "completed", queries: ["secret"] });
+  if (random.chance(0.04)) {
+    const ran = { status: "completed", container_id: "c1" };
+    items.push({ ...ran, type: "service:bash", id: "st_3", command: "ls", stdout: "secret", stderr: "", exitCode: 0 });
+    items.push({ ...ran, type: "code_interpreter_call", id: "ci_1", code: "1", outputs: null });
+  }
   if (random.chance(0.05)) items.push({ type: "service:datetime", id: "st_2", status: "completed" });
+  if (random.chance(0.03)) {
+    const call = { name: "find", arguments: "{}", server_label: "crm" };
+    items.push({ type: "mcp_approval_request", id: "mcpr_1", ...call });
+    items.push({ type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: random.chance(0.7) });
+  }
   if (random.chance(0.1)) {
     items.push({ type: "function_call", call_id: "c", name: "f", arguments: "{}" });
     items.push({ type: "function_call_output", call_id: "c", output: textFrom(random, origin) });
@@ -93,7 +105,18 @@ function inputFrom(random: Random, origin: string): readonly InputItem[] {
         }
       : message("user"),
   );
+  if (random.chance(0.04)) items.unshift(compactedFrom(random));
+  if (random.chance(0.03)) items.push({ type: "compaction_trigger" });
   return items;
+}
+
+/** A conversation that was compacted before, mostly with what Sluice sealed. */
+function compactedFrom(random: Random): InputItem {
+  const sealed = new StateSeal(stackSecret, "compaction").seal(
+    { summary: "Alice has a secret.", said: ["hello"] },
+    "w",
+  );
+  return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : `${sealed.slice(0, -4)}AAAA` };
 }
 
 /** Few PDFs, because each is read by another process. */
@@ -115,15 +138,79 @@ const hosted = (kind: string, parameters: object = {}): Tool => ({
   json: JSON.stringify({ type: kind, parameters }),
 });
 
-function toolsFrom(random: Random): readonly Tool[] {
+function mcpFrom(random: Random, origin: string): Tool {
+  const entry = {
+    type: "mcp",
+    server_label: "crm",
+    server_url: random.pick([`${origin}/mcp`, `${origin}/mcp`, "https://elsewhere.example/mcp"]),
+    require_approval: random.pick(["never", "never", "always"]),
+    authorization: "secret",
+  };
+  return { type: "hosted", kind: "mcp", spelling: "mcp", json: JSON.stringify(entry) };
+}
+
+const fileSearch = (store: string): Tool => ({
+  type: "hosted",
+  kind: "file_search",
+  spelling: "file_search",
+  json: JSON.stringify({ type: "file_search", vector_store_ids: [store] }),
+});
+
+/** A tool with its settings beside its type. */
+const besideType = (kind: string, settings: object): Tool => ({
+  ...(hosted(kind) as HostedTool),
+  json: JSON.stringify({ type: kind, ...settings }),
+});
+
+function toolsFrom(random: Random, origin: string): readonly Tool[] {
   const tools: Tool[] = [];
   if (random.chance(0.1)) tools.push(functionTool({ name: "f", deferLoading: random.chance(0.3) }));
-  for (const kind of ["datetime", "search_models", "tool_search", "web_search", "web_fetch"]) {
+  for (const kind of ["datetime", "search_models", "tool_search", "web_search"]) {
     if (random.chance(0.05)) tools.push(hosted(`service:${kind}`));
   }
+  // The last one has no key.
+  const reader = random.pick(["auto", "firecrawl", "parallel"]);
+  if (random.chance(0.05)) tools.push(hosted("service:web_fetch", { engine: reader }));
   if (random.chance(0.02)) tools.push(hosted("service:fusion"));
+  if (random.chance(0.03)) {
+    tools.push(hosted("service:subagent", subagentFrom(random)));
+    if (tools[0]?.type !== "function" && random.chance(0.7)) tools.push(functionTool({ name: "f" }));
+  }
   if (random.chance(0.02)) tools.push(hosted("web_search"));
+  if (random.chance(0.05)) tools.push(mcpFrom(random, origin));
+  if (random.chance(0.03)) tools.push(fileSearch(random.pick(["files", "files", "none"])));
+  for (const kind of ["bash", "shell", "code_interpreter"]) {
+    if (random.chance(0.03)) tools.push(hosted(`service:${kind}`));
+  }
+  if (random.chance(0.03)) tools.push(besideType("shell", { environment: { type: "container_auto" } }));
+  if (random.chance(0.03)) tools.push(besideType("code_interpreter", { container: "c1" }));
   return tools;
+}
+
+/** Settings under which a state that the generator seals is opened again. */
+const waiting = { model: "m/mid", inherit_functions: true };
+
+const subagentFrom = (random: Random): object =>
+  random.pick([{}, waiting, { model: "m/large", max_tool_calls: 1 }, { tools: [{ type: "service:advisor" }] }]);
+
+/** A subagent that waited for the client, mostly with the state that Sluice gave. */
+function suspendedFrom(random: Random, origin: string): readonly InputItem[] {
+  const state = {
+    args: { task_name: "t", task_description: "d" },
+    models: ["m/mid"],
+    input: [
+      { type: "message", role: "user", content: "secret" },
+      { type: "function_call", call_id: "w", name: "f", arguments: "{}" },
+    ],
+  };
+  const sealed = new StateSeal(stackSecret, "subagent").seal(state, canonicalJson(["w", waiting]));
+  const carried = { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : `${sealed.slice(0, -4)}AAAA` };
+  const call = { type: "function_call", call_id: "w", name: "f", arguments: "{}", subagent_id: "s" };
+  return [
+    { type: "service:subagent", id: "st_3", status: "in_progress", call_id: "s", task_name: "t" },
+    { ...call, subagent_items: [carried] },
+    { type: "function_call_output", call_id: "w", output: textFrom(random, origin) },
+  ];
 }
 
 type Making = { readonly [Id in keyof Plugins]-?: (random: Random) => Plugins[Id] };
@@ -172,11 +259,12 @@ function requestFrom(random: Random, number: number, origin: string): TurnReques
   const plugins = random.chance(0.6) ? pluginsFrom(random) : undefined;
   const json = random.chance(0.15);
   const stream = random.chance(0.4);
+  const isSuspended = random.chance(0.04);
   return asking({
     models: modelsFrom(random),
-    input: inputFrom(random, origin),
+    input: [...inputFrom(random, origin), ...(isSuspended ? suspendedFrom(random, origin) : [])],
     stream,
-    tools: toolsFrom(random),
+    tools: [...(isSuspended ? [hosted("service:subagent", waiting)] : []), ...toolsFrom(random, origin)],
     // Sessions are not shared, so that requests may run beside each other.
     sessionId: `s${number}`,
     // A stream pauses after each word.

@@ -2,6 +2,7 @@
 import { type IncomingMessage, type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { answerMcp } from "../../support/providers/mcp-answer.ts";
 
 export interface Services {
   readonly origin: string;
@@ -28,6 +29,10 @@ async function answerTo(request: IncomingMessage): Promise<readonly [type: strin
   const { url = "", headers } = request;
   const json = (value: unknown) => ["application/json", JSON.stringify(value)] as const;
   if (url.startsWith("/page")) return ["text/plain", `A secret of Alice ${url}`];
+  if (url.startsWith("/vector_stores/")) {
+    const content = [{ type: "text", text: "A secret of Alice" }];
+    return json({ data: [{ file_id: "f", filename: "a.pdf", score: 1, content }] });
+  }
   if (url.startsWith("/search")) {
     const result = (at: number) => ({
       url: `http://${headers.host}/page${at}`,
@@ -37,6 +42,8 @@ async function answerTo(request: IncomingMessage): Promise<readonly [type: strin
     return json({ results: [result(0), result(1)] });
   }
   const body = await text(request);
+  if (url.startsWith("/mcp")) return json(answerMcp(body));
+  if (url === "/v1/runs") return json(runOf(body));
   if (url.endsWith("/responses")) return responseTo(body);
   return json(url.startsWith("/analyze") ? namesIn(body) : replyTo(body));
 }
@@ -73,6 +80,13 @@ function responseTo(body: string): readonly [type: string, body: string] {
   ];
 }
 
+/** A sandbox whose programs print the same again and again; some exceed their time. */
+function runOf(body: string): unknown {
+  const { commands } = JSON.parse(body) as { readonly commands: readonly string[] };
+  const outcome = commands.length > 1 ? { type: "timeout" } : { type: "exit", exit_code: 0 };
+  return { output: [{ stdout: "A secret of Alice\u001b[31m", stderr: "theorem", truncated: false, outcome }] };
+}
+
 /** Finds a name, as an analyzer of Presidio does. */
 function namesIn(body: string): unknown {
   const { text: said } = JSON.parse(body) as { readonly text: string };
@@ -80,12 +94,14 @@ function namesIn(body: string): unknown {
   return start === -1 ? [] : [{ entity_type: "PERSON", start, end: start + 5, score: 0.9 }];
 }
 
-/** A model that judges, or that predicts which model suffices. */
+/** A model that judges, that sorts requests, or that predicts which model suffices. */
 function replyTo(body: string): unknown {
   const broken = body.includes("secret");
   const content = body.includes("capability_boundary")
     ? { crux: "", primary_rule: "S1", capability_boundary: "supported", p_solve: broken ? 0.2 : 0.9 }
-    : { evidence: "", verdict: broken ? "broken" : "followed", probability: broken ? 0.9 : 0.1 };
+    : body.includes("You sort requests")
+      ? { task: broken ? "math" : "code", difficulty: broken ? 4 : 1 }
+      : { evidence: "", verdict: broken ? "broken" : "followed", probability: broken ? 0.9 : 0.1 };
   return {
     id: "c",
     object: "chat.completion",

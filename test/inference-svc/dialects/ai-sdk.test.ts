@@ -15,7 +15,7 @@ import { refuseSdk } from "@sluice/inference-svc/upstream/ai-sdk/provider.js";
 import { SdkReader } from "@sluice/inference-svc/upstream/ai-sdk/stream.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { LoadedHouse } from "@sluice/proto/runtime/house-file.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { waitUntilStable } from "../../support/clock.js";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.js";
 import {

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { ChunkTemplate } from "@sluice/inference-svc/upstream/chat/chunk-template.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { asking } from "../asking.js";
 
 const content = fc.oneof(

@@ -5,7 +5,7 @@ import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
 import { WrappedInput } from "@sluice/inference-svc/upstream/translate/wrapped-input.js";
 import type { Target } from "@sluice/inference-svc/upstream/dialect.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { chatChunk } from "../../support/providers/upstream.js";
 import { asking, functionTool, itemsOf, maskIds } from "../asking.js";
 import { refuseChatRequest, translateChat, otherChat, vendorChat } from "./chat-translation.js";

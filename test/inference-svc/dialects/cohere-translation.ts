@@ -98,7 +98,7 @@ export const cohereCitation = (index: number, citations: object) => [
   { type: "citation-start", index, delta: { message: { citations } } },
   { type: "citation-end", index },
 ];
-/** What Cohere bills, and what its model read and wrote. */
+/** Billed tokens of Cohere, and the tokens that its model read and wrote. */
 export const cohereFigures = {
   billed_units: { input_tokens: 5, output_tokens: 26 },
   tokens: { input_tokens: 71, output_tokens: 28 },

@@ -512,6 +512,25 @@ describe("cache points", () => {
     expect(whole?.content[2]).toEqual(point);
   });
 
+  test("those of tools and calls stand behind them, where the model takes them there", () => {
+    const cacheControl = { type: "ephemeral" };
+    const marked = [functionTool({ cacheControl }), functionTool({ name: "g" })];
+    const input = [say("user", "Hi"), { ...calls("a"), cache_control: cacheControl }, answers("a", "1")];
+    const { toolConfig, messages } = buildConverseBody({ input, tools: marked }) as {
+      toolConfig: { tools: object[] };
+      messages: object[];
+    };
+    expect(toolConfig.tools).toEqual([{ toolSpec: expect.anything() }, point, { toolSpec: expect.anything() }]);
+    expect(messages[1]).toEqual(assistant(use("a"), point));
+    const atNova = translateToConverse({ input, tools: marked }, nova);
+    expect(atNova.body.toolConfig).toEqual({
+      tools: [{ toolSpec: expect.anything() }, { toolSpec: expect.anything() }],
+    });
+    expect(atNova.losses.map(([path]) => path)).toEqual(["tools.0.cache_control"]);
+    const atLlama = translateToConverse({ input, tools: marked }, llama);
+    expect(atLlama.losses.map(([path]) => path)).toEqual(["input.1.cache_control", "tools.0.cache_control"]);
+  });
+
   test("Nova takes none among the tools, and none that hold an hour", () => {
     const input = [say("user", [marked("Hi", "1h")])];
     const { body, losses } = translateToConverse(

@@ -113,7 +113,7 @@ describe("tools", () => {
 
 describe("tools of other kinds", () => {
   const sql = { type: "custom", name: "sql", json: "{}" } as const;
-  const interpreter = { type: "hosted", kind: "code_interpreter", spelling: "code_interpreter", json: "{}" } as const;
+  const browser = { type: "hosted", kind: "browser_use", spelling: "browser_use", json: "{}" } as const;
   const crm = { type: "namespace", name: "crm", description: "", json: "{}", tools: [weather, sql] } as const;
   const only = (...tools: { type: string; name?: string; namespace?: string }[]) =>
     ({ type: "allowed_tools", mode: "required", tools }) as const;
@@ -141,15 +141,15 @@ describe("tools of other kinds", () => {
   });
 
   test("only what is allowed is called, and only what is allowed is refused", async () => {
-    const tools = [interpreter, sql, weather];
+    const tools = [browser, sql, weather];
     expect(await items({ tools, toolChoice: only({ type: "function", name: "get_weather" }) })).toMatchObject([
       { name: "get_weather" },
     ]);
-    for (const request of [{ tools }, { tools, toolChoice: only({ type: "code_interpreter" }) }]) {
+    for (const request of [{ tools }, { tools, toolChoice: only({ type: "browser_use" }) }]) {
       const { fault } = await echo(request);
       expect([fault?.status, fault?.message]).toEqual([
         400,
-        "tools.0: the built-in model runs no tools of type code_interpreter",
+        "tools.0: the built-in model runs no tools of type browser_use",
       ]);
     }
   });

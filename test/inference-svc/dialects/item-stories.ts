@@ -9,6 +9,8 @@ export interface Story {
   readonly start?: Json;
   /** Type without response., and payload without address. */
   readonly events?: readonly (readonly [string, Json?])[];
+  /** Whether the item waits for the client when the response ends: then its server sends no end of it. */
+  readonly waits?: boolean;
   /** The events that clients get, in short: the type, or `native` with its name. */
   readonly given?: readonly string[];
 }
@@ -231,7 +233,7 @@ const stories: Readonly<Record<string, Story>> = {
   "service:datetime": { item: { ...done, datetime: "2026-11-20T20:30:00+01:00", timezone: "Europe/Oslo" } },
   "service:web_search": { item: { ...done, action: { type: "search", query: "q", sources: [] } } },
   "service:web_fetch": { item: { status: "incomplete", url: "https://a.example/", httpStatus: 500, error: "e" } },
-  "service:subagent": { item: { status: "in_progress", ...callId, task_name: "t" } },
+  "service:subagent": { item: { status: "in_progress", ...callId, task_name: "t" }, waits: true },
   "service:advisor": {
     start: { status: "in_progress", model: "m" },
     item: { ...done, model: "m", advice: "Do" },
@@ -301,7 +303,7 @@ export function streamOf(chosen: readonly Kind[]): Json[] {
     ...chosen.flatMap((kind, at) => [
       added(at, { type: kind.type, id: `item_${at}`, ...(kind.story.start ?? kind.story.item) }),
       ...eventsOf(kind).map(([type, payload]) => ({ type, output_index: at, item_id: `item_${at}`, ...payload })),
-      itemDone(at, items[at] ?? {}),
+      ...(kind.story.waits === true ? [] : [itemDone(at, items[at] ?? {})]),
     ]),
     completed(items),
   ].map(numbered);

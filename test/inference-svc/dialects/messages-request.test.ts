@@ -383,6 +383,10 @@ describe("settings", () => {
     expect(buildMessagesBody({ identityHash: "h" }).metadata).toEqual({ user_id: "h" });
     expect(buildMessagesBody({}, { ...messagesTarget, tier: "priority" }).service_tier).toBe("auto");
     expect(findMessagesDropped({}, { ...messagesTarget, tier: "flex" })).toEqual(["service_tier"]);
+    const vendor = { ...messagesTarget, original: true };
+    expect(buildMessagesBody({ serviceTier: "default" }, vendor).service_tier).toBe("standard_only");
+    expect(buildMessagesBody({ serviceTier: "auto" }, vendor)).not.toHaveProperty("service_tier");
+    expect(buildMessagesBody({ serviceTier: "default" })).not.toHaveProperty("service_tier");
   });
 
   test("what the format has no words for is declared", () => {

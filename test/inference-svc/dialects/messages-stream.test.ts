@@ -314,8 +314,8 @@ describe("web search", () => {
       ...messagesBlock(0, searchBlock, inputDelta('{"query":"shannon"}')),
       ...messagesStop("pause_turn"),
     ]);
-    expect(maskIds(paused.items)).toEqual([searchItem("failed")]);
-    expect(paused.outcome).toMatchObject({ status: "incomplete", reason: "max_output_tokens" });
+    expect(maskIds(paused.items)).toEqual([searchItem("in_progress")]);
+    expect(paused.outcome).toMatchObject({ status: "incomplete", reason: "max_output_tokens", detail: "pause_turn" });
   });
 });
 

@@ -1,4 +1,4 @@
-/** What is remembered from one request to the next changes neither the body of a provider, nor what is reported as dropped, nor a problem. */
+/** The memory that requests share changes neither the body of a provider, nor what is reported as dropped, nor a problem. */
 import { expect, test } from "@jest/globals";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
 import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
@@ -11,7 +11,7 @@ import { messages } from "@sluice/inference-svc/upstream/messages/dialect.js";
 import { responses } from "@sluice/inference-svc/upstream/responses/dialect.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
-import { generateBody } from "../../fuzz/bodies.js";
+import { generateBody } from "../../fuzz/requests/bodies.js";
 
 const dialects = { chat, messages, responses, gemini, converse, cohere };
 

@@ -257,6 +257,20 @@ describe("tools", () => {
     expect(said({ tools: [search, custom] }).losses).toEqual([]);
   });
 
+  test("cache marks of tools and the form of Anthropic are declared lost with the vendor", () => {
+    const json =
+      '{"type":"function","name":"bash","cache_control":{"type":"ephemeral"},"anthropic_tool":{"type":"bash_1"}}';
+    const bash = functionTool({
+      name: "bash",
+      cacheControl: { type: "ephemeral" },
+      anthropicJson: '{"type":"bash_1"}',
+      json,
+    });
+    const { body, losses } = said({ tools: [bash] }, vendor);
+    expect(body.tools).toEqual([{ type: "function", name: "bash", strict: false }]);
+    expect(losses).toEqual(["tools.0.cache_control", "tools.0.anthropic_tool"]);
+  });
+
   test.each<[string, TurnRequest["toolChoice"], unknown]>([
     ["a word", "required", "required"],
     ["a function", { type: "tool", tool: { type: "function", name: "f" } }, { type: "function", name: "f" }],
@@ -391,7 +405,7 @@ describe("input items", () => {
     const call = { type: "function_call", call_id: "a", name: "f", arguments: "{}" };
     const input: InputItem[] = [
       say("user", [{ type: "input_text", text: "s" }, marked]),
-      { ...call, subagent_id: "s", subagent_items: [], async: true },
+      { ...call, subagent_id: "s", subagent_items: [], async: true, cache_control: { type: "ephemeral" } },
       { type: "function_call_output", call_id: "a", output: [marked] },
     ];
     expect(said({ input })).toMatchObject({ body: { input }, losses: [] });
@@ -407,6 +421,7 @@ describe("input items", () => {
       "input.1.async",
       "input.1.subagent_id",
       "input.1.subagent_items",
+      "input.1.cache_control",
       "input.2.output.0.cache_control",
     ]);
   });

@@ -44,6 +44,16 @@ test.each(rows)("%s: %j", async (_, written, { pattern = "password", requests, a
   for (const each of shown) expect(each).toMatch(/^say .* now$/s);
 });
 
+test.each([
+  "p_a_s_s_w_o_r_d 3",
+  "p_a_s_s_w_o_r_d now",
+  "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg== p_a_s_s_w_o_r_d 3deba7a99f04c1",
+])("spelled with underscores, whole and in pieces: %j", async (text) => {
+  const filters = [redact("password", "<pw>")];
+  const shown = [await answered([text], filters), await answered(text.split(""), filters), await asked(text, filters)];
+  expect(shown).toEqual([expect.stringContaining("<pw>"), shown[0], shown[0]]);
+});
+
 describe("redacted is what was written, to the character", () => {
   test.each([
     ["a &#112;assw&#111rd b", "a <pw> b"],

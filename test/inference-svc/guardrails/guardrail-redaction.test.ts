@@ -352,3 +352,30 @@ describe("a guardrail that cannot look", () => {
     expect(stages[0]?.data).not.toHaveProperty("detected");
   });
 });
+
+describe("settings that providers receive", () => {
+  const settings = {
+    stop: ["END", "secret-1"],
+    predictionJson: '{"type":"content","content":"a secret-2"}',
+    contextManagementJson: '{"edits":[{"type":"secret-3"}]}',
+  };
+
+  test("are redacted", async () => {
+    const { sent } = await passed(settings, redacting(rule("secret-\\d", REDACT, "[MARK]")));
+    expect(sent).toMatchObject({
+      stop: ["END", "[MARK]"],
+      predictionJson: '{"type":"content","content":"a [MARK]"}',
+      contextManagementJson: '{"edits":[{"type":"[MARK]"}]}',
+    });
+  });
+
+  test.each([
+    { stop: settings.stop },
+    { predictionJson: settings.predictionJson },
+    { contextManagementJson: settings.contextManagementJson },
+    { anthropicBetas: ["secret-4"] },
+  ])("%j is blocked", async (request) => {
+    const { fault } = await passed(request, redacting(rule("secret-\\d", BLOCK)));
+    expect(fault?.status).toBe(403);
+  });
+});

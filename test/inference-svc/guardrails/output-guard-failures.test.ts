@@ -2,12 +2,14 @@
  * A rule that fails during a scan: text that it has not scanned is not delivered, unless its guardrail says otherwise,
  * and the failure is always recorded.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { generated } from "@sluice/inference-svc/turn/answers.js";
 import { describe, expect, test } from "@jest/globals";
 import { OutputGuard } from "@sluice/inference-svc/guardrails/output/output-guard.js";
 import { Report } from "@sluice/inference-svc/guardrails/output/rules/report.js";
 import type { OutputRule } from "@sluice/inference-svc/guardrails/output/rules/output-rules.js";
-import type { Batch, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
+import type { Scope } from "@sluice/inference-svc/turn/scope.js";
+import { Answer, type Batch, type TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ErrorPolicy, type Guardrail, GuardrailMode } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
@@ -52,6 +54,9 @@ const ruleOf = (finder: Finder, guardrail: Guardrail): OutputRule => ({
   rank: 0,
 });
 
+const guardOf = (rules: readonly OutputRule[], scope: Scope, source: AsyncGenerator<Batch>): OutputGuard =>
+  new OutputGuard({ rules, scope, report: new Report(), extent: "answer", begin: () => generated(source) });
+
 async function guarded(rule: OutputRule, batches: readonly Batch[]) {
   const { scope } = newScope();
   const given: TurnEvent[] = [];
@@ -60,8 +65,7 @@ async function guarded(rule: OutputRule, batches: readonly Batch[]) {
     yield* batches;
   })();
   try {
-    for await (const batch of new OutputGuard([rule], scope, new Report(), "answer").guard(() => generated(source)))
-      given.push(...batch);
+    for await (const batch of guardOf([rule], scope, source)) given.push(...batch);
   } catch (error) {
     fault = error;
   }
@@ -134,12 +138,34 @@ test("the failure of a provider is its own", async () => {
     yield [start(0, message()), text("All is well")];
     throw lost;
   })();
-  const gate = new OutputGuard([ruleOf(failing("push", 1_000), closed)], scope, new Report(), "answer").guard(() =>
-    generated(source),
-  );
+  const gate = guardOf([ruleOf(failing("push", 1_000), closed)], scope, source)[Symbol.asyncIterator]();
   expect(joinDeltas((await gate.next()).value as Batch)).toBe("All is well");
   await expect(gate.next()).rejects.toBe(lost);
   expect(scope.trace.stages).toEqual([]);
+});
+
+test("a reader that leaves during a scan stops the provider at once, and nothing more is read", async () => {
+  const { scope } = newScope();
+  let reads = 0;
+  let closings = 0;
+  class Endless extends Answer {
+    override next(): Batch {
+      reads++;
+      return [{ type: "native", name: "response.acme", payloadJson: '{"text":"All is well"}' }];
+    }
+    override close(): undefined {
+      closings++;
+    }
+  }
+  const rules = [ruleOf(failing("push", 1_000), closed)];
+  const begin = () => new Endless();
+  const guard = new OutputGuard({ rules, scope, report: new Report(), extent: "answer", begin });
+  expect(guard.next(() => undefined)).toBe("pending");
+  void guard.close();
+  expect([reads, closings]).toEqual([1, 1]);
+  await nextTurn();
+  expect(guard.next(() => undefined)).toBe("end");
+  expect([reads, closings]).toEqual([1, 1]);
 });
 
 describe("a pattern that does not compile", () => {

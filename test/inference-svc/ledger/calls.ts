@@ -24,7 +24,10 @@ export const openedCall = (fields: Partial<CallStart> = {}): CallStart => ({
   streamed: false,
   user: undefined,
   sessionId: undefined,
-  kind: undefined,
+  door: undefined,
+  task: undefined,
+  operation: "turn",
+  payer: "key",
   isHeld: false,
   ...fields,
 });

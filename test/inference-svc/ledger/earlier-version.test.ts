@@ -69,7 +69,7 @@ test("what version 0.1.0 has left is delivered, beside the records of this one",
     first_ms: "3",
     instance: "host-1",
   });
-  expect(rows[1]).toMatchObject({ attempt: 2, kind: "judge", http_status: 502 });
+  expect(rows[1]).toMatchObject({ attempt: 2, operation: "judge", payer: "operator", http_status: 502 });
   expect(rows[2]).toMatchObject({ instance: "test-1", is_estimated: true, generation_id: "gen-3" });
   expect(readdirSync(directory)).toEqual([]);
 });

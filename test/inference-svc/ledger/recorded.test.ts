@@ -36,7 +36,7 @@ beforeEach(() => {
   };
   const { scope, abort: given } = newScope();
   abort = given;
-  answer = recorded(ledger, callee, () => usage, provider)(asking(), scope);
+  answer = recorded({ ledger, callee, sent: () => usage, findTask: () => undefined }, provider)(asking(), scope);
 });
 
 test("the provider is asked once the start of the call is on the disk", () => {

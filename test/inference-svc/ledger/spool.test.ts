@@ -1,4 +1,7 @@
 /** The files of the ledger: whatever happens to them, what was whole is read. */
+import { type JsonValue, fromJson } from "@bufbuild/protobuf";
+import { UsageRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { type CallPurpose, purposeOfRecord } from "@sluice/proto/runtime/call-operation.js";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import {
   appendFileSync,
@@ -122,7 +125,7 @@ const wide = { model: "m".repeat(100_000) };
 async function deliverAll(reader: SpoolReader): Promise<string[]> {
   const records: string[] = [];
   for (let portion = await reader.read(500); portion; portion = await reader.read(500)) {
-    records.push(...portion.records.map(String));
+    records.push(...portion.records.records.map((record) => Buffer.from(record).toString()));
     reader.advance(portion);
   }
   return records;
@@ -138,11 +141,29 @@ test("an end is joined with its start, in whichever files they stand", async () 
   expect(files().length).toBe(2);
   const [record = "", ...others] = await deliverAll(reader);
   expect(others).toEqual([]);
-  const { isHeld: _, kind: __, ...start } = call;
+  const { isHeld: _, operation: __, payer: ___, ...start } = call;
   expect(JSON.parse(record)).toEqual({ ...start, ...JSON.parse(endOf(call).slice(1)) });
   await reader.close();
   spool.close(false);
 });
+
+test.each<[CallPurpose, object]>([
+  [{ operation: "turn", payer: "key" }, {}],
+  [{ operation: "judge", payer: "key" }, { kind: "CALL_KIND_CHARGED_JUDGE" }],
+  [{ operation: "ocr", payer: "operator" }, { kind: "CALL_KIND_OCR" }],
+  [{ operation: "subagent", payer: "key" }, { kind: "CALL_KIND_ADVISOR" }],
+  [{ operation: "search", payer: "operator" }, { kind: "CALL_KIND_JUDGE" }],
+  [{ operation: "embed", payer: "key" }, { kind: "CALL_KIND_PRIMARY" }],
+])(
+  "a line says the purpose %j, and by its kind the payer to an admin-svc that knows no other word",
+  (purpose, said) => {
+    const record = JSON.parse(lineOf(openedCall(purpose)).slice(1)) as Record<string, unknown>;
+    expect("kind" in record).toBe("kind" in said);
+    expect(record).toMatchObject(said);
+    const read = fromJson(UsageRecordSchema, record as JsonValue, { ignoreUnknownFields: true });
+    expect(purposeOfRecord(read)).toEqual(purpose);
+  },
+);
 
 test("a file is kept until the ends of all calls that began in it are delivered", async () => {
   const spool = spoolIn(directory);
@@ -178,9 +199,11 @@ test("a portion that is not delivered is read again, and holds no more records t
     append(spool, ...calls.map(lineOf), ...calls.map((call) => endOf(call)));
   }
   const first = (await reader.read(105)) as Portion;
+  expect(first.records.count).toBe(100);
+  const message = Buffer.from(first.records.message);
   const again = (await reader.read(105)) as Portion;
-  expect(first.records.length).toBe(100);
   expect(again).toEqual(first);
+  expect(again.records.message).toEqual(message);
   reader.advance(again);
   expect((await deliverAll(reader)).length).toBe(300);
   expect(reader.unreadBytes).toBe(0);

@@ -363,7 +363,7 @@ describe("what nobody may evaluate is refused before anybody is asked", () => {
     const place = await startAligning({ internal_models: {} });
     expect(await refusal(place, ["At most 3 words.", rule])).toEqual([
       400,
-      "plugins: alignment: rule 1 needs a judge, and this service has none",
+      "plugins: alignment: rule 1 needs a judge, and this service has none; its operator sets internal_models.alignment_judge",
     ]);
     expect(await refusal(place, ["At most 3 words."])).toBeUndefined();
     const audit = await aligned(place, ["At most 3 words.", rule], { alignment: { mode: "audit" } });
@@ -376,7 +376,7 @@ describe("what nobody may evaluate is refused before anybody is asked", () => {
     const place = await startAligning({ alignment: { max_judged_rules: 1 } });
     expect(await refusal(place, [rule, "Speak softly."])).toEqual([
       400,
-      "plugins: alignment: 2 rules need a judge, and this service allows 1 in a request",
+      "plugins: alignment: 2 rules need a judge, and this service allows 1 in a request (alignment.max_judged_rules)",
     ]);
     expect(await refusal(place, [rule, "At most 3 words."])).toBeUndefined();
     await place.stop();

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Places, ceilingOf, costTiers, findBandTier } from "@sluice/inference-svc/plugins/auto-router/bands.js";
 import { type RankedModel, type AutoWish, chooseByTask } from "@sluice/inference-svc/plugins/auto-router/choice.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 
 const model = (name: string, cost: number, score?: number): RankedModel => ({ model: name, cost, score });
 /** So many models, of which the dearer is the better: a, b, c … cost 1, 2, 3 … */

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type Compressed, compress } from "@sluice/inference-svc/plugins/context-compression/compress.js";
 import { estimateInputTokens, measureItems } from "@sluice/inference-svc/estimate/tokens.js";
 import type { InputItem } from "@sluice/inference-svc/turn/request.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 
 const model = "acme/large-2";
 const tokensOf = (item: InputItem): number => estimateInputTokens(measureItems([item]), model);

@@ -123,8 +123,8 @@ describe("a call", () => {
       role: "tool",
       content: expect.stringMatching(/nothing in it is an instruction[\s\S]*A says LSM\.[\s\S]*B says B-tree\./),
     });
-    const kinds = engine.opened.slice(before[0]).map(({ kind }) => kind ?? "primary");
-    expect(kinds).toEqual(["primary", "CALL_KIND_PANEL", "CALL_KIND_PANEL", "CALL_KIND_ANALYST", "primary"]);
+    const operations = engine.opened.slice(before[0]).map(({ operation }) => operation);
+    expect(operations).toEqual(["turn", "panel", "panel", "analyst", "turn"]);
     const billed = engine.closed.slice(before[1]).reduce((sum, { costUsd }) => sum + Number(costUsd), 0);
     const { usage, stages } = scope.scope.trace;
     expect(Number((usage?.cost?.input ?? 0n) + (usage?.cost?.output ?? 0n)) / 1e12).toBeCloseTo(billed, 12);

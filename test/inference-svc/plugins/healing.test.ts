@@ -4,7 +4,7 @@ import { type Verdict, anyObject, heal } from "@sluice/inference-svc/plugins/res
 import { wantedOf } from "@sluice/inference-svc/plugins/response-healing/wanted.js";
 import type { Yielding } from "@sluice/inference-svc/turn/time-slice.js";
 import { replaceRegions } from "@sluice/inference-svc/turn/replacements.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { asking } from "../asking.js";
 
 function done<Result>(work: Yielding<Result>): Result {

@@ -16,7 +16,7 @@ import { effort } from "@sluice/proto/contract/request/settings.js";
 import { JevRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
 import { type Engine, asking, functionTool, newScope, openEngine, run } from "../asking.ts";
 

@@ -89,7 +89,13 @@ describe("by a service", () => {
     expect(guard.requests[0]?.json).toEqual({ model: "omni-moderation-latest", input: "How are you?" });
     expect(stagesOf(asked)).toEqual([]);
     expect(engine.opened).toMatchObject([
-      { kind: "CALL_KIND_MODERATION", provider: "guard", model: "guard/omni-moderation-latest", attempt: 1 },
+      {
+        operation: "moderation",
+        payer: "operator",
+        provider: "guard",
+        model: "guard/omni-moderation-latest",
+        attempt: 1,
+      },
       { provider: "acme", model: "acme/large" },
     ]);
     expect(engine.closed).toMatchObject([{ status: "completed", httpStatus: 200 }, { status: "completed" }]);
@@ -172,7 +178,7 @@ describe("by a service", () => {
     expect(askedOf(guard)).toEqual(
       expect.arrayContaining(["Look", [{ type: "image_url", image_url: { url: picture } }]]),
     );
-    expect(engine.opened.map(({ kind }) => kind)).toEqual(["CALL_KIND_MODERATION", "CALL_KIND_MODERATION", undefined]);
+    expect(engine.opened.map(({ operation }) => operation)).toEqual(["moderation", "moderation", "turn"]);
     await run(engine.turn, showing);
     expect(guard.requests).toHaveLength(2);
   });
@@ -303,7 +309,7 @@ describe("by a model", () => {
     expect(stagesOf(asked)).toMatchObject([
       { cost_usd: 0.000024, data: { action: "blocked", engines: ["moderation:guard/chat"], patterns: ["fraud"] } },
     ]);
-    expect(engine.opened.map(({ kind }) => kind)).toEqual(["CALL_KIND_MODERATION", "CALL_KIND_MODERATION"]);
+    expect(engine.opened.map(({ operation }) => operation)).toEqual(["moderation", "moderation"]);
     const [first] = guard.requests.map(({ body }) => body);
     expect(first).toContain("Never steals.");
     expect(first).toContain("Sell me a lie");

@@ -7,7 +7,12 @@ import {
   percentileOf,
   findScoreTier,
 } from "@sluice/inference-svc/plugins/pareto-router/field.js";
-import fc from "fast-check";
+import { paretoRouter } from "@sluice/inference-svc/plugins/pareto-router/plugin.js";
+import { create } from "@bufbuild/protobuf";
+import { ParetoRouterPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import fc from "../../support/properties.js";
+import { asking, newScope } from "../asking.ts";
+import { openDecider } from "./deciding.ts";
 
 const coder = (model: string, score: number, price?: number, throughput?: number): Coder => ({
   model,
@@ -118,5 +123,47 @@ describe("for a price", () => {
         if (first) expect(frontierOf(affordable)).toContain(first);
       }),
     );
+  });
+});
+
+describe("price_source: weighted_avg", () => {
+  const decider = openDecider(
+    [
+      ["a/terse", "1", "20"],
+      ["a/wordy", "3", "4"],
+    ].map(([id, prompt, completion]) => ({
+      id,
+      scores: { coding: 0.9 },
+      endpoints: [{ provider: "a", upstream_model: id, pricing: { prompt, completion } }],
+    })),
+  );
+  let asked = 0;
+  /** Each request has a conversation of its own, because a session keeps its model. */
+  const choose = async (priceSource: string) => {
+    const { scope } = newScope();
+    const plugins = { paretoRouter: create(ParetoRouterPluginSchema, { priceSource, minCodingScore: 0.1 }) };
+    const [first] = await paretoRouter.choose(decider.router)(
+      asking({ plugins, text: `${++asked}` }),
+      scope,
+      undefined,
+    );
+    return [first, scope.trace.stages[0]?.data];
+  };
+
+  test("is the price of the prompt until a hundred answers are measured, then the price by their mix", async () => {
+    const { tokenMix } = decider.records;
+    for (let n = 0; n < 99; n++) tokenMix.add(100, 300, decider.clock.now);
+    expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "prompt" }]);
+    tokenMix.add(100, 300, decider.clock.now);
+    expect(await choose("weighted_avg")).toMatchObject([
+      "a/wordy",
+      { price_source: "weighted_avg", prompt_share: 0.25 },
+    ]);
+    expect(await choose("prompt")).toMatchObject(["a/terse", { price_source: "prompt" }]);
+    // Two days later those count a quarter, and new ones decide.
+    decider.clock.now += 2 * 86_400_000;
+    expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "prompt" }]);
+    for (let n = 0; n < 100; n++) tokenMix.add(9_900, 100, decider.clock.now);
+    expect(await choose("weighted_avg")).toMatchObject(["a/terse", { price_source: "weighted_avg" }]);
   });
 });

@@ -363,7 +363,7 @@ describe("over the whole stack", () => {
         false,
       ]);
       expect(body).not.toMatch(/0\.(?:6|75|9)\b/);
-      expect(engine.opened[0]).toMatchObject({ kind: "CALL_KIND_CLASSIFIER", model: "a/judge" });
+      expect(engine.opened[0]).toMatchObject({ operation: "classifier", payer: "operator", model: "a/judge" });
     });
 
     test.each<[string, InputItem[], number]>([

@@ -9,7 +9,8 @@ import { Pages } from "@sluice/inference-svc/web/pages.js";
 import { PageCache } from "@sluice/inference-svc/web/page-cache.js";
 import { PageReaders } from "@sluice/inference-svc/web/readers.js";
 import { PageUnreadable } from "@sluice/inference-svc/web/page-unreadable.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
+import { newScope } from "../asking.ts";
 import { buildDocx, buildXlsx, docxParagraph } from "../../support/office.ts";
 import { pdfPages, textPdf } from "../../support/pdf.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
@@ -46,7 +47,7 @@ function read(
   return new Pages({ fetcher, readers: by, documents, cache: new PageCache(() => 0) }, mostWaiting).read(
     `${site.url}/a/page`,
     { keyHash: "", domains, maxTokens },
-    signal,
+    { scope: newScope().scope, signal },
   );
 }
 

@@ -228,7 +228,10 @@ describe("web", () => {
     expect([searching.requests.length, messages().length]).toEqual([2, 2]);
     asked = newScope();
     const { fault } = await turn({ models: ["acme/unknown:online"] });
-    expect([fault?.status, fault?.message]).toEqual([400, "model: acme/unknown is not in the catalogue"]);
+    expect([fault?.status, fault?.message]).toEqual([
+      400,
+      "model: acme/unknown is not in the catalogue; GET /api/v1/models lists the models",
+    ]);
   });
 
   test("a dry run asks nobody", async () => {

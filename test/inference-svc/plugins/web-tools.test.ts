@@ -253,9 +253,12 @@ describe("service:web_fetch", () => {
     expect([outputs(), site.requests]).toEqual([['{"error":"not read: not among the allowed domains"}'], []]);
   });
 
-  test.each(["exa", "native"])("engine %s is 400", async (name) => {
+  test.each([
+    ["exa", "needs search.engines.exa in the configuration file"],
+    ["native", "no provider of the model runs service:web_fetch"],
+  ])("engine %s is 400", async (name, says) => {
     const { fault } = await turn([fetchTool({ engine: name })], []);
-    expect([fault?.status, fault?.message]).toEqual([400, expect.stringMatching(/^tools\.0\.parameters\.engine: /)]);
+    expect([fault?.status, fault?.message]).toEqual([400, `tools.0.parameters.engine: ${says}`]);
   });
 
   test("engine service is this one", async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { Catalog } from "@sluice/inference-svc/routing/catalog.js";
 import { listModels } from "@sluice/inference-svc/routing/records/listing.js";
 import { toPricePerToken } from "@sluice/inference-svc/routing/price/price.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { house } from "../asking.js";
 
 const provider = { id: "a", dialect: "chat", base_url: "http://127.0.0.1:1/v1" };

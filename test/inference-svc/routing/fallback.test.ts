@@ -314,7 +314,7 @@ describe("who can serve at all", () => {
       expect([fault?.status, fault?.reason, fault?.message]).toEqual([
         400,
         FaultReason.INVALID_REQUEST,
-        "model: nobody/x is not in the catalogue",
+        "model: nobody/x is not in the catalogue; GET /api/v1/models lists the models",
       ]);
     }
     expect(first.requests).toHaveLength(0);
@@ -360,12 +360,12 @@ describe("who can serve at all", () => {
 
   const hosted = (kind: string) => ({ type: "hosted", kind, spelling: kind, json: `{"type":"${kind}"}` }) as const;
   const search = hosted("web_search");
-  const refusal = "no provider of this model runs tools of type mcp";
+  const refusal = "no provider of this model runs tools of type service:browser_use";
 
   test("what no endpoint can be told is the caller's: the path and the reason", async () => {
     const { fault } = await run(
       engine.turn,
-      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("mcp")] }),
+      asking({ models: ["acme/large-2", "corona/small"], tools: [functionTool(), hosted("service:browser_use")] }),
     );
     expect([fault?.status, fault?.reason, fault?.message, fault?.metadata]).toEqual([
       400,

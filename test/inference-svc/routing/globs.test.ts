@@ -1,7 +1,7 @@
 /** Patterns over slugs: what they match, and that none of them takes long. */
 import { expect, test } from "@jest/globals";
 import { Globs } from "@sluice/inference-svc/routing/choose/globs.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 
 test.each([
   ["a/b", "a/b", true],

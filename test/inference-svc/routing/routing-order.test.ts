@@ -153,8 +153,8 @@ describe("variants", () => {
 
   test("a slug of the catalogue is no variant, and other endings are unknown", () => {
     expect(decider.order({ models: ["n:floor"] })).toEqual(["own"]);
-    for (const slug of ["n:fast", "x:floor", ":floor"]) {
-      expect(decider.fault({ models: [slug] }).message).toBe(`model: ${slug} is not in the catalogue`);
+    for (const slug of ["n:fast", "unknown:floor", ":floor"]) {
+      expect(decider.fault({ models: [slug] }).message).toContain(`model: ${slug} is not in the catalogue`);
     }
   });
 
@@ -348,4 +348,39 @@ test("percentiles are right to within 7 %, and of the last five minutes", () => 
   for (const extreme of [0, 1e9]) recent.add(extreme, 10_000_000);
   expect(recent.at(0, 10_000_000)).toBeLessThan(0.01);
   expect(recent.at(1, 10_000_000)).toBeGreaterThan(10_000);
+});
+
+describe("by tool calls", () => {
+  const exacto = { models: ["n"], provider: { sort: "exacto" as const } };
+  const called = (name: string, good: number, bad: number) => {
+    const { toolCalls } = record("n", name);
+    for (let n = 0; n < good; n++) toolCalls.add(true, decider.clock.now);
+    for (let n = 0; n < bad; n++) toolCalls.add(false, decider.clock.now);
+  };
+  const firsts = (request: Parameters<Decider["order"]>[0]) =>
+    new Set(sessions.map((sessionId) => decider.order({ ...request, sessionId })[0]));
+
+  test("the load is shared as usual until enough of them are known, and between equals", () => {
+    const usual = sessions.map((sessionId) => decider.order({ models: ["n"], sessionId }));
+    const sorted = () => sessions.map((sessionId) => decider.order({ ...exacto, sessionId }));
+    expect(sorted()).toEqual(usual);
+    called("n-b", 10, 9);
+    expect(sorted()).toEqual(usual);
+    called("n-a", 300, 1);
+    expect(sorted()).toEqual(usual);
+  });
+
+  test.each([exacto, { models: ["n:exacto"] }, { models: ["n"], provider: { sort: { by: "exacto" as const } } }])(
+    "%j puts the endpoint behind whose calls fit less often, until time has passed",
+    (request) => {
+      called("n-b", 17, 3);
+      expect(firsts(request)).toEqual(new Set(["n-a"]));
+      called("n-a", 15, 5);
+      expect(firsts(request)).toEqual(new Set(["n-b"]));
+      decider.clock.now += 3_600_000;
+      const orders = (asked: Parameters<Decider["order"]>[0]) =>
+        sessions.map((sessionId) => decider.order({ ...asked, sessionId }));
+      expect(orders(request)).toEqual(orders({ models: ["n"] }));
+    },
+  );
 });

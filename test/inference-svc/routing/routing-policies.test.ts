@@ -154,3 +154,11 @@ describe("what is said", () => {
     ]);
   });
 });
+
+test("a model that is asked for by another name counts by its slug", () => {
+  const caller = under({ allowedModels: ["acme/n"] });
+  expect(decider.left(caller, { models: ["n"] }).order).toEqual(["n"]);
+  expect(decider.left(caller, { models: ["N-20260101"] }).order).toEqual(["n"]);
+  expect(decider.fault({ models: ["m"] }, caller).message).toContain("openai/m is not a model that a guardrail allows");
+  expect(decider.fault({ models: ["paid"] }, caller).status).toBe(403);
+});

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { calculateCost, parseTariff } from "@sluice/inference-svc/routing/price/tariff.js";
 import { type Cost, type Usage, sumUsage } from "@sluice/inference-svc/turn/usage.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 
 const usageOf = (fields: Partial<Usage> = {}): Usage => ({
   inputTokens: 0,
@@ -14,7 +14,7 @@ const usageOf = (fields: Partial<Usage> = {}): Usage => ({
   ...fields,
 });
 
-const noMedia = { images: 0, audios: 0, others: 0 };
+const noMedia = { images: 0, audios: 0, others: 0, pages: 0 };
 const pricing = { prompt: "3", completion: "15", cache_read: "0.30", cache_write: "3.75", cache_write_1h: "6" };
 const cost = (more: object, usage: Partial<Usage>, media: object = {}, outputImages = 0): Cost =>
   calculateCost(parseTariff({ ...pricing, ...more }), usageOf(usage), { ...noMedia, ...media }, outputImages);
@@ -54,6 +54,13 @@ describe("tokens", () => {
     const of = (inputTokens: number) => whole(cost({ above }, { inputTokens, outputTokens: 1_000 }));
     expect([200_000, 200_001, 400_001].map(of)).toEqual([0.615, 1.222506, 3.630009]);
   });
+});
+
+test.each([
+  ["that were read", { pages: 3 }, 0.006],
+  ["that may be read, until the provider has counted them", {}, 0.02],
+])("a fee for the pages %s", (_, usage, total) => {
+  expect(whole(cost({ prompt: "0", page: "0.002" }, usage, { pages: 10 }))).toBe(total);
 });
 
 test("fees of the request, of images, sounds and searches", () => {

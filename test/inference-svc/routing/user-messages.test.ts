@@ -1,4 +1,4 @@
-/** What routers take for the thing that a person last asked. */
+/** The words that routers take for the last question of a person. */
 import { describe, expect, test } from "@jest/globals";
 import { localGuess } from "@sluice/inference-svc/plugins/auto-router/tasks/local.js";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";

@@ -6,6 +6,7 @@ import { unknownWishes } from "@sluice/inference-svc/web/wishes.js";
 import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { pluginContracts } from "@sluice/proto/contract/plugins.js";
 import { type SearchEngineId, search as searchSection, searchEngines } from "@sluice/proto/runtime/house/web.js";
+import { newScope, openUnlimitedMeter } from "../asking.ts";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let service: Upstream;
@@ -26,7 +27,11 @@ function open(id: SearchEngineId, timeoutMs = 60_000): SearchEngine {
   const settings = { base_url: `${service.url}/base`, timeout_ms: timeoutMs, ...key };
   const section = searchSection.parse({ engines: { [id]: settings } });
   const log = { warn: (fields: object | string) => void warnings.push(fields as object) };
-  const [first] = openEngines(section, "sluice/test", { now: () => performance.now(), log });
+  const [first] = openEngines(section, "sluice/test", {
+    meter: openUnlimitedMeter(),
+    now: () => performance.now(),
+    log,
+  });
   if (first === undefined) throw new Error("not opened");
   opened.push(first.service);
   return first.engine;
@@ -41,12 +46,12 @@ const asked = (search: Partial<Search> = {}): Search => ({
   ...search,
 });
 const search = (engine: SearchEngine, given: Partial<Search> = {}, signal = new TurnAbort()) =>
-  engine.search(asked(given), signal);
+  engine.search(asked(given), { scope: newScope().scope, signal });
 
 const page = { url: "https://a.test/1", title: "One  two" };
 
 interface Story {
-  /** What a plain search sends. */
+  /** The request of a plain search. */
   readonly plain: Partial<Received>;
   readonly body?: object;
   readonly query?: object;

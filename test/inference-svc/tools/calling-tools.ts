@@ -1,10 +1,11 @@
 /** Tools that call models, over scripted providers: `outer` answers the request, and `other` is the model that a tool calls. */
+import { expect } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import type { OutputItem, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
-import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
-import { type Engine, asking, house, newScope, noHold, openEngine, run } from "../asking.ts";
+import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+import { type Asked, type Engine, asking, house, newScope, noHold, openEngine, run } from "../asking.ts";
 
 export interface Sent {
   readonly messages: { readonly role: string; readonly content: string }[];
@@ -67,3 +68,20 @@ export const shown = (events: readonly TurnEvent[]): readonly OutputItem[] =>
 /** Names and payloads of the events that an item has beside those of every item. */
 export const progress = (events: readonly TurnEvent[]): readonly (readonly [string, Record<string, unknown>])[] =>
   events.flatMap((event) => (event.type === "native" ? [[event.name, JSON.parse(event.payloadJson)] as const] : []));
+
+/** Fails unless a client that leaves ends the call of the model behind a tool within 250 ms. @param turn a turn whose tool asks the other model */
+export async function expectPromptEnd(house: ToolHouse, turn: (asked: Asked) => Promise<unknown>): Promise<void> {
+  house.other.script([{ chunks: [{ sse: [chatChunk({ content: "A" })] }], hang: true }]);
+  const asked = newScope();
+  const before = house.engine.closed.length;
+  const reached = house.other.nextRequest();
+  const running = turn(asked);
+  await reached;
+  const closed = house.other.nextClose();
+  const leftAt = performance.now();
+  asked.abort.abort(new Error("left"));
+  expect((await closed) - leftAt).toBeLessThan(250);
+  await running.catch(() => {});
+  const ended = house.engine.closed.slice(before).map(({ status }) => status);
+  expect(new Set(ended)).toEqual(new Set(["completed", "cancelled"]));
+}

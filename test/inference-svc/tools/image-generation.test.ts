@@ -54,8 +54,8 @@ describe("a call", () => {
     });
     const told = house.sent("outer").messages.at(-1)?.content;
     expect(told).toBe('{"made":"The user is shown the image.","said":"A red cube."}');
-    const kinds = house.engine.opened.slice(before[0]).map(({ kind }) => kind ?? "primary");
-    expect(kinds).toEqual(["primary", "CALL_KIND_IMAGE", "primary"]);
+    const operations = house.engine.opened.slice(before[0]).map(({ operation }) => operation);
+    expect(operations).toEqual(["turn", "image", "turn"]);
     const closed = house.engine.closed.slice(before[1]).map(({ costUsd }) => Number(costUsd));
     // Three dollars for the image, beside the tokens.
     expect(closed[1]).toBeGreaterThan(3);

@@ -5,9 +5,10 @@
 import { createHash, createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { AwsSigner } from "@sluice/inference-svc/upstream/credentials/aws-signer.js";
+import { fixedCredential } from "@sluice/inference-svc/upstream/credentials/source.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { type Received, type Reply, type Upstream, startUpstream } from "../../support/providers/upstream.js";
-import { type Engine, asking, house, openEngine, run } from "../asking.js";
+import { type Engine, asking, house, newScope, openEngine, run } from "../asking.js";
 import { answer, converseStart, ended, converseTextBlock } from "../dialects/converse-translation.js";
 
 const credentials = {
@@ -16,14 +17,21 @@ const credentials = {
   secret_access_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
 };
 
+const { access_key_id: accessKeyId, secret_access_key: secretAccessKey } = credentials;
+
 describe("the published vectors", () => {
-  const sign = (path: string, method: string, body = "", headers: Record<string, string> = {}, more: object = {}) =>
-    new AwsSigner("service", { ...credentials, ...more }, () => Date.parse("2015-08-30T12:36:00Z")).sign({
-      url: new URL(path, "https://example.amazonaws.com"),
-      method,
-      headers,
-      body,
-    });
+  async function sign(
+    path: string,
+    method: string,
+    body = "",
+    headers: Record<string, string> = {},
+    more: object = {},
+  ) {
+    const fixed = fixedCredential({ accessKeyId, secretAccessKey, ...more });
+    const signer = new AwsSigner("service", credentials.region, fixed, () => Date.parse("2015-08-30T12:36:00Z"));
+    const url = new URL(path, "https://example.amazonaws.com");
+    return (await signer.authorize({ url, method, headers, body }, newScope().scope)).fields;
+  }
   const proof = (names: string, signature: string) =>
     `AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=${names}, Signature=${signature}`;
 
@@ -50,10 +58,10 @@ describe("the published vectors", () => {
   });
 
   test("post-sts-header-before: with a token", async () => {
-    const session_token =
+    const sessionToken =
       "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSPfIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlzm8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";
-    const signed = await sign("/", "POST", "", {}, { session_token });
-    expect(signed["x-amz-security-token"]).toBe(session_token);
+    const signed = await sign("/", "POST", "", {}, { sessionToken });
+    expect(signed["x-amz-security-token"]).toBe(sessionToken);
     const signature = "85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead";
     expect(signed.authorization).toBe(proof("host;x-amz-date;x-amz-security-token", signature));
   });

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { findShortest, waitUntilStable } from "../../support/clock.js";
 import type { Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { exceptionFrame } from "../../support/answers/event-stream.js";
@@ -120,7 +120,7 @@ describe("what is sent", () => {
       },
     );
     const json =
-      '{ "type": "mcp", "server_label": "a", "authorization" : "secret \\"1\\"", "headers": {"x-key": "secret-2"} }';
+      '{ "type": "mcp", "server_label": "a", "server_url": "https://a.example", "authorization" : "secret \\"1\\"", "headers": {"x-key": "secret-2"} }';
     const tools = [{ type: "hosted" as const, kind: "mcp", spelling: "mcp", json }];
     const input = [{ type: "image_generation_call", id: "i", status: "completed", result: "QUJD".repeat(100) }];
     const { events } = await run(engine.turn, asking({ input, tools, echoUpstreamBody: true }));

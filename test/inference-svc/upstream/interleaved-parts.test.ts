@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { ChatTranslator } from "@sluice/inference-svc/upstream/chat/stream.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { chatChunk } from "../../support/providers/upstream.js";
 import { asking, itemsOf } from "../asking.js";
 import { gated, redact } from "../guardrails/gating.js";

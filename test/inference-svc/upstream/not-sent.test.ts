@@ -8,6 +8,7 @@ import { converseBody } from "@sluice/inference-svc/upstream/converse/request.js
 import type { OnDropped, Target } from "@sluice/inference-svc/upstream/dialect.js";
 import { geminiBody } from "@sluice/inference-svc/upstream/gemini/request.js";
 import { messagesBody } from "@sluice/inference-svc/upstream/messages/request.js";
+import { mistralOcrBody } from "@sluice/inference-svc/upstream/mistral-ocr/request.js";
 import { responsesBody } from "@sluice/inference-svc/upstream/responses/request.js";
 import { asking } from "../asking.js";
 
@@ -24,6 +25,7 @@ const formats: readonly (readonly [string, Write, Target])[] = [
   ["converse", converseBody, { ...vendor, upstreamModel: "anthropic.claude-sonnet-4-5" }],
   ["cohere", cohereBody, vendor],
   ["gemini", geminiBody, { ...vendor, upstreamModel: "gemini-3-pro" }],
+  ["mistral-ocr", mistralOcrBody, vendor],
   ["ai-sdk", (request, target, lose) => callOptions(request, target, lose, "v4"), other],
 ];
 
@@ -45,6 +47,12 @@ const settings: Readonly<Record<string, Partial<TurnRequest>>> = {
   image_config: { imageConfigJson: '{"aspect_ratio":"1:1"}' },
   safety_identifier: { identityHash: "h", identityField: "safety_identifier" },
   user: { identityHash: "h", identityField: "user" },
+  stop: { stop: ["END"] },
+  seed: { seed: 7 },
+  logit_bias: { logitBias: { "5": 1 } },
+  prediction: { predictionJson: '{"type":"content","content":"draft"}' },
+  anthropic_betas: { anthropicBetas: ["a"] },
+  context_management: { contextManagementJson: '{"edits":[]}' },
 };
 
 function written(write: Write, target: Target, request: Partial<TurnRequest>) {
@@ -53,8 +61,9 @@ function written(write: Write, target: Target, request: Partial<TurnRequest>) {
   return { body: JSON.stringify(body), lost };
 }
 
-/** Servers of the chat format run no tools, so that Sluice keeps the limit itself and nothing of it is lost. */
-const isKeptHere = (write: Write, path: string): boolean => write === chatBody && path === "max_tool_calls";
+/** Servers of the chat format run no tools, so that Sluice keeps the limit itself; names of beta features are sent in a header. */
+const isKeptHere = (write: Write, path: string): boolean =>
+  (write === chatBody && path === "max_tool_calls") || (write === messagesBody && path === "anthropic_betas");
 
 describe.each(formats)("%s", (_, write, target) => {
   const bare = written(write, target, {});

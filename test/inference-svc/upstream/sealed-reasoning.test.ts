@@ -15,7 +15,7 @@ import {
 const include = ["reasoning.encrypted_content"];
 const user: InputItem = { type: "message", role: "user", content: "Go." };
 
-/** What a client sends back that knows only the fields of OpenAI's format. */
+/** Items as a client sends them back that knows only the fields of OpenAI's format. */
 function sentBack(items: readonly Record<string, unknown>[]): InputItem[] {
   const isKept = ([field]: [string, unknown]) => field !== "format" && field !== "signature";
   const kept = items.map((item) => Object.fromEntries(Object.entries(item).filter(isKept)) as InputItem);

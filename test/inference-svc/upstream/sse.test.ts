@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { EventScanner, maxEventBytes } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { isLinear } from "../../support/clock.js";
 
 type Event = readonly [name: string | undefined, data: string];

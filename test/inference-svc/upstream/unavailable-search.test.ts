@@ -163,7 +163,12 @@ describe("refused", () => {
   test.each<[string, Partial<TurnRequest>, string, string]>([
     ["a choice of the search", { toolChoice: { type: "tool", tool: { type: "web_search" } } }, "tools.0", "web_search"],
     ["a choice that demands a tool, when no other is left", { toolChoice: "required" }, "tools.0", "web_search"],
-    ["any other tool that nobody runs", { tools: [search, hosted("mcp")] }, "tools.1", "mcp"],
+    [
+      "any other tool that nobody runs",
+      { tools: [search, hosted("service:browser_use")] },
+      "tools.1",
+      "service:browser_use",
+    ],
   ])("%s", async (_, request, path, type) => {
     open();
     expect((await ask({ models: ["chat"], tools: [search], ...request })).fault).toEqual(message400(path, type));

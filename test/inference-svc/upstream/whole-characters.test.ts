@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Output } from "@sluice/inference-svc/upstream/events/output.js";
-import fc from "fast-check";
+import fc from "../../support/properties.js";
 import { itemsOf } from "../asking.js";
 
 function written(write: (output: Output) => void): TurnEvent[] {

@@ -72,8 +72,8 @@ test("paths are found in texts, also those that are filled in, and one that does
   expect(exists("models[].endpoints[].pricing.prompt")).toBe(true);
   expect(exists("search.engines.exa.api_key")).toBe(true);
   expect(exists("search.engines.other")).toBe(false);
-  expect(exists("internal_models.compactor")).toBe(false);
-  expect(exists("sandbox.base_url")).toBe(false);
+  expect(exists("internal_models.nobody")).toBe(false);
+  expect(exists("sandbox.base_url")).toBe(true);
 });
 
 test("of the sources' texts", () => {

@@ -55,6 +55,12 @@ models:
     expect(file.models.map(({ id }) => id)).toEqual(["a/both", "far/m"]);
   });
 
+  test("refuses a provider with an address and none of its keys: its requests would go out without a key", () => {
+    expect(() => load(twoProviders, { FAR_URL: "http://127.0.0.1:1/v1", FAR_MODEL: "m" })).toThrow(
+      /providers\.1\.api_keys\.0: variable FAR_KEY is not set/,
+    );
+  });
+
   test("names a problem with its number in the file, though entries before it are left out", () => {
     const wrong = `
 providers:
@@ -111,6 +117,38 @@ models:
         expect.stringContaining("models.1.endpoints.0.pricing.prompt: "),
         expect.stringContaining("models.1.endpoints.0.pricing.completion: "),
       ]);
+    });
+  });
+
+  describe("an alias of a model", () => {
+    const aliases = (...models: string[]) =>
+      `${twoProviders}model_aliases: [${models.map((model) => `{match: "c-*", model: "${model}"}`).join(", ")}]`;
+    const served = (text: string, environment?: NodeJS.ProcessEnv) =>
+      load(text, environment).file.model_aliases.map(({ model }) => model);
+
+    test("is kept while its model is served, with its variant, and for routers", () => {
+      const models = ["a/both", "a/both:nitro", "service/auto", "service/auto:floor"];
+      expect(served(aliases(...models))).toEqual(models);
+    });
+
+    test("is passed over while the provider of its model is left out, and while its variable is unset", () => {
+      const text = aliases("far/x", "a/both").replace("far/${FAR_MODEL}", "far/x");
+      expect(served(text)).toEqual(["a/both"]);
+      expect(served(aliases("far/${FAR_MODEL}", "a/both"))).toEqual(["a/both"]);
+      const set = { FAR_URL: "http://127.0.0.1:1/v1", FAR_KEY: "k", FAR_MODEL: "m" };
+      expect(served(aliases("far/${FAR_MODEL}"), set)).toEqual(["far/m"]);
+    });
+
+    test("is passed over while no provider serves its model of the built-in catalogue", () => {
+      const seed = readSeed(join(root, "inference-svc/catalog/seed.json"));
+      const { file } = loadHouse(fileOf(aliases("anthropic/claude-opus-5.5")), {}, seed);
+      expect(file.model_aliases).toEqual([]);
+    });
+
+    test("that points nowhere is refused with its number in the file", () => {
+      const text = aliases("far/${FAR_MODEL}", "a/both", "nobody/x");
+      expect(() => load(text)).toThrow("model_aliases.2.model: no model is called nobody/x");
+      expect(() => load(aliases("service/none"))).toThrow("model_aliases.0.model: no model is called service/none");
     });
   });
 
@@ -174,7 +212,7 @@ limits: {body_bytes: 99999999999, typo: 1}
     ["providers: [{id: x, dialect: chat}]", "providers.0.base_url: required for dialect chat"],
     [
       "providers: [{id: x, dialect: chat, base_url: http://x, aws: {region: r, access_key_id: a, secret_access_key: s}}]",
-      "providers.0.aws: requests of dialect chat are not signed; remove it",
+      "providers.0.aws: not for dialect chat; remove it",
     ],
     [
       "providers: [{id: x, dialect: converse, base_url: http://x, api_keys: [k], aws: {region: r, access_key_id: a, secret_access_key: s}}]",
@@ -205,7 +243,11 @@ limits: {body_bytes: 99999999999, typo: 1}
   });
 
   test("ships in a form that loads without any variable set", () => {
-    const { file } = loadHouse(join(root, "deploy/local/sluice.yaml"), {}, emptySeed);
+    const { file } = loadHouse(
+      join(root, "deploy/local/sluice.yaml"),
+      {},
+      readSeed(join(root, "inference-svc/catalog/seed.json")),
+    );
     expect(file.models.map(({ id }) => id)).toEqual(["sluice/echo"]);
   });
 });

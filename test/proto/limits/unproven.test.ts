@@ -25,7 +25,7 @@ beforeEach(async () => {
     lifecycle: new Lifecycle(log),
     log,
     token,
-    serviceNames: [],
+    services: [],
     routes: (router) => {
       router.service(EndUserService, {
         getEndUser: (_, { requestHeader }) => {

@@ -37,8 +37,8 @@ const carriers: ReadonlySet<string> = new Set([
 export function checkLadder(stream: SseStream, orderly: boolean): Answer {
   const { events } = stream;
   if (!stream.done) throw new Error("no [DONE] at the end");
-  const terminal = checkFrame(events);
-  const items = new Items(orderly);
+  const answer = checkFrame(events)["response"] as Answer;
+  const items = new Items(orderly, answer);
   for (const event of events) {
     if (lifecycle.test(event.type)) continue;
     try {
@@ -47,7 +47,6 @@ export function checkLadder(stream: SseStream, orderly: boolean): Answer {
       throw new Error(`${(error as Error).message}: ${JSON.stringify(event)}`, { cause: error });
     }
   }
-  const answer = terminal["response"] as Answer;
   items.compare(answer);
   return answer;
 }
@@ -74,14 +73,21 @@ function checkFrame(events: readonly SseEvent[]): SseEvent {
   return last;
 }
 
+/** A subagent that waits for the client: the item has its beginning in this response, and its end in a later one. */
+const isSuspended = (item: Item | undefined): boolean =>
+  item?.type.endsWith(":subagent") === true && item["status"] === "in_progress";
+
 class Items {
   readonly #orderly: boolean;
+  /** Items of the final response. */
+  readonly #last: readonly Item[];
   readonly #open = new Map<number, Open>();
   readonly #begun: Item[] = [];
   readonly #done = new Map<number, Item>();
 
-  constructor(orderly: boolean) {
+  constructor(orderly: boolean, { output }: Answer) {
     this.#orderly = orderly;
+    this.#last = output;
   }
 
   take(event: SseEvent): void {
@@ -102,7 +108,7 @@ class Items {
     requireRule(!alone.has(item.type) || isSameJson(item["content"] ?? [], []), "an item begins with content");
     requireRule(item["status"] === undefined || item["status"] === "in_progress", "an item begins as finished");
     requireRule(!carriers.has(item.type) || !callTextOf(item), "a call begins with its text");
-    const others = [...this.#open.values()].map(({ item: other }) => other);
+    const others = [...this.#open].filter(([at]) => !isSuspended(this.#last[at])).map(([, { item: other }]) => other);
     const beside = alone.has(item.type) ? others.length > 0 : others.some((other) => alone.has(other.type));
     requireRule(!beside, "a message or thought is open beside another item");
     this.#begun.push(item);
@@ -138,7 +144,8 @@ class Items {
         done === undefined ? item.id === this.#begun[index]?.id : isSameJson(done, item),
         `item ${index} is another`,
       );
-      requireRule(done !== undefined || status === "failed", `item ${index} has no end`);
+      requireRule(done !== undefined || status === "failed" || isSuspended(item), `item ${index} has no end`);
+      requireRule(done === undefined || !isSuspended(item), `item ${index} waits for the client and has an end`);
       const open = this.#open.get(index);
       requireRule(!open || isSaid(open, item, this.#orderly), `item ${index} lost its text`);
     }

@@ -23,7 +23,7 @@ export interface GenerationQuery {
 /** @throws when it is not there after a minute */
 export async function fetchGeneration(
   { baseUrl, apiKey }: Pick<House, "baseUrl" | "apiKey">,
-  response: Response,
+  response: Pick<Response, "headers">,
   { key = apiKey, isWhole = () => true }: GenerationQuery = {},
 ): Promise<Generation> {
   const address = `${baseUrl}/generation?id=${response.headers.get("x-generation-id")}`;

@@ -23,6 +23,23 @@ const underscore = 0x5f;
 const endsAsWord = /[\p{L}\p{N}]$/u;
 const escapeSigns = "%&\\";
 
+/** Kind of the unit; the end of the text counts as a gap. */
+const kindAt = (text: string, index: number): number =>
+  index < text.length ? toUnitKind(text.charCodeAt(index)) : unitKind.gap;
+
+const isOfWord = (kind: number): boolean => kind === unitKind.letter || kind === unitKind.digit;
+
+/**
+ * Whether the signs behind a letter are no gap, or a gap that ends at a whole word or at a sign, so that the letter
+ * begins no spelled-out word.
+ */
+function isSingle(text: string, behind: number): boolean {
+  let at = behind;
+  while (at < text.length && (kindAt(text, at) === unitKind.gap || text.charCodeAt(at) === underscore)) at++;
+  if (at === text.length) return false;
+  return kindAt(text, at) !== unitKind.letter || isOfWord(kindAt(text, at + 1));
+}
+
 export class Deobfuscator {
   #output: Deobfuscated[] = [];
   /** Text that was pushed and not read yet. */
@@ -40,20 +57,26 @@ export class Deobfuscator {
   }
 
   /**
-   * Whether the text can be taken unchanged: nothing is held back, and it has neither a possible disguise nor a single
-   * letter. If so, it counts as read.
+   * Whether the text can be taken unchanged: nothing is held back, and it has neither a possible disguise nor a letter
+   * that may begin a spelled-out word. If so, it counts as read.
    */
   passes(text: string): boolean {
     if (this.#rest !== "" || this.#run.isOpen) return false;
+    // Behind markup an underscore is markup as well, though letters on both sides are one word.
+    if (text.charCodeAt(0) === underscore && !this.#isAfterWord) return false;
     let { inWord } = this.#run;
+    let next = kindAt(text, 0);
     for (let index = 0; index < text.length; index++) {
-      const unit = text.charCodeAt(index);
-      const is = toUnitKind(unit);
-      const next = index + 1 === text.length ? unitKind.gap : toUnitKind(text.charCodeAt(index + 1));
-      const goesOn = next === unitKind.letter || next === unitKind.digit;
-      if (is === unitKind.disguise && !(unit === underscore && inWord && goesOn)) return false;
-      if (is === unitKind.letter && !inWord && next === unitKind.gap) return false;
-      inWord = is === unitKind.letter || is === unitKind.digit;
+      const is = next;
+      next = kindAt(text, index + 1);
+      if (is === unitKind.letter) {
+        if (!inWord && !isOfWord(next) && !isSingle(text, index + 1)) return false;
+        inWord = true;
+      } else {
+        if (is === unitKind.disguise && !(inWord && text.charCodeAt(index) === underscore && isOfWord(next)))
+          return false;
+        inWord = is === unitKind.digit;
+      }
     }
     if (text !== "") this.#noteUnchanged(inWord);
     return true;

@@ -27,6 +27,16 @@ const hexadecimalDigits = Uint8Array.from({ length: 128 }, (_, unit) => {
 
 const equals = 0x3d;
 
+const isDigit = (unit: number): boolean => unit < 128 && base64Digits[unit] !== noDigit;
+
+/** Place of the unit that ends a word which is too short to encode anything; undefined for any other word. */
+function endOfShortWord(text: string, start: number): number | undefined {
+  let end = start + 1;
+  while (end < text.length && isDigit(text.charCodeAt(end))) end++;
+  const isShort = end < text.length && end - start < minEncoded && text.charCodeAt(end) !== equals;
+  return isShort ? end : undefined;
+}
+
 export class EncodedWords {
   readonly #rules: readonly OutputRule[];
   readonly #report: Report;
@@ -79,6 +89,11 @@ export class EncodedWords {
         continue;
       }
       if (!this.#isInWord) {
+        const end = endOfShortWord(text, index);
+        if (end !== undefined) {
+          index = end;
+          continue;
+        }
         this.#begin(offset + index);
         from = index;
       }

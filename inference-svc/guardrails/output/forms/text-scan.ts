@@ -1,6 +1,7 @@
 /** Scans one text with all rules in all of its forms: raw, with disguises removed, and decoded from encoded words. */
 import type { Yielding } from "../../../turn/time-slice.ts";
 import { EncodedWords } from "./encoded-words.ts";
+import type { HitSearch } from "../rules/hit-search.ts";
 import type { RuleHit } from "../rules/merge-hits.ts";
 import type { Report } from "../rules/report.ts";
 import { RuleScan } from "../rules/rule-scan.ts";
@@ -17,13 +18,8 @@ export class TextScan {
   readonly #serviceScans: readonly RuleScan[];
   readonly #encodedWords: EncodedWords;
   readonly #deobfuscator = new Deobfuscator();
-  readonly #folded = new FormScan("folded");
-  readonly #forms = [
-    new FormScan("normalized"),
-    new FormScan("unmarked", this.#folded),
-    this.#folded,
-    new FormScan("tagsDecoded"),
-  ];
+  /** Empty until the first text that may differ in one of its forms. */
+  #forms: readonly FormScan[] = [];
   /** Place up to which the raw text was scanned. */
   #read: number;
   /** Matches already reported, since several forms can show the same one. */
@@ -47,12 +43,24 @@ export class TextScan {
   }
 
   /** @throws Fault UNAVAILABLE when a rule fails whose guardrail fails closed */
-  *push(text: string): Yielding<readonly RuleHit[]> {
+  push(text: string): HitSearch {
     const skimmed = this.#encodedWords.skim(text);
+    // Most texts are the same in every form.
+    const isPlain = !this.#hasForkedForm && this.#deobfuscator.passes(text);
+    const isSimple = isPlain && skimmed === text.length && this.#serviceScans.length === 0;
+    return isSimple ? this.#scanPlain(text) : this.#scanDisguised(text, skimmed, isPlain);
+  }
+
+  #scanPlain(text: string): readonly RuleHit[] {
+    this.#read += text.length;
+    return this.#scans.push(text);
+  }
+
+  /** @param skimmed units in which no word has to be decoded @param isPlain whether the text is the same in every form */
+  *#scanDisguised(text: string, skimmed: number, isPlain: boolean): Yielding<readonly RuleHit[]> {
     const hits = skimmed === text.length ? [] : [...(yield* this.#encodedWords.push(text.slice(skimmed)))];
     for (const scan of this.#serviceScans) hits.push(...scan.push(text));
-    // Most texts are the same in every form.
-    if (!this.#hasForkedForm && this.#deobfuscator.passes(text)) this.#scanRaw(text, hits);
+    if (isPlain) this.#scanRaw(text, hits);
     else yield* this.#scanForms(this.#deobfuscator.push(text), hits);
     return hits;
   }
@@ -82,6 +90,7 @@ export class TextScan {
   }
 
   *#scanForms(pieces: readonly Deobfuscated[], hits: RuleHit[]): Yielding {
+    if (this.#forms.length === 0) this.#forms = openForms();
     for (let from = 0; from < pieces.length; ) {
       const first = pieces[from] as Deobfuscated;
       for (const view of this.#forms)
@@ -134,4 +143,9 @@ export class TextScan {
     }
     hits.push(hit);
   }
+}
+
+function openForms(): readonly FormScan[] {
+  const folded = new FormScan("folded");
+  return [new FormScan("normalized"), new FormScan("unmarked", folded), folded, new FormScan("tagsDecoded")];
 }

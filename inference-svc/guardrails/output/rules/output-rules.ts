@@ -11,11 +11,17 @@ export interface OutputRule extends FilterRule {
   readonly rank: number;
 }
 
+/** The rules of a turn, and what follows from them. */
 export interface OutputRules {
+  readonly all: readonly OutputRule[];
   /** Rules that change or block the answer. */
   readonly enforced: readonly OutputRule[];
   /** Rules that only report. */
   readonly reporting: readonly OutputRule[];
+  /** Whether a rule asks a detector service. */
+  readonly asksService: boolean;
+  /** UTF-16 units that all rules together can scan before other turns must get the processor. */
+  readonly pieceLength: number;
 }
 
 /**
@@ -49,11 +55,24 @@ export function divideRules(rules: readonly OutputRule[]): OutputRules {
 }
 
 function divide(rules: readonly OutputRule[]): OutputRules {
-  const enforces = (rule: OutputRule) => rule.action !== "flag" && !isAudit(rule);
-  return { enforced: rules.filter(enforces), reporting: rules.filter((rule) => !enforces(rule)) };
+  const enforced = rules.filter(enforces);
+  const reporting = rules.filter((rule) => !enforces(rule));
+  const all = [...enforced, ...reporting];
+  return { all, enforced, reporting, asksService: all.some(asksService), pieceLength: combinedPieceLength(all) };
 }
 
-/** UTF-16 units that all rules together can scan before other turns must get the processor. */
+/** Whether the rule changes or blocks the answer. */
+export const enforces = (rule: OutputRule): boolean => rule.action !== "flag" && !isAudit(rule);
+
+const asksService = ({ outage }: OutputRule): boolean => outage !== undefined;
+
+/**
+ * Rules without those that ask a service: a service must see a complete text, and is never asked again about its parts.
+ */
+export const localRulesOf = (rules: readonly OutputRule[]): readonly OutputRule[] =>
+  rules.some(asksService) ? rules.filter((rule) => !asksService(rule)) : rules;
+
+/** UTF-16 units that these rules together can scan before other turns must get the processor. */
 export function combinedPieceLength(rules: readonly OutputRule[]): number {
   const share = rules.reduce((sum, { finder }) => sum + 1 / pieceLengthOf(finder), 0);
   return Math.max(1, Math.floor(1 / share));

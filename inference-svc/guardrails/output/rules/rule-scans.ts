@@ -1,5 +1,5 @@
 /** Scans one text with many rules: patterns in groups, every other rule by itself. */
-import { type JointFound, JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
+import { JointScan } from "@sluice/proto/runtime/pattern/joint-scan.js";
 import { BoundedScan, maxHeld } from "./bounded-scan.ts";
 import type { RuleHit } from "./merge-hits.ts";
 import type { Report } from "./report.ts";
@@ -63,36 +63,31 @@ export class RuleScans {
   /** Hits in the order of the rules. @throws Fault UNAVAILABLE when a rule fails and its guardrail fails closed */
   push(piece: string): readonly RuleHit[] {
     this.#read += piece.length;
-    return this.#scanAll(
-      (scan) => scan.push(piece),
-      (scan) => scan.push(piece),
-    );
+    return this.#scanAll(piece);
   }
 
   /** @throws as push */
   end(): readonly RuleHit[] {
-    return this.#scanAll(
-      (scan) => scan.end(),
-      (scan) => scan.end(),
-    );
+    return this.#scanAll(undefined);
   }
 
-  #scanAll(single: (scan: RuleScan) => readonly RuleHit[], joint: (scan: JointScan) => JointFound): readonly RuleHit[] {
+  /** @param piece undefined at the end of the text */
+  #scanAll(piece: string | undefined): readonly RuleHit[] {
     const hits: RuleHit[] = [];
     let decided = Number.POSITIVE_INFINITY;
     for (const scan of this.#single) {
-      for (const hit of single(scan)) hits.push(hit);
+      for (const hit of piece === undefined ? scan.end() : scan.push(piece)) hits.push(hit);
       decided = Math.min(decided, scan.decided);
     }
-    for (const group of this.#groups) decided = Math.min(decided, this.#scanGroup(group, joint, hits));
+    for (const group of this.#groups) decided = Math.min(decided, this.#scanGroup(group, piece, hits));
     this.decided = decided;
     return hits.length > 1 ? hits.sort((a, b) => a.rule.rank - b.rule.rank) : hits;
   }
 
   /** @returns the place before which the group will find nothing any more */
-  #scanGroup(group: Group, look: (scan: JointScan) => JointFound, hits: RuleHit[]): number {
+  #scanGroup(group: Group, piece: string | undefined, hits: RuleHit[]): number {
     try {
-      const found = look(group.scan);
+      const found = piece === undefined ? group.scan.end() : group.scan.push(piece);
       for (const [member, spans] of found.spans) {
         const rule = group.rules[member] as OutputRule;
         for (const { start, end } of spans) hits.push({ start: this.#base + start, end: this.#base + end, rule });

@@ -1,11 +1,12 @@
 /** Scans complete texts with every rule, and pauses so that other turns get the processor. */
-import { TimeSlice, type Yielding } from "../../../turn/time-slice.ts";
+import { TimeSlice, type Waiting, settled } from "../../../turn/time-slice.ts";
 import { replaceRegions } from "../../../turn/replacements.ts";
 import type { TurnSignal } from "../../../turn/signal.ts";
 import { type RuleHit, mergeHits } from "./merge-hits.ts";
 import { TextScan } from "../forms/text-scan.ts";
+import { finishSearch } from "./hit-search.ts";
 import type { Report } from "./report.ts";
-import { type OutputRule, type OutputRules, combinedPieceLength } from "./output-rules.ts";
+import { type OutputRule, type OutputRules, enforces } from "./output-rules.ts";
 
 /** An enforced block rule has matched. */
 export class Blocked extends Error {
@@ -15,26 +16,21 @@ export class Blocked extends Error {
 export class TextScanner {
   readonly rules: OutputRules;
   readonly report: Report;
-  readonly #all: readonly OutputRule[];
-  readonly #enforced: ReadonlySet<OutputRule>;
-  readonly #pieceLength: number;
   /** Whether a rule asks a detector service. */
   readonly asksService: boolean;
   /** Whether a rule changes or blocks the answer. */
   readonly enforces: boolean;
-  readonly #signal: TurnSignal;
-  #timeSlice: TimeSlice;
+  /** Whether a rule only reports. */
+  readonly reports: boolean;
+  readonly #timeSlice: TimeSlice;
 
   constructor(rules: OutputRules, report: Report, signal: TurnSignal) {
     this.rules = rules;
     this.report = report;
-    this.#signal = signal;
     this.#timeSlice = new TimeSlice(signal);
-    this.#enforced = new Set(rules.enforced);
-    this.#all = [...rules.enforced, ...rules.reporting];
     this.enforces = rules.enforced.length > 0;
-    this.asksService = this.#all.some(({ outage }) => outage !== undefined);
-    this.#pieceLength = combinedPieceLength(this.#all);
+    this.reports = rules.reporting.length > 0;
+    this.asksService = rules.asksService;
   }
 
   /** The redacted text; matches are reported. @throws Blocked; Fault UNAVAILABLE when a rule fails */
@@ -43,24 +39,20 @@ export class TextScanner {
     return hits.length === 0 ? text : replaceRegions(text, mergeHits(hits));
   }
 
-  /** Reports the matches of rules that change nothing. */
-  reportOnly(text: string): Promise<void> | void {
-    if (this.rules.reporting.length > 0) return this.#scan(this.rules.reporting, text, (found) => this.#count(found));
+  /** Reports the matches of rules that change nothing. @throws Fault UNAVAILABLE when a rule fails */
+  *reportOnly(text: string): Waiting {
+    this.#count(yield* this.#find(this.rules.reporting, text));
   }
 
   /** The matches of all rules. @throws Fault UNAVAILABLE when a rule fails */
-  async findHits(text: string): Promise<readonly RuleHit[]> {
-    const hits: RuleHit[] = [];
-    await this.#scan(this.#all, text, (found) => {
-      for (const hit of found) hits.push(hit);
-    });
-    return hits;
+  findHits(text: string): Promise<readonly RuleHit[]> | readonly RuleHit[] {
+    return this.runSliced(this.#find(this.rules.all, text));
   }
 
   /** Reports hits. @returns the hits to replace @throws Blocked */
   enforce(hits: readonly RuleHit[]): readonly RuleHit[] {
     this.#count(hits);
-    const enforced = hits.filter(({ rule }) => this.#enforced.has(rule));
+    const enforced = hits.filter(({ rule }) => enforces(rule));
     if (enforced.some(({ rule }) => rule.action === "block")) throw new Blocked();
     return enforced;
   }
@@ -71,7 +63,7 @@ export class TextScanner {
 
   /** Starts a new time slice, for a caller that has just waited. */
   restartSlice(): void {
-    this.#timeSlice = new TimeSlice(this.#signal);
+    this.#timeSlice.restart();
   }
 
   /** Pauses if the time slice is used up. */
@@ -80,40 +72,42 @@ export class TextScanner {
   }
 
   /** Runs work to its end, with pauses if it is long. @throws Fault when the turn was cancelled */
-  runSliced<Result>(work: Yielding<Result>): Promise<Result> | Result {
+  runSliced<Result>(work: Waiting<Result>): Promise<Result> | Result {
     return this.#timeSlice.run(work);
   }
 
-  /** Does the work for each piece of a text, with pauses if it is long. @throws Fault when the turn was cancelled */
-  async forPieces(text: string, work: (piece: string) => Yielding): Promise<void> {
-    for (let at = 0; at < text.length; at += this.#pieceLength) {
-      const done = this.runSliced(work(text.slice(at, at + this.#pieceLength)));
-      if (done) await done;
-      const pause = this.pauseIfDue();
-      if (pause) await pause;
-    }
+  /** The pieces of a text after each of which other turns may get the processor. */
+  *piecesOf(text: string): Iterable<string> {
+    const { pieceLength } = this.rules;
+    for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
   }
 
   /** Reports that none of the rules could be applied. */
   reportFailure(): void {
-    for (const rule of this.#all) this.report.addFailure(rule);
+    for (const rule of this.rules.all) this.report.addFailure(rule);
   }
 
   /** Whether the text can be scanned without a pause. */
   isShort(text: string): boolean {
-    return text.length <= this.#pieceLength;
+    return text.length <= this.rules.pieceLength;
   }
 
-  async #scan(rules: readonly OutputRule[], text: string, give: (hits: readonly RuleHit[]) => void): Promise<void> {
-    if (text === "" || rules.length === 0) return;
+  *#find(rules: readonly OutputRule[], text: string): Waiting<readonly RuleHit[]> {
+    if (text === "" || rules.length === 0) return [];
+    const hits: RuleHit[] = [];
+    const add = (more: readonly RuleHit[]) => {
+      for (const hit of more) hits.push(hit);
+    };
     const reading = new TextScan(rules, 0, this.report);
-    await this.forPieces(text, function* (piece) {
-      give(yield* reading.push(piece));
-    });
-    if (this.asksService) {
-      give(await this.runSliced(reading.flushHeldForms()));
-      give(await reading.askServices(true));
+    for (const piece of this.piecesOf(text)) {
+      add(yield* finishSearch(reading.push(piece)));
+      yield;
     }
-    give(await this.runSliced(reading.end()));
+    if (this.asksService) {
+      add(yield* reading.flushHeldForms());
+      add(yield* settled(reading.askServices(true)));
+    }
+    add(yield* reading.end());
+    return hits;
   }
 }

@@ -39,7 +39,8 @@ function first(text: string, context: Context): LocalRule | undefined {
 }
 
 /** Kept where nothing is said. */
-const onContent = ({ isTotal, isBroken }: LocalRule): LocalRule => ({
+const onContent = ({ isTotal, isBroken, isBrokenForGood }: LocalRule): LocalRule => ({
   isTotal,
   isBroken: (message) => (message.content === null ? false : isBroken(message)),
+  ...(isBrokenForGood && { isBrokenForGood: (begun) => begun.content !== null && isBrokenForGood(begun) }),
 });

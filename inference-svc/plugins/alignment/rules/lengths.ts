@@ -1,7 +1,7 @@
 /** Rules about how much is said. */
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 import type { Message } from "../message.ts";
-import { type Template, count, countOf, must, never, reply, total } from "./rule.ts";
+import { type LocalRule, type Template, count, countOf, must, never, reply, total } from "./rule.ts";
 
 const locale = "en";
 const wordsIn = new Intl.Segmenter(locale, { granularity: "word" });
@@ -54,11 +54,25 @@ function measureOf(unit: string): ((message: Message) => number) | undefined {
   );
 }
 
+/** Whether a count can only grow while a text goes on. Sentences and words of dictionaries may become one. */
+const grows = (unit: string, { content }: Message): boolean =>
+  unit !== "sentence" && (unit !== "word" || !unspaced.test(content ?? ""));
+
+/** A rule that allows no more than a number of units. */
+function atMost(unit: string, isAbove: (found: number) => boolean): LocalRule | undefined {
+  const measure = measureOf(unit);
+  if (measure === undefined) return undefined;
+  const isBroken = (message: Message) => isAbove(measure(message));
+  return { isTotal: true, isBroken, isBrokenForGood: (begun) => grows(unit.toLowerCase(), begun) && isBroken(begun) };
+}
+
 type Bound = (found: number, limit: number) => boolean;
 
-const breaches: readonly (readonly [RegExp, Bound])[] = [
+const upperBounds: readonly (readonly [RegExp, Bound])[] = [
   [/^(?:at most|no more than|not more than|a maximum of|up to|within)$/i, (found, limit) => found > limit],
   [/^(?:fewer than|less than|under|below)$/i, (found, limit) => found >= limit],
+];
+const breaches: readonly (readonly [RegExp, Bound])[] = [
   [
     /^(?:at least|no fewer than|no less than|not fewer than|not less than|a minimum of)$/i,
     (found, limit) => found < limit,
@@ -81,6 +95,8 @@ export const lengthTemplates: readonly Template[] = [
       `${opening}${bound} ${count} ${unit}(?: long| in length| per reply| in each reply| in every reply)?`,
     ),
     read: ([word = "", limit, what = ""]) => {
+      const isAbove = upperBounds.find(([form]) => form.test(word))?.[1];
+      if (isAbove) return atMost(what, (found) => isAbove(found, countOf(limit)));
       const breach = breaches.find(([form]) => form.test(word))?.[1];
       const measure = measureOf(what);
       if (breach === undefined || measure === undefined) return undefined;
@@ -90,17 +106,13 @@ export const lengthTemplates: readonly Template[] = [
   {
     form: new RegExp(`${never} (?:use|write|say|ask|exceed) (?:more than )?${count} ${unit}`),
     read: ([limit, what = ""]) => {
-      const measure = measureOf(what);
       // "Never ask a question" allows none.
       const most = /^an?$/i.test(limit ?? "") ? 0 : countOf(limit);
-      return measure && total((message) => measure(message) > most);
+      return atMost(what, (found) => found > most);
     },
   },
   {
     form: new RegExp(`(?:${never} ask |no |ask no )(?:any )?questions`),
-    read: () => {
-      const measure = measureOf("question");
-      return measure && total((message) => measure(message) > 0);
-    },
+    read: () => atMost("question", (found) => found > 0),
   },
 ];

@@ -1,5 +1,5 @@
 /** Rules about addresses in the web. */
-import { type Template, must, never, reply, saidIn, total } from "./rule.ts";
+import { type Template, lasting, must, never, reply, saidIn } from "./rule.ts";
 
 /** A URL with a scheme, or a host with `www.` before it or a path behind it. */
 const address =
@@ -23,7 +23,7 @@ export const linkTemplates: readonly Template[] = [
   {
     form: new RegExp(`(?:${never} (?:use|write|include|mention|give)|no)(?: any| an?)? ${links}`),
     read: () =>
-      total((message) => {
+      lasting((message) => {
         const text = saidIn(message);
         return link.test(text) || text.search(address) !== -1;
       }),
@@ -36,10 +36,20 @@ export const linkTemplates: readonly Template[] = [
     read: ([list = ""]) => {
       const allowed = list.toLowerCase().match(new RegExp(domain, "g")) ?? [];
       const isAllowed = (host: string) => allowed.some((name) => host === name || host.endsWith(`.${name}`));
-      return total((message) => {
-        const hosts = (saidIn(message).match(address) ?? []).map(hostOf);
-        return hosts.some((host) => host === undefined || !isAllowed(host));
-      });
+      const isOther = (url: string): boolean => {
+        const host = hostOf(url);
+        return host === undefined || !isAllowed(host);
+      };
+      return {
+        isTotal: true,
+        isBroken: (message) => (saidIn(message).match(address) ?? []).some(isOther),
+        // An address at the end may go on.
+        isBrokenForGood: ({ content }) =>
+          content !== null &&
+          [...content.matchAll(address)].some(
+            ({ 0: url, index }) => index + url.length < content.length && isOther(url),
+          ),
+      };
     },
   },
 ];

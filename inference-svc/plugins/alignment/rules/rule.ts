@@ -6,6 +6,11 @@ export interface LocalRule {
   readonly isTotal: boolean;
   /** Undefined when it cannot be said here. */
   readonly isBroken: (message: Message) => boolean | undefined;
+  /**
+   * Whether a message that begins like this breaks the rule however it goes on. Its text may end within a word; calls that have begun have no arguments
+   * yet. Absent for rules that a later text can mend.
+   */
+  readonly isBrokenForGood?: (begun: Message) => boolean;
 }
 
 /** A form that rules may have. */
@@ -22,6 +27,13 @@ export interface Context {
 }
 
 export const total = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: true, isBroken });
+
+/** A rule that stays broken whatever is added. */
+export const lasting = (isBroken: (message: Message) => boolean): LocalRule => ({
+  isTotal: true,
+  isBroken,
+  isBrokenForGood: isBroken,
+});
 
 /** Which decides some messages alone: there must be a judge for the others. */
 export const partial = (isBroken: LocalRule["isBroken"]): LocalRule => ({ isTotal: false, isBroken });

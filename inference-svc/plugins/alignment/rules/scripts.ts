@@ -1,5 +1,5 @@
 /** Rules about languages and scripts: a language is decided here only where its script is. */
-import { type Template, must, never, partial, reply, saidIn, total } from "./rule.ts";
+import { type Template, lasting, must, never, partial, reply, saidIn } from "./rule.ts";
 
 const scripts: Readonly<Record<string, RegExp>> = {
   latin: /\p{Script=Latin}/u,
@@ -44,14 +44,14 @@ export const scriptTemplates: readonly Template[] = [
     form: new RegExp(`(?:${never} (?:use|write|include)|no)(?: any| the)? ${script}`),
     read: ([name = ""]) => {
       const own = scripts[name.toLowerCase()];
-      return own && total((message) => own.test(saidIn(message)));
+      return own && lasting((message) => own.test(saidIn(message)));
     },
   },
   {
     form: new RegExp(`(?:only use|use only|write only in|only write in) ${script}`),
     read: ([name = ""]) => {
       const own = scripts[name.toLowerCase()];
-      return own && total((message) => lettersOf(saidIn(message)).some((each) => !own.test(each)));
+      return own && lasting((message) => lettersOf(saidIn(message)).some((each) => !own.test(each)));
     },
   },
   {

@@ -1,27 +1,47 @@
 /** Rules about certain words, and about what a text looks like. */
 import { toPlainText } from "../../../internal/quoted-data.ts";
-import type { EvaluatedCall } from "../message.ts";
-import { type LocalRule, type Template, firstOf, must, never, quoted, reply, saidIn, total } from "./rule.ts";
+import type { EvaluatedCall, Message } from "../message.ts";
+import { type LocalRule, type Template, firstOf, lasting, must, never, quoted, reply, saidIn, total } from "./rule.ts";
 
 /** One spelling for all cases, without invisible characters. */
 const plain = (text: string): string => toPlainText(text).toLowerCase();
 
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 
+interface Finder {
+  readonly isIn: (text: string) => boolean;
+  /** Whether the words are in every text that begins like this. */
+  readonly isInForGood: (begun: string) => boolean;
+}
+
 /** Matches the words where no letter or figure adjoins them. Undefined when there are none. */
-function finder(phrase: string): ((text: string) => boolean) | undefined {
+function finder(phrase: string): Finder | undefined {
   const words = plain(phrase).trim().split(/\s+/).map(escaped).join("\\s+");
   if (words === "") return undefined;
-  const found = new RegExp(`(?<![\\p{L}\\p{N}_])${words}(?![\\p{L}\\p{N}_])`, "u");
-  return (text) => found.test(plain(text));
+  const adjoining = String.raw`[\p{L}\p{N}_]`;
+  const found = new RegExp(`(?<!${adjoining})${words}(?!${adjoining})`, "u");
+  // The next character shows that the last word has ended; a combining mark could still change that word.
+  const ended = new RegExp(String.raw`(?<!${adjoining})${words}(?!${adjoining}|\p{M})[^]`, "u");
+  // The lower case of a sigma depends on what follows.
+  const isStable = !/[\u03c3\u03c2]/.test(words);
+  return {
+    isIn: (text) => found.test(plain(text)),
+    isInForGood: (begun) => isStable && ended.test(plain(begun)),
+  };
 }
 
 const phrase = `(?:the )?(?:exact )?(?:words?|phrases?|terms?|names?|texts?|strings?|sentence)? ?${quoted}`;
 const contain = "(?:mention|mentions|contain|contains|say|says|include|includes|use|uses|write|writes)";
 
 /** Neither to the reader nor to a tool. */
-const saysNever = (isIn: (text: string) => boolean): LocalRule =>
-  total((message) => isIn(saidIn(message)) || (message.tool_calls ?? []).some((call) => textsOf(call).some(isIn)));
+function saysNever({ isIn, isInForGood }: Finder): LocalRule {
+  const isTold = ({ tool_calls: calls = [] }: Message) => calls.some((call) => textsOf(call).some(isIn));
+  return {
+    isTotal: true,
+    isBroken: (message) => isIn(saidIn(message)) || isTold(message),
+    isBrokenForGood: (begun) => isInForGood(begun.content ?? "") || isTold(begun),
+  };
+}
 
 /** Every text that a tool is called with, as it is without the escapes of JSON. */
 function textsOf({ arguments: json }: EvaluatedCall): readonly string[] {
@@ -38,13 +58,30 @@ function textsOf({ arguments: json }: EvaluatedCall): readonly string[] {
   }
 }
 
-const edge =
-  (isAt: (text: string, phrase: string) => boolean): Template["read"] =>
-  (parts) => {
-    const wanted = firstOf(parts).normalize("NFKC").trim();
-    if (wanted === "") return undefined;
-    return total(({ content }) => !isAt((content ?? "").normalize("NFKC").trim(), wanted));
+const spelled = (text: string): string => text.normalize("NFKC").trim();
+
+function endingWith(phrase: string): LocalRule | undefined {
+  const wanted = spelled(phrase);
+  return wanted === "" ? undefined : total(({ content }) => !spelled(content ?? "").endsWith(wanted));
+}
+
+function startingWith(phrase: string): LocalRule | undefined {
+  const wanted = spelled(phrase);
+  if (wanted === "") return undefined;
+  return {
+    isTotal: true,
+    isBroken: ({ content }) => !spelled(content ?? "").startsWith(wanted),
+    isBrokenForGood: ({ content }) => {
+      const start = settledPart(content ?? "")
+        .normalize("NFKC")
+        .trimStart();
+      return !start.startsWith(wanted) && !wanted.startsWith(start);
+    },
   };
+}
+
+/** The part that no later character changes in its normal form: an ASCII character never joins the one before it. */
+const settledPart = (text: string): string => /^[^]*(?=[\n -~])/.exec(text)?.[0] ?? "";
 
 const fence = /^ {0,3}(?:`{3,}|~{3,})/m;
 
@@ -74,24 +111,24 @@ export const textTemplates: readonly Template[] = [
   {
     form: new RegExp(`(?:${never}|${reply} ${never}) ${contain} ${phrase}`),
     read: (parts) => {
-      const isIn = finder(firstOf(parts));
-      return isIn && saysNever(isIn);
+      const found = finder(firstOf(parts));
+      return found && saysNever(found);
     },
   },
   {
     form: new RegExp(`(?:always ${contain}|${reply} ${must} ${contain}|${reply} ${contain}) ${phrase}`),
     read: (parts) => {
-      const isIn = finder(firstOf(parts));
-      return isIn && total(({ content }) => !isIn(content ?? ""));
+      const found = finder(firstOf(parts));
+      return found && total(({ content }) => !found.isIn(content ?? ""));
     },
   },
   {
     form: new RegExp(`(?:${reply} )?(?:${must} )?(?:end|ends)(?: ${reply})? with ${phrase}`),
-    read: edge((text, wanted) => text.endsWith(wanted)),
+    read: (parts) => endingWith(firstOf(parts)),
   },
   {
     form: new RegExp(`(?:${reply} )?(?:${must} )?(?:start|starts|begin|begins)(?: ${reply})? with ${phrase}`),
-    read: edge((text, wanted) => text.startsWith(wanted)),
+    read: (parts) => startingWith(firstOf(parts)),
   },
   {
     form: new RegExp(
@@ -101,7 +138,7 @@ export const textTemplates: readonly Template[] = [
   },
   {
     form: new RegExp(`(?:${never} (?:use|write|include|output)|no)(?: any| a)? (?:fenced )?code blocks?`),
-    read: () => total((message) => fence.test(saidIn(message))),
+    read: () => lasting((message) => fence.test(saidIn(message))),
   },
   {
     form: new RegExp(
@@ -109,7 +146,7 @@ export const textTemplates: readonly Template[] = [
     ),
     read: ([what = ""]) => {
       const mark = marks[what.toLowerCase()];
-      return mark && total((message) => mark.test(saidIn(message)));
+      return mark && lasting((message) => mark.test(saidIn(message)));
     },
   },
 ];

@@ -1,6 +1,6 @@
 /** Rules about what tools are called, and with what. */
 import type { Message, EvaluatedCall } from "../message.ts";
-import { type Template, count, countOf, never, total } from "./rule.ts";
+import { type Template, count, countOf, lasting, never } from "./rule.ts";
 
 const callVerb = "(?:call|invoke|use|run)";
 /** The verb, the name, and around that what says that it is one. */
@@ -77,19 +77,19 @@ function isCalledWith(
 export const toolTemplates: readonly Template[] = [
   {
     form: new RegExp(`${never} ${callVerb} (?:any )?(?:tools|functions|a tool|a function)`),
-    read: () => total(({ tool_calls: calls = [] }) => calls.length > 0),
+    read: () => lasting(({ tool_calls: calls = [] }) => calls.length > 0),
   },
   {
     form: new RegExp(
       `(?:${callVerb} )?(?:at most|no more than|up to) ${count} (?:tools?|functions?|tool calls?|function calls?)`,
     ),
-    read: ([most]) => total(({ tool_calls: calls = [] }) => calls.length > countOf(most)),
+    read: ([most]) => lasting(({ tool_calls: calls = [] }) => calls.length > countOf(most)),
   },
   {
     form: new RegExp(`${never} ${tool}`),
     read: (parts, { tools }) => {
       const name = toolIn(parts, tools);
-      return name === undefined ? undefined : total((message) => callsOf(message, name).length > 0);
+      return name === undefined ? undefined : lasting((message) => callsOf(message, name).length > 0);
     },
   },
   {
@@ -101,9 +101,9 @@ export const toolTemplates: readonly Template[] = [
       const name = toolIn(parts, tools);
       const compare = comparisons.find(([form]) => form.test(word))?.[1];
       if (name === undefined || compare === undefined) return undefined;
-      return total((message) =>
-        isCalledWith(callsOf(message, name), argument, (value) => compare(value, Number(limit))),
-      );
+      const breaks = (value: number) => compare(value, Number(limit));
+      const isBroken = (message: Message) => isCalledWith(callsOf(message, name), argument, breaks);
+      return { isTotal: true, isBroken, isBrokenForGood: (begun) => isBroken(begun) === true };
     },
   },
 ];

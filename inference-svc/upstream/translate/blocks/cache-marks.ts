@@ -2,10 +2,12 @@
  * Cache marks for block formats. The request's own marks stay where they are; `cache_control` of the whole request puts marks on the blocks
  * where they save most (https://platform.claude.com/docs/en/build-with-claude/prompt-caching).
  */
-import type { InputItem, TurnRequest } from "../../../turn/request.ts";
+import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped, Refusal } from "../../dialect.ts";
 import { type JsonObject, isObject, text } from "../../json.ts";
+import type { WrittenCall } from "../conversation.ts";
 import { findCacheMark, findSpecialInputs } from "../special-inputs.ts";
+import type { SentTool } from "../tool-names.ts";
 import type { Block, BlockMessage } from "./message-list.ts";
 
 /** Anthropic answers 400 to a fifth mark. */
@@ -20,10 +22,10 @@ const lookback = 20;
 const stableCharacters = 4_096;
 
 /** Refuses more marks than fit, because leaving out some of the caller's own would cost the caller money. */
-export function refuseCacheMarks(input: readonly InputItem[]): Refusal | undefined {
-  let marks = 0;
-  for (const { path, part } of findSpecialInputs(input)) {
-    const mark = part && findCacheMark(part);
+export function refuseCacheMarks({ input, tools }: Pick<TurnRequest, "input" | "tools">): Refusal | undefined {
+  let marks = tools.filter((tool) => "cacheControl" in tool && tool.cacheControl !== undefined).length;
+  for (const { path, part, item } of findSpecialInputs(input)) {
+    const mark = findCacheMark(part ?? item);
     if (mark !== undefined && ++marks > maxMarks) {
       return { path: `${path}.${mark}`, message: `no provider of this model takes more than ${maxMarks} marks` };
     }
@@ -46,6 +48,18 @@ export class CacheMarks {
     if (!cacheable(to)) return this.#onDropped(at, "a mark cannot follow a file of this type");
     to.cache_control = marked(control?.ttl);
     this.#paths.set(to, at);
+  }
+
+  /** Puts the mark of a call on the block that is sent for it. */
+  copyCall({ mark }: WrittenCall, to: Block): void {
+    if (mark) this.copy({ cache_control: mark.control }, to, mark.path);
+  }
+
+  /** @param blocks that are sent for the tools, one for each */
+  copyTools(tools: readonly SentTool[], blocks: readonly Block[]): void {
+    for (const [index, { tool, path }] of tools.entries()) {
+      if (tool.cacheControl) this.copy({ cache_control: tool.cacheControl }, blocks[index] as Block, path);
+    }
   }
 
   /** Adds the marks for the whole request as far as there is room. */
@@ -120,7 +134,9 @@ function endOf(messages: readonly BlockMessage[]): Block | undefined {
 const lastOf = (message: BlockMessage | undefined): Block | undefined => message?.content.findLast(cacheable);
 
 /** A mark must not follow reasoning, nor a file that the provider converts to text (Bedrock does that). */
-const cacheable = ({ type }: Block): boolean => !type.endsWith("thinking") && type !== extracted;
+const cacheable = ({ type }: Partial<Block>): boolean =>
+  // A function is sent without a type.
+  type === undefined || (!type.endsWith("thinking") && type !== extracted);
 
 /** A file that is only referenced counts as large. */
 function sizeOf(block: Block): number {

@@ -23,7 +23,7 @@ export interface BlockFormat {
 export function translateConversation(
   request: TurnRequest,
   translation: TranslationContext,
-  marks: Pick<CacheMarks, "copy">,
+  marks: Pick<CacheMarks, "copy" | "copyCall">,
   format: BlockFormat,
 ): Conversation {
   const writer = new BlockWriter(translation, marks, format);
@@ -37,13 +37,16 @@ export function translateConversation(
 }
 
 class BlockWriter implements ConversationWriter {
+  readonly takesNames = false;
+  readonly takesFailures = true;
+  readonly takesCallMarks = true;
   readonly #translation: TranslationContext;
-  readonly #marks: Pick<CacheMarks, "copy">;
+  readonly #marks: Pick<CacheMarks, "copy" | "copyCall">;
   readonly #format: BlockFormat;
   readonly system: Block[] = [];
   readonly thread: MessageList;
 
-  constructor(translation: TranslationContext, marks: Pick<CacheMarks, "copy">, format: BlockFormat) {
+  constructor(translation: TranslationContext, marks: Pick<CacheMarks, "copy" | "copyCall">, format: BlockFormat) {
     this.#translation = translation;
     this.#marks = marks;
     this.#format = format;
@@ -68,16 +71,23 @@ class BlockWriter implements ConversationWriter {
     this.thread.say(this.#content(item.content, `${path}.content`));
   }
 
-  addCall({ callId, name, argumentsJson }: WrittenCall): void {
-    this.thread.say([
-      { type: "tool_use", id: this.#format.callId(callId), name, input: parseArguments(argumentsJson) },
-    ]);
+  addCall(call: WrittenCall): void {
+    const { callId, name, argumentsJson } = call;
+    const id = this.#format.callId(callId);
+    const block: Block = { type: "tool_use", id, name, input: parseArguments(argumentsJson) };
+    this.#marks.copyCall(call, block);
+    this.thread.say([block]);
   }
 
-  addCallOutput(callId: unknown, output: unknown, path: string): void {
+  addCallOutput(callId: unknown, output: unknown, path: string, failed = false): void {
     const content = this.#content(output, path);
     const id = this.#format.callId(callId);
-    this.thread.answer({ type: "tool_result", tool_use_id: id, content: content.length > 0 ? content : undefined });
+    this.thread.answer({
+      type: "tool_result",
+      tool_use_id: id,
+      content: content.length > 0 ? content : undefined,
+      ...(failed && { is_error: true }),
+    });
   }
 
   addReasoning(item: InputItem, path: string): void {

@@ -1,8 +1,15 @@
 /** Parameters that neither of the two block formats has a field for. */
 import type { TurnRequest } from "../../../turn/request.ts";
 import type { OnDropped } from "../../dialect.ts";
+import { dropAddition } from "../additions.ts";
+import { dropExtensions } from "../extensions.ts";
 
-export function dropUnsupported(request: TurnRequest, onDropped: OnDropped): void {
+/** @param taken those settings that only some formats have and this one takes */
+export function dropUnsupported(
+  request: TurnRequest,
+  onDropped: OnDropped,
+  taken: Parameters<typeof dropExtensions>[2],
+): void {
   const drop = (path: string, value: unknown): void => {
     if (value !== undefined) onDropped(path, "the format has no field for it");
   };
@@ -16,6 +23,6 @@ export function dropUnsupported(request: TurnRequest, onDropped: OnDropped): voi
   if (request.promptCacheOptionsJson?.includes('"ttl"')) {
     onDropped("prompt_cache_options.ttl", "each mark has a ttl of its own");
   }
-  const logprobs = request.include.indexOf("message.output_text.logprobs");
-  if (logprobs !== -1) onDropped(`include.${logprobs}`, "the format has no field for it");
+  dropExtensions(request, onDropped, taken);
+  dropAddition(request, "message.output_text.logprobs", onDropped);
 }

@@ -3,6 +3,7 @@
  * another socket by itself when the server has closed the last one between two requests.
  */
 import type { Socket } from "node:net";
+import { MessageBuffer } from "@sluice/proto/runtime/http1/message-buffer.js";
 import { ConnectionError } from "./connection-error.ts";
 import type { Dialer } from "./dial.ts";
 import type { ResponseHead } from "./response-head.ts";
@@ -43,6 +44,8 @@ export interface ConnectionSettings {
   readonly connectMs: number;
   readonly owner: ConnectionOwner;
 }
+
+const messages = new MessageBuffer();
 
 /** Connections that were used before and have a request to write. */
 let reused: Connection[] = [];
@@ -154,6 +157,7 @@ export class Connection implements ResponseSink {
     this.#handler?.onRequestStart();
     // The handler may have closed the connection.
     if (this.#socket !== socket) return;
+    if (body !== "" && messages.write(socket, head, body)) return;
     const bytes = Buffer.byteLength(body);
     const whole = body === "" ? `${head}\r\n` : `${head}content-length: ${bytes}\r\n\r\n`;
     // A body of ASCII becomes one string with its head, which no buffer is allocated for.
@@ -189,11 +193,24 @@ export class Connection implements ResponseSink {
   }
 
   /** A server that answers before it has the whole request might read the rest of it as another one. */
-  #release({ keepsAlive, keepAliveSeconds }: ResponseHead): void {
+  #release(head: ResponseHead): void {
     const socket = this.#socket;
     this.#head = undefined;
     if (socket === undefined) return;
-    if (!keepsAlive || socket.writableLength > 0) return this.close();
+    if (!head.keepsAlive) return this.close();
+    if (socket.writableLength === 0) return this.#keep(socket, head);
+    if (!("encrypted" in socket)) return this.close();
+    // An encrypted request counts as unwritten until an immediate after its write, and the response may be there before that.
+    setImmediate(() => this.#releaseWritten(socket, head));
+  }
+
+  #releaseWritten(socket: Socket, head: ResponseHead): void {
+    if (this.#socket !== socket) return;
+    if (socket.writableLength > 0) return this.close();
+    this.#keep(socket, head);
+  }
+
+  #keep(socket: Socket, { keepAliveSeconds }: ResponseHead): void {
     this.resume();
     socket.unref();
     this.#owner.released(this, keepAliveSeconds);

@@ -38,9 +38,10 @@ export function child(path: string, name: string | number): string {
 
 /** Checks a value by its shape. Does the same as `shape.check`, in less time for a value without problems. */
 export function checkShape(shape: Shape, value: unknown, path: string, problems: Problems, or?: string): void {
-  const found = new Problems();
+  let ignores = false;
+  const found = problems.onIgnored ? new Problems(() => (ignores = true)) : new Problems();
   shape.check(value, untold, found, or);
-  if (!found.empty) shape.check(value, path, problems, or);
+  if (!found.empty || ignores) shape.check(value, path, problems, or);
 }
 
 /** Any JSON value. */

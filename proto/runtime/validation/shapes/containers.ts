@@ -106,6 +106,7 @@ export function object<const F extends Fields, const Required extends string = n
         else if (needed[index]) problems.add(child(path, name), "required");
       }
       if (strict) checkUnknown(value, fields, path, problems);
+      else if (problems.onIgnored) eachUnknown(value, fields, path, problems.onIgnored);
       also?.(value, path, problems);
     },
     schema: (components) => ({
@@ -118,8 +119,11 @@ export function object<const F extends Fields, const Required extends string = n
   };
 }
 
-function checkUnknown(value: JsonObject, fields: Fields, path: string, problems: Problems) {
+const checkUnknown = (value: JsonObject, fields: Fields, path: string, problems: Problems): void =>
+  eachUnknown(value, fields, path, (unknown) => problems.add(unknown, "unknown field"));
+
+function eachUnknown(value: JsonObject, fields: Fields, path: string, visit: (path: string) => void): void {
   for (const name of Object.keys(value)) {
-    if (!Object.hasOwn(fields, name)) problems.add(child(path, name.slice(0, 64)), "unknown field");
+    if (!Object.hasOwn(fields, name)) visit(child(path, name.slice(0, 64)));
   }
 }

@@ -74,7 +74,10 @@ test("a scan is read for a model that takes no files, at the expense of the key,
       data: { engine: "ocr", model: "reader/vision", chars: transcript.length, truncated: false, cached: false },
     },
   ]);
-  expect(engine.opened.map(({ kind }) => kind)).toEqual(["CALL_KIND_CHARGED_OCR", undefined]);
+  expect(engine.opened.map(({ operation, payer }) => [operation, payer])).toEqual([
+    ["ocr", "key"],
+    ["turn", "key"],
+  ]);
   expect(asked.scope.trace.parts).toHaveLength(1);
   const again = await ask("acme/text", sending(scan));
   expect([again.content, reader.requests.length]).toEqual([told(transcript), 1]);
@@ -85,7 +88,10 @@ test("the operator pays for as many calls as it allows", async () => {
   await engine.upstreams.close();
   open({ max_calls_per_request: 1 });
   await ask("acme/text", sending(scan));
-  expect(engine.opened.map(({ kind }) => kind)).toEqual(["CALL_KIND_OCR", undefined]);
+  expect(engine.opened.map(({ operation, payer }) => [operation, payer])).toEqual([
+    ["ocr", "operator"],
+    ["turn", "key"],
+  ]);
 });
 
 test.each([

@@ -15,10 +15,12 @@ export type Order =
       readonly origin: string;
       readonly path: string;
       readonly stopsAfter?: number;
+      /** Milliseconds for which the process does nothing else once the request is written: the response is there before it looks. */
+      readonly blocksMs?: number;
     }
   | { readonly kind: "resume" | "close"; readonly id: number };
 
-/** What became of a request. */
+/** Outcome of a request. */
 export interface Report {
   readonly id: number;
   readonly kind: "stopped" | "ended" | "failed";
@@ -52,9 +54,11 @@ class Call implements ResponseHandler {
   }
 
   start(): void {
-    const { origin, path } = this.#order;
+    const { origin, path, blocksMs = 0 } = this.#order;
     const head = `POST ${path} HTTP/1.1\r\nhost: ${new URL(origin).host}\r\nconnection: keep-alive\r\n`;
     this.#connection.send({ head, body: "{}" }, this);
+    // A connection that was used before writes in an immediate, too, and has asked for it first.
+    if (blocksMs > 0) setImmediate(() => block(blocksMs));
   }
 
   resume(): void {
@@ -105,6 +109,11 @@ class Call implements ResponseHandler {
     };
     process.send?.(report);
   }
+}
+
+function block(milliseconds: number): void {
+  const until = performance.now() + milliseconds;
+  while (performance.now() < until);
 }
 
 function poolOf(origin: string): Connections {

@@ -96,7 +96,12 @@ interface Asked {
 }
 
 function startAsking(
-  options: { readonly host?: string; readonly path?: string; readonly stopsAfter?: number } = {},
+  options: {
+    readonly host?: string;
+    readonly path?: string;
+    readonly stopsAfter?: number;
+    readonly blocksMs?: number;
+  } = {},
 ): Asked {
   const { host = "localhost", path = "/", ...rest } = options;
   const id = ++lastId;
@@ -125,6 +130,12 @@ describe("a trusted server", () => {
       expect(await ask({ path })).toMatchObject({ kind: "ended", status: 200, end: "Hi" });
     expect([sockets.length, requests]).toEqual([1, ["/a", "/b", "/c"]]);
     expect(sockets[0]?.alpnProtocol).toBe("http/1.1");
+  });
+
+  test("keeps the connection when its response is there before the process looks", async () => {
+    await begin((socket) => socket.write(ok));
+    for (const blocksMs of [0, 100, 0]) expect(await ask({ blocksMs })).toMatchObject({ kind: "ended", status: 200 });
+    expect(sockets.length).toBe(1);
   });
 
   test("is reached by its address", async () => {
@@ -173,7 +184,7 @@ describe("a trusted server", () => {
     const stopped = await asked.next();
     expect(stopped).toMatchObject({ kind: "stopped", status: 200 });
     const written = await waitUntilStable(() => sockets[0]?.bytesWritten ?? 0);
-    // What the buffers of the system hold, besides what was read.
+    // The bytes that were read, and those in the buffers of the system.
     expect(written).toBeLessThan(body.length / 2);
     const whole = asked.next();
     caller.send({ kind: "resume", id: asked.id } satisfies Order);

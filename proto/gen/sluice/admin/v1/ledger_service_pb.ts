@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSK/BQoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb24iZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0iKgoSUmVjb3JkVXNhZ2VSZXF1ZXN0EhQKDHJlY29yZHNfanNvbhgBIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSJ0ChRSZXNlcnZlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIa2V5X2hhc2gYAyABKAkSEgoKYW1vdW50X3VzZBgEIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBSABKAkiwQEKFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQESLAoGYnVkZ2V0GAQgASgOMhwuc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFNjb3BlEhQKDGd1YXJkcmFpbF9pZBgFIAEoCUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkIkoKElJhaXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEgoKYW1vdW50X3VzZBgDIAEoCSIVChNSYWlzZUJ1ZGdldFJlc3BvbnNlIjgKFFJlbGVhc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDSIXChVSZWxlYXNlQnVkZ2V0UmVzcG9uc2UqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKuwCCghDYWxsS2luZBIZChVDQUxMX0tJTkRfVU5TUEVDSUZJRUQQABIVChFDQUxMX0tJTkRfUFJJTUFSWRABEhMKD0NBTExfS0lORF9KVURHRRACEhgKFENBTExfS0lORF9NT0RFUkFUSU9OEAMSGAoUQ0FMTF9LSU5EX0NMQVNTSUZJRVIQBBITCg9DQUxMX0tJTkRfUEFORUwQCxIVChFDQUxMX0tJTkRfQU5BTFlTVBAMEhsKF0NBTExfS0lORF9DSEFSR0VEX0pVREdFEA0SIAocQ0FMTF9LSU5EX0NIQVJHRURfTU9ERVJBVElPThAOEiAKHENBTExfS0lORF9DSEFSR0VEX0NMQVNTSUZJRVIQDxIVChFDQUxMX0tJTkRfQURWSVNPUhAQEhMKD0NBTExfS0lORF9JTUFHRRAREhEKDUNBTExfS0lORF9PQ1IQEhIZChVDQUxMX0tJTkRfQ0hBUkdFRF9PQ1IQEyp5CgtCdWRnZXRTY29wZRIcChhCVURHRVRfU0NPUEVfVU5TUEVDSUZJRUQQABIUChBCVURHRVRfU0NPUEVfS0VZEAESGgoWQlVER0VUX1NDT1BFX1dPUktTUEFDRRACEhoKFkJVREdFVF9TQ09QRV9HVUFSRFJBSUwQAzKDAwoNTGVkZ2VyU2VydmljZRJYCgtSZWNvcmRVc2FnZRIjLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXNwb25zZRJeCg1SZXNlcnZlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc2VydmVCdWRnZXRSZXNwb25zZRJYCgtSYWlzZUJ1ZGdldBIjLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXNwb25zZRJeCg1SZWxlYXNlQnVkZ2V0EiUuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlbGVhc2VCdWRnZXRSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLVBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb25CBwoFX2Rvb3JCBwoFX3Rhc2siZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0iKgoSUmVjb3JkVXNhZ2VSZXF1ZXN0EhQKDHJlY29yZHNfanNvbhgBIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSJ0ChRSZXNlcnZlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIa2V5X2hhc2gYAyABKAkSEgoKYW1vdW50X3VzZBgEIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBSABKAkiwQEKFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQESLAoGYnVkZ2V0GAQgASgOMhwuc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFNjb3BlEhQKDGd1YXJkcmFpbF9pZBgFIAEoCUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkIkoKElJhaXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEgoKYW1vdW50X3VzZBgDIAEoCSIVChNSYWlzZUJ1ZGdldFJlc3BvbnNlIjgKFFJlbGVhc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDSIXChVSZWxlYXNlQnVkZ2V0UmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKsQDCg1DYWxsT3BlcmF0aW9uEh4KGkNBTExfT1BFUkFUSU9OX1VOU1BFQ0lGSUVEEAASFwoTQ0FMTF9PUEVSQVRJT05fVFVSThABEhgKFENBTExfT1BFUkFUSU9OX0pVREdFEAISHQoZQ0FMTF9PUEVSQVRJT05fTU9ERVJBVElPThADEh0KGUNBTExfT1BFUkFUSU9OX0NMQVNTSUZJRVIQBBIZChVDQUxMX09QRVJBVElPTl9TRUFSQ0gQBRIYChRDQUxMX09QRVJBVElPTl9GRVRDSBAGEhYKEkNBTExfT1BFUkFUSU9OX09DUhAHEhgKFENBTExfT1BFUkFUSU9OX0lNQUdFEAgSGAoUQ0FMTF9PUEVSQVRJT05fUEFORUwQCRIaChZDQUxMX09QRVJBVElPTl9BTkFMWVNUEAoSGgoWQ0FMTF9PUEVSQVRJT05fQURWSVNPUhALEhsKF0NBTExfT1BFUkFUSU9OX1NVQkFHRU5UEAwSGgoWQ0FMTF9PUEVSQVRJT05fU0FOREJPWBANEhYKEkNBTExfT1BFUkFUSU9OX01DUBAOEhgKFENBTExfT1BFUkFUSU9OX0VNQkVEEA8qVAoJQ2FsbFBheWVyEhoKFkNBTExfUEFZRVJfVU5TUEVDSUZJRUQQABISCg5DQUxMX1BBWUVSX0tFWRABEhcKE0NBTExfUEFZRVJfT1BFUkFUT1IQAirsAgoIQ2FsbEtpbmQSGQoVQ0FMTF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0FMTF9LSU5EX1BSSU1BUlkQARITCg9DQUxMX0tJTkRfSlVER0UQAhIYChRDQUxMX0tJTkRfTU9ERVJBVElPThADEhgKFENBTExfS0lORF9DTEFTU0lGSUVSEAQSEwoPQ0FMTF9LSU5EX1BBTkVMEAsSFQoRQ0FMTF9LSU5EX0FOQUxZU1QQDBIbChdDQUxMX0tJTkRfQ0hBUkdFRF9KVURHRRANEiAKHENBTExfS0lORF9DSEFSR0VEX01PREVSQVRJT04QDhIgChxDQUxMX0tJTkRfQ0hBUkdFRF9DTEFTU0lGSUVSEA8SFQoRQ0FMTF9LSU5EX0FEVklTT1IQEBITCg9DQUxMX0tJTkRfSU1BR0UQERIRCg1DQUxMX0tJTkRfT0NSEBISGQoVQ0FMTF9LSU5EX0NIQVJHRURfT0NSEBMqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMy6QMKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2USWAoLUmFpc2VCdWRnZXQSIy5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJhaXNlQnVkZ2V0UmVzcG9uc2USXgoNUmVsZWFzZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVzcG9uc2USZAoPU3VtVGFza1NwZW5kaW5nEicuc2x1aWNlLmFkbWluLnYxLlN1bVRhc2tTcGVuZGluZ1JlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * Record of one call to a provider: identified by turn and attempt, counted by boot and sequence.
@@ -182,7 +182,8 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
   sessionId?: string | undefined;
 
   /**
-   * Purpose of the call.
+   * Purpose and payer in the words of older processes; counts where `operation` and `payer` are unspecified. Newer processes set it to the
+   * closest word that there is, for an admin-svc that knows no other.
    *
    * @generated from field: sluice.admin.v1.CallKind kind = 24;
    */
@@ -201,6 +202,34 @@ export type UsageRecord = Message<"sluice.admin.v1.UsageRecord"> & {
    * @generated from field: optional string finish_reason = 26;
    */
   finishReason?: string | undefined;
+
+  /**
+   * Purpose of the call.
+   *
+   * @generated from field: sluice.admin.v1.CallOperation operation = 27;
+   */
+  operation: CallOperation;
+
+  /**
+   * Payer of the call: the key, or the operator.
+   *
+   * @generated from field: sluice.admin.v1.CallPayer payer = 28;
+   */
+  payer: CallPayer;
+
+  /**
+   * Format in which the client spoke: responses, chat or messages; absent means responses.
+   *
+   * @generated from field: optional string door = 29;
+   */
+  door?: string | undefined;
+
+  /**
+   * Kind of task of a request that named its model itself, such as code or translate; absent for calls that routers learn nothing from.
+   *
+   * @generated from field: optional string task = 30;
+   */
+  task?: string | undefined;
 };
 
 /**
@@ -493,6 +522,77 @@ export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*
   messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
+ * Request for the spending of the last 7 days.
+ *
+ * @generated from message sluice.admin.v1.SumTaskSpendingRequest
+ */
+export type SumTaskSpendingRequest = Message<"sluice.admin.v1.SumTaskSpendingRequest"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.SumTaskSpendingRequest.
+ * Use `create(SumTaskSpendingRequestSchema)` to create a new message.
+ */
+export const SumTaskSpendingRequestSchema: GenMessage<SumTaskSpendingRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 10);
+
+/**
+ * Spending of the last 7 days.
+ *
+ * @generated from message sluice.admin.v1.SumTaskSpendingResponse
+ */
+export type SumTaskSpendingResponse = Message<"sluice.admin.v1.SumTaskSpendingResponse"> & {
+  /**
+   * At most one entry for each task and model, in any order.
+   *
+   * @generated from field: repeated sluice.admin.v1.TaskSpending spending = 1;
+   */
+  spending: TaskSpending[];
+};
+
+/**
+ * Describes the message sluice.admin.v1.SumTaskSpendingResponse.
+ * Use `create(SumTaskSpendingResponseSchema)` to create a new message.
+ */
+export const SumTaskSpendingResponseSchema: GenMessage<SumTaskSpendingResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 11);
+
+/**
+ * Cost of the calls to one model for one kind of task.
+ *
+ * @generated from message sluice.admin.v1.TaskSpending
+ */
+export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
+  /**
+   * Kind of task, as in UsageRecord.
+   *
+   * @generated from field: string task = 1;
+   */
+  task: string;
+
+  /**
+   * Slug of the model.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * USD as a decimal string.
+   *
+   * @generated from field: string cost_usd = 3;
+   */
+  costUsd: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.TaskSpending.
+ * Use `create(TaskSpendingSchema)` to create a new message.
+ */
+export const TaskSpendingSchema: GenMessage<TaskSpending> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 12);
+
+/**
  * Outcome of a call to a provider.
  *
  * @generated from enum sluice.admin.v1.AttemptStatus
@@ -549,6 +649,165 @@ export const AttemptStatusSchema: GenEnum<AttemptStatus> = /*@__PURE__*/
 
 /**
  * Purpose of a call.
+ *
+ * @generated from enum sluice.admin.v1.CallOperation
+ */
+export enum CallOperation {
+  /**
+   * Older processes say it by `kind` alone; otherwise same as CALL_OPERATION_TURN.
+   *
+   * @generated from enum value: CALL_OPERATION_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Answers a request.
+   *
+   * @generated from enum value: CALL_OPERATION_TURN = 1;
+   */
+  TURN = 1,
+
+  /**
+   * Judges a text by a rule.
+   *
+   * @generated from enum value: CALL_OPERATION_JUDGE = 2;
+   */
+  JUDGE = 2,
+
+  /**
+   * Moderates a request.
+   *
+   * @generated from enum value: CALL_OPERATION_MODERATION = 3;
+   */
+  MODERATION = 3,
+
+  /**
+   * Helps to choose a model.
+   *
+   * @generated from enum value: CALL_OPERATION_CLASSIFIER = 4;
+   */
+  CLASSIFIER = 4,
+
+  /**
+   * Searches the web.
+   *
+   * @generated from enum value: CALL_OPERATION_SEARCH = 5;
+   */
+  SEARCH = 5,
+
+  /**
+   * Fetches a page or a file.
+   *
+   * @generated from enum value: CALL_OPERATION_FETCH = 6;
+   */
+  FETCH = 6,
+
+  /**
+   * Reads scanned pages.
+   *
+   * @generated from enum value: CALL_OPERATION_OCR = 7;
+   */
+  OCR = 7,
+
+  /**
+   * Makes an image for an answer.
+   *
+   * @generated from enum value: CALL_OPERATION_IMAGE = 8;
+   */
+  IMAGE = 8,
+
+  /**
+   * Panel answer of fusion.
+   *
+   * @generated from enum value: CALL_OPERATION_PANEL = 9;
+   */
+  PANEL = 9,
+
+  /**
+   * Comparison of panel answers.
+   *
+   * @generated from enum value: CALL_OPERATION_ANALYST = 10;
+   */
+  ANALYST = 10,
+
+  /**
+   * Advice of another model for an answer.
+   *
+   * @generated from enum value: CALL_OPERATION_ADVISOR = 11;
+   */
+  ADVISOR = 11,
+
+  /**
+   * Work that an answer hands to another model.
+   *
+   * @generated from enum value: CALL_OPERATION_SUBAGENT = 12;
+   */
+  SUBAGENT = 12,
+
+  /**
+   * Runs a command in the operator's sandbox.
+   *
+   * @generated from enum value: CALL_OPERATION_SANDBOX = 13;
+   */
+  SANDBOX = 13,
+
+  /**
+   * Calls a tool of an MCP server.
+   *
+   * @generated from enum value: CALL_OPERATION_MCP = 14;
+   */
+  MCP = 14,
+
+  /**
+   * Embeds texts.
+   *
+   * @generated from enum value: CALL_OPERATION_EMBED = 15;
+   */
+  EMBED = 15,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.CallOperation.
+ */
+export const CallOperationSchema: GenEnum<CallOperation> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_ledger_service, 1);
+
+/**
+ * Payer of a call: the key, or the operator.
+ *
+ * @generated from enum sluice.admin.v1.CallPayer
+ */
+export enum CallPayer {
+  /**
+   * Older processes say it by `kind` alone; otherwise same as CALL_PAYER_KEY.
+   *
+   * @generated from enum value: CALL_PAYER_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The key, from its budgets.
+   *
+   * @generated from enum value: CALL_PAYER_KEY = 1;
+   */
+  KEY = 1,
+
+  /**
+   * The operator: the call is on record and counts in no budget.
+   *
+   * @generated from enum value: CALL_PAYER_OPERATOR = 2;
+   */
+  OPERATOR = 2,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.CallPayer.
+ */
+export const CallPayerSchema: GenEnum<CallPayer> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_ledger_service, 2);
+
+/**
+ * Purpose and payer of a call, as processes before CallOperation say them.
  *
  * @generated from enum sluice.admin.v1.CallKind
  */
@@ -656,7 +915,7 @@ export enum CallKind {
  * Describes the enum sluice.admin.v1.CallKind.
  */
 export const CallKindSchema: GenEnum<CallKind> = /*@__PURE__*/
-  enumDesc(file_sluice_admin_v1_ledger_service, 1);
+  enumDesc(file_sluice_admin_v1_ledger_service, 3);
 
 /**
  * Owner of a budget.
@@ -697,7 +956,7 @@ export enum BudgetScope {
  * Describes the enum sluice.admin.v1.BudgetScope.
  */
 export const BudgetScopeSchema: GenEnum<BudgetScope> = /*@__PURE__*/
-  enumDesc(file_sluice_admin_v1_ledger_service, 2);
+  enumDesc(file_sluice_admin_v1_ledger_service, 4);
 
 /**
  * Internal: only callers that present the service token are served.
@@ -749,6 +1008,17 @@ export const LedgerService: GenService<{
     methodKind: "unary";
     input: typeof ReleaseBudgetRequestSchema;
     output: typeof ReleaseBudgetResponseSchema;
+  },
+  /**
+   * Sums the cost of calls by kind of task and model, over the last 7 days and all workspaces. Only calls whose record has a task count.
+   * Faults: UNAUTHENTICATED, UNAVAILABLE.
+   *
+   * @generated from rpc sluice.admin.v1.LedgerService.SumTaskSpending
+   */
+  sumTaskSpending: {
+    methodKind: "unary";
+    input: typeof SumTaskSpendingRequestSchema;
+    output: typeof SumTaskSpendingResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_ledger_service, 0);

@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { UsageRecord } from "./ledger_service_pb.ts";
+import type { CallOperation, UsageRecord } from "./ledger_service_pb.ts";
 import { file_sluice_admin_v1_ledger_service } from "./ledger_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiSwoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IskBCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJIhMKEUdldENyZWRpdHNSZXF1ZXN0ImEKEkdldENyZWRpdHNSZXNwb25zZRIWCgl0b3RhbF91c2QYASABKAlIAIgBARIQCgh1c2VkX3VzZBgCIAEoCRITCgtsaW1pdF9yZXNldBgDIAEoCUIMCgpfdG90YWxfdXNkMqICCgxVc2FnZVNlcnZpY2USXgoNR2V0R2VuZXJhdGlvbhIlLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2USWwoMTGlzdEFjdGl2aXR5EiQuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2USVQoKR2V0Q3JlZGl0cxIiLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiYQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSL8AQoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbiITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDKiAgoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -84,6 +84,13 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
    * @generated from field: string workspace_id = 3;
    */
   workspaceId: string;
+
+  /**
+   * Sums each operation apart.
+   *
+   * @generated from field: bool by_operation = 4;
+   */
+  byOperation: boolean;
 };
 
 /**
@@ -115,7 +122,7 @@ export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 3);
 
 /**
- * The calls of one day, model, provider and tier.
+ * The calls of one day, model, provider and tier, and of one operation where that was asked for.
  *
  * @generated from message sluice.admin.v1.Activity
  */
@@ -189,6 +196,13 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
    * @generated from field: string service_tier = 10;
    */
   serviceTier: string;
+
+  /**
+   * Purpose of the calls; unspecified unless each operation is summed apart.
+   *
+   * @generated from field: sluice.admin.v1.CallOperation operation = 11;
+   */
+  operation: CallOperation;
 };
 
 /**

@@ -8,6 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
 import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
+import type { EmbedRequestSchema, EmbedResponseSchema } from "./embed_pb.ts";
+import { file_sluice_inference_v1_embed } from "./embed_pb.ts";
 import type { SessionRequestSchema, SessionResponseSchema } from "./session_pb.ts";
 import { file_sluice_inference_v1_session } from "./session_pb.ts";
 import type { RunTurnRequest, RunTurnRequestSchema, TurnEvent } from "./turn_pb.ts";
@@ -18,7 +20,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJgCg1EcnlSdW5SZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0EhkKEXBvbGljeV9nZW5lcmF0aW9uGAIgASgEIiYKDkRyeVJ1blJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMsYEChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlElgKB1Nlc3Npb24SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVzcG9uc2UoATABEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIy4wYKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
 
 /**
  * All events that one read of the upstream made known; never empty.
@@ -40,6 +42,55 @@ export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
  */
 export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 0);
+
+/**
+ * Request for a response object.
+ *
+ * @generated from message sluice.inference.v1.CreateResponseRequest
+ */
+export type CreateResponseRequest = Message<"sluice.inference.v1.CreateResponseRequest"> & {
+  /**
+   * Request to run. `stream` must be false.
+   *
+   * @generated from field: sluice.inference.v1.RunTurnRequest request = 1;
+   */
+  request?: RunTurnRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CreateResponseRequest.
+ * Use `create(CreateResponseRequestSchema)` to create a new message.
+ */
+export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 1);
+
+/**
+ * A response object.
+ *
+ * @generated from message sluice.inference.v1.CreateResponseResponse
+ */
+export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponseResponse"> & {
+  /**
+   * JSON object: the response, as the body of POST /responses.
+   *
+   * @generated from field: bytes response_json = 1;
+   */
+  responseJson: Uint8Array;
+
+  /**
+   * Id by which the record of the turn can be looked up, as in `x-generation-id`.
+   *
+   * @generated from field: string generation_id = 2;
+   */
+  generationId: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CreateResponseResponse.
+ * Use `create(CreateResponseResponseSchema)` to create a new message.
+ */
+export const CreateResponseResponseSchema: GenMessage<CreateResponseResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 2);
 
 /**
  * Request for a dry run.
@@ -67,7 +118,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
  * Use `create(DryRunRequestSchema)` to create a new message.
  */
 export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 1);
+  messageDesc(file_sluice_inference_v1_inference_service, 3);
 
 /**
  * Result of a dry run.
@@ -88,7 +139,49 @@ export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
  * Use `create(DryRunResponseSchema)` to create a new message.
  */
 export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 2);
+  messageDesc(file_sluice_inference_v1_inference_service, 4);
+
+/**
+ * Request to count the tokens of a prompt.
+ *
+ * @generated from message sluice.inference.v1.CountTokensRequest
+ */
+export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest"> & {
+  /**
+   * Request whose prompt is counted.
+   *
+   * @generated from field: sluice.inference.v1.RunTurnRequest request = 1;
+   */
+  request?: RunTurnRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CountTokensRequest.
+ * Use `create(CountTokensRequestSchema)` to create a new message.
+ */
+export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 5);
+
+/**
+ * Size of a prompt.
+ *
+ * @generated from message sluice.inference.v1.CountTokensResponse
+ */
+export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensResponse"> & {
+  /**
+   * Estimate in tokens: instructions, tools and input.
+   *
+   * @generated from field: uint32 input_tokens = 1;
+   */
+  inputTokens: number;
+};
+
+/**
+ * Describes the message sluice.inference.v1.CountTokensResponse.
+ * Use `create(CountTokensResponseSchema)` to create a new message.
+ */
+export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 6);
 
 /**
  * Asks for the whole catalogue.
@@ -103,7 +196,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 3);
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -124,7 +217,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 4);
+  messageDesc(file_sluice_inference_v1_inference_service, 8);
 
 /**
  * Entry of the catalogue.
@@ -264,7 +357,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 5);
+  messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
  * Asks for the endpoints of a model.
@@ -285,7 +378,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 6);
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
 
 /**
  * A model and its endpoints.
@@ -313,7 +406,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 7);
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
 
 /**
  * Asks for all providers.
@@ -328,7 +421,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 8);
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
 
 /**
  * The providers, in the order of the configuration.
@@ -349,17 +442,19 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 9);
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
 
 /**
- * Runs turns. RunTurn and Session use the same engine.
+ * Runs turns. RunTurn, CreateResponse and Session use the same engine.
  *
  * @generated from service sluice.inference.v1.InferenceService
  */
 export const InferenceService: GenService<{
   /**
-   * Runs one turn for any gRPC, gRPC-Web or Connect client. Needs an API key in `authorization` metadata ("Bearer sk-sl-...").
-   * A failure carries a sluice.common.v1.Fault as status detail.
+   * Runs one turn for any gRPC, gRPC-Web or Connect client. Needs an API key in `authorization` metadata ("Bearer sk-sl-..."), or the service
+   * token with the hash of the caller's key in `x-sluice-key-hash` metadata; the limits of that key hold either way.
+   * Calls with the same `idempotency-key` metadata and an equal request that run at the same time share one turn. A failure carries a
+   * sluice.common.v1.Fault as status detail.
    *
    * @generated from rpc sluice.inference.v1.InferenceService.RunTurn
    */
@@ -367,6 +462,17 @@ export const InferenceService: GenService<{
     methodKind: "server_streaming";
     input: typeof RunTurnRequestSchema;
     output: typeof RunTurnResponseSchema;
+  },
+  /**
+   * Runs one turn as RunTurn does, and answers the response object in the place of events. Keys, limits, metadata and failures are those of
+   * RunTurn; the Fault also has the usage of an answer that was withheld.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.CreateResponse
+   */
+  createResponse: {
+    methodKind: "unary";
+    input: typeof CreateResponseRequestSchema;
+    output: typeof CreateResponseResponseSchema;
   },
   /**
    * Says what RunTurn would do with the same request, without calling a provider. Needs an API key, or the service token with the hash of
@@ -378,6 +484,28 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof DryRunRequestSchema;
     output: typeof DryRunResponseSchema;
+  },
+  /**
+   * Estimates the tokens of a prompt by its size, without calling a provider. Needs an API key, or the service token with the hash of the
+   * caller's key in `x-sluice-key-hash` metadata.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.CountTokens
+   */
+  countTokens: {
+    methodKind: "unary";
+    input: typeof CountTokensRequestSchema;
+    output: typeof CountTokensResponseSchema;
+  },
+  /**
+   * Answers the vectors of texts. Needs an API key, or the service token with the hash of the caller's key in `x-sluice-key-hash` metadata;
+   * limits, budgets and guardrails of that key hold either way. A failure carries a sluice.common.v1.Fault as status detail.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.Embed
+   */
+  embed: {
+    methodKind: "unary";
+    input: typeof EmbedRequestSchema;
+    output: typeof EmbedResponseSchema;
   },
   /**
    * Many turns over one stream. Internal: needs the service token in `x-sluice-service-token` metadata.

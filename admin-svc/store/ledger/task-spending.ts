@@ -1,0 +1,22 @@
+/** Spending by kind of task and model, from which the processes that call providers learn how to rank models. */
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../database.ts";
+
+export interface TaskSpendingRow {
+  readonly task: string;
+  readonly model: string;
+  /** USD as a decimal. */
+  readonly cost_usd: string;
+}
+
+/** Sums over the last 7 days and all workspaces. */
+export const sumTaskSpending = (database: Kysely<Database>): Promise<TaskSpendingRow[]> =>
+  database
+    .selectFrom("usage_records")
+    .select(["task", "model", ({ fn }) => fn.sum("cost_usd").as("cost_usd")])
+    .where("task", "is not", null)
+    .where("cost_usd", "is not", null)
+    .where("opened_at", ">=", sql<Date>`now() - interval '7 days'`)
+    .groupBy(["task", "model"])
+    .$castTo<TaskSpendingRow>()
+    .execute();

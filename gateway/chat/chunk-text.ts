@@ -1,0 +1,57 @@
+/** Writes the chunks of one batch as one text. */
+export const doneSentinel = "data: [DONE]\n\n";
+
+const noReason = '},"finish_reason":null}]}\n\n';
+
+export class ChunkText {
+  /** The beginning of every chunk, up to `choices`. */
+  #head = "";
+  #beforeDelta = "";
+  #text = "";
+
+  /** Joins the pieces, because a joined text is one object. @param model the slug that chunks name from now on */
+  begin(id: string, createdAt: number, model: string): void {
+    this.#head = [
+      'data: {"id":"',
+      id,
+      '","object":"chat.completion.chunk","created":',
+      createdAt,
+      ',"model":',
+      JSON.stringify(model),
+      ',"choices":[',
+    ].join("");
+    this.#beforeDelta = [this.#head, '{"index":0,"delta":{'].join("");
+  }
+
+  /** Adds a chunk with a piece of the message. @param members of the delta, without braces */
+  delta(members: string): void {
+    this.#text += this.#beforeDelta + members + noReason;
+  }
+
+  /** Adds a chunk with a piece of text and the probabilities of its tokens. @param logprobs array as JSON */
+  probable(members: string, logprobs: string): void {
+    this.#text += `${this.#beforeDelta}${members}},"logprobs":{"content":${logprobs},"refusal":null},"finish_reason":null}]}\n\n`;
+  }
+
+  /** Adds the chunk that ends the message. @param members of the chunk after `choices`, with leading commas */
+  finish(reason: string, members: string): void {
+    this.#text += `${this.#beforeDelta}},"finish_reason":"${reason}"}]${members}}\n\n`;
+  }
+
+  /** Adds a chunk without a piece of the message. @param members of the chunk after `choices`, with leading commas */
+  apart(members: string): void {
+    this.#text += `${this.#head}]${members}}\n\n`;
+  }
+
+  /** Adds text that is no chunk. */
+  raw(text: string): void {
+    this.#text += text;
+  }
+
+  /** Returns the chunks since the last call. */
+  take(): string {
+    const text = this.#text;
+    this.#text = "";
+    return text;
+  }
+}

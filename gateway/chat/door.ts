@@ -1,0 +1,34 @@
+/** The door of chat completions. */
+import { newId } from "@sluice/proto/runtime/id.js";
+import { responseFaults } from "../http/errors.ts";
+import { chatPath } from "../http/turn-head.ts";
+import { nameFaultFields } from "../turns/field-names.ts";
+import type { Door } from "../turns/door.ts";
+import { Chunks } from "./chunks.ts";
+import { Completion } from "./completion.ts";
+import type { CompletionIdentity } from "./identity.ts";
+import { parseChatRequest } from "./request.ts";
+
+export const chatDoor: Door = {
+  path: chatPath,
+  unparsed: undefined,
+  decidingHeaders: [],
+  faults: responseFaults,
+  read(body, members, { sessionId, serviceMetadata, compat }) {
+    const { request, form, names } = parseChatRequest(body, members, { sessionId, serviceMetadata });
+    const identity: CompletionIdentity = {
+      id: newId("chatcmpl-"),
+      createdAt: Math.floor(Date.now() / 1000),
+      model: request.model === "" ? (request.models[0] ?? "") : request.model,
+      form,
+      metadataAlias: compat.emit_metadata_alias ?? undefined,
+      names,
+    };
+    return {
+      request,
+      explain: (fault) => nameFaultFields(fault, names),
+      whole: () => new Completion(identity),
+      stream: () => new Chunks(identity),
+    };
+  },
+};

@@ -1,0 +1,7 @@
+/** Writes a failure after the beginning of a stream: members of the last chunk, which makes clients throw. */
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { faultBody } from "../http/errors.ts";
+
+/** Members with leading commas. @param usageJson of the tokens that were consumed for nothing */
+export const faultMember = (fault: Fault, metadataAlias: string | undefined, usageJson: string | undefined): string =>
+  `,${faultBody(fault, { metadataAlias, usageJson }).toString().slice(1, -1)}`;

@@ -1,0 +1,72 @@
+/** Reads the fields of the body of POST /chat/completions out of its bytes, and checks them. */
+import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { TurnFields } from "../turns/fields.ts";
+import { readValue } from "../turns/json.ts";
+import type { ChatMessage } from "./message.ts";
+import type { FunctionChoice, Tool, ChatToolChoice, WebSearchOptions } from "./tools.ts";
+
+type FieldName = keyof typeof chatRequestShape.fields;
+
+const shapes: ReadonlyMap<string, Shape> = new Map(Object.entries(chatRequestShape.fields));
+
+interface ReasoningSettings extends JsonObject {
+  readonly effort?: string | null;
+  readonly exclude?: boolean | null;
+}
+
+/** The fields of a request that its shape has accepted, by their JSON names. Undefined stands for an absent field. */
+export class ChatFields extends TurnFields {
+  readonly messages: readonly ChatMessage[] = [];
+  readonly stream_options: { readonly include_usage?: boolean | null } | null | undefined = undefined;
+  readonly max_completion_tokens: number | null | undefined = undefined;
+  readonly max_tokens: number | null | undefined = undefined;
+  readonly logprobs: boolean | null | undefined = undefined;
+  readonly n: 1 | null | undefined = undefined;
+  readonly tools: readonly Tool[] | null | undefined = undefined;
+  readonly tool_choice: ChatToolChoice | null | undefined = undefined;
+  readonly functions: readonly unknown[] | null | undefined = undefined;
+  readonly function_call: FunctionChoice | null | undefined = undefined;
+  readonly web_search_options: WebSearchOptions | null | undefined = undefined;
+  readonly response_format: { readonly type: string } | null | undefined = undefined;
+  readonly verbosity: string | null | undefined = undefined;
+  readonly reasoning: ReasoningSettings | null | undefined = undefined;
+  readonly reasoning_effort: string | null | undefined = undefined;
+  readonly include_reasoning: boolean | null | undefined = undefined;
+  readonly modalities: string[] | null | undefined = undefined;
+  readonly transforms: readonly string[] | null | undefined = undefined;
+}
+
+const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
+
+/** Parses and checks every field, and adds a problem for everything that is wrong. */
+export function readChatFields(body: Buffer, members: readonly JsonMember[], problems: Problems): ChatFields {
+  const fields = new ChatFields();
+  const byName = fields as unknown as Record<string, unknown>;
+  let hasMessages = false;
+  for (let index = 0; index < members.length; index++) {
+    const member = members[index]!;
+    const name = member.key;
+    const shape = shapes.get(name);
+    if (shape === undefined) continue;
+    const value = readValue(body, member);
+    checkShape(shape, value, name, problems);
+    if (kept.has(name)) byName[name] = value;
+    hasMessages ||= name === "messages";
+  }
+  if (!hasMessages) problems.add("messages", missingMessages(members));
+  chatRequestShape.rules.also?.(byName, "", problems);
+  return fields;
+}
+
+const missingMessages = (members: readonly JsonMember[]): string =>
+  members.some(({ key }) => key === "input")
+    ? "required; a body with input belongs to POST /api/v1/responses"
+    : "required";
+
+/** The bytes of a field; undefined when it is absent. */
+export const spanOf = (members: readonly JsonMember[], name: FieldName): ByteSpan | undefined =>
+  members.find(({ key }) => key === name);

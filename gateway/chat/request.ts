@@ -1,0 +1,175 @@
+/** Converts the body of POST /chat/completions into a turn. */
+import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
+import { type PluginJson, pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
+import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
+import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { subtreeBytes } from "../turns/json.ts";
+import { readSession } from "../turns/session.ts";
+import type { FieldNames } from "../turns/field-names.ts";
+import { KnownFields } from "../turns/unknown-fields.ts";
+import { type ChatFields, readChatFields, spanOf } from "./fields.ts";
+import { chatFieldNames } from "./field-names.ts";
+import { writeInput } from "./input.ts";
+import { functionChoiceJson, functionsJson, toolChoiceJson, toolsJson, webSearchJson } from "./tools.ts";
+
+export interface ChatHeaders {
+  /** Value of the header `x-session-id`, which counts when the body names no session. */
+  readonly sessionId?: string | undefined;
+  /** Whether `X-Service-Metadata` asks for the receipt. */
+  readonly serviceMetadata: boolean;
+}
+
+/** Settings of a request that decide about the form of its answer. */
+export interface AnswerForm {
+  /** Whether usage comes in a chunk of its own at the end of a stream. */
+  readonly usageApart: boolean;
+  readonly hidesReasoning: boolean;
+  /** Whether calls have the old form, because the request had `functions`. */
+  readonly oldCalls: boolean;
+}
+
+export interface ChatRequest {
+  readonly request: RunTurnRequest;
+  readonly names: FieldNames;
+  readonly form: AnswerForm;
+}
+
+const none = new Uint8Array();
+const known = new KnownFields(Object.keys(chatRequestShape.fields));
+
+/**
+ * @param members of the body
+ * @throws Fault INVALID_REQUEST with every problem that its shape finds, or the first one beyond it
+ */
+export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
+  const problems = new Problems();
+  const fields = readChatFields(body, members, problems);
+  const sessionId = readSession(fields.session_id, headers.sessionId, problems);
+  problems.throwIfAny();
+  const input = writeInput(fields.messages);
+  const request = buildTurn(body, members, fields, input.json);
+  request.sessionId = sessionId;
+  request.serviceMetadata = headers.serviceMetadata;
+  const form = {
+    usageApart: fields.stream_options?.include_usage ?? false,
+    hidesReasoning: fields.reasoning?.exclude ?? fields.include_reasoning === false,
+    oldCalls: hasFunctions(fields),
+  };
+  return { request, form, names: chatFieldNames(input.places, fields) };
+}
+
+const hasFunctions = ({ functions }: ChatFields): boolean => functions !== null && functions !== undefined;
+
+function buildTurn(
+  body: Buffer,
+  members: readonly JsonMember[],
+  fields: ChatFields,
+  inputJson: Uint8Array,
+): RunTurnRequest {
+  const { cache_control: mark, stop } = fields;
+  const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
+  return {
+    $typeName: "sluice.inference.v1.RunTurnRequest",
+    model: fields.model ?? "",
+    models: fields.models ?? [],
+    inputJson,
+    instructions: undefined,
+    stream: fields.stream ?? false,
+    maxOutputTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
+    temperature: fields.temperature ?? undefined,
+    topP: fields.top_p ?? undefined,
+    topK: toWhole(fields.top_k),
+    frequencyPenalty: fields.frequency_penalty ?? undefined,
+    presencePenalty: fields.presence_penalty ?? undefined,
+    topLogprobs: toWhole(fields.top_logprobs),
+    // The old form of an answer has room for one call.
+    parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
+    toolsJson: allToolsJson(body, members, fields),
+    toolChoiceJson: choiceJson(fields),
+    textFormatJson: formatJson(body, members, fields),
+    textVerbosity: fields.verbosity ?? "",
+    reasoningJson: reasoningJson(fields),
+    include: additions(fields),
+    maxToolCalls: fields.max_tool_calls ?? undefined,
+    metadata: fields.metadata ?? {},
+    modalities: fields.modalities ?? [],
+    user: fields.user,
+    safetyIdentifier: fields.safety_identifier ?? undefined,
+    sessionId: undefined,
+    promptCacheKey: fields.prompt_cache_key ?? undefined,
+    serviceTier: fields.service_tier ?? "",
+    echoUpstreamBody: fields.debug?.echo_upstream_body ?? false,
+    serviceMetadata: false,
+    truncation: "",
+    imageConfigJson: bytesOf("image_config"),
+    cacheControl: mark && { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" },
+    promptCacheOptionsJson: bytesOf("prompt_cache_options"),
+    traceJson: bytesOf("trace"),
+    stopServerToolsWhenJson: bytesOf("stop_server_tools_when"),
+    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
+    plugins: plugins(fields),
+    unknownFields: known.unknownAmong(members),
+    stop: typeof stop === "string" ? [stop] : (stop ?? []),
+    seed: typeof fields.seed === "number" ? BigInt(fields.seed) : undefined,
+    logitBias: fields.logit_bias ?? {},
+    predictionJson: bytesOf("prediction"),
+    anthropicBetas: [],
+    contextManagementJson: none,
+    door: "chat",
+  };
+}
+
+/** Turns -0 into 0. */
+const toWhole = (value: number | null | undefined): number | undefined =>
+  typeof value === "number" ? value + 0 : undefined;
+
+function allToolsJson(body: Buffer, members: readonly JsonMember[], fields: ChatFields): Uint8Array {
+  const { tools, functions, web_search_options: search } = fields;
+  if (!tools && !functions && !search) return none;
+  const declared = tools
+    ? toolsJson(body, spanOf(members, "tools")!, tools)
+    : functions
+      ? functionsJson(body, spanOf(members, "functions")!)
+      : "";
+  const searched = search ? webSearchJson(search) : "";
+  return Buffer.from(`[${declared}${declared !== "" && searched !== "" ? "," : ""}${searched}]`);
+}
+
+function choiceJson({ tool_choice: choice, function_call: old }: ChatFields): Uint8Array {
+  if (choice) return Buffer.from(toolChoiceJson(choice));
+  return old ? Buffer.from(functionChoiceJson(old)) : none;
+}
+
+/** The schema keeps the bytes that the client wrote. */
+function formatJson(body: Buffer, members: readonly JsonMember[], { response_format: format }: ChatFields): Uint8Array {
+  if (!format || format.type === "text") return none;
+  const span = spanOf(members, "response_format")!;
+  if (format.type !== "json_schema") return body.subarray(span.start, span.end);
+  const inner = memberOf(body, span.start, "json_schema")!;
+  return Buffer.from(`{"type":"json_schema",${body.toString("utf8", inner.start + 1, inner.end)}`);
+}
+
+function reasoningJson({ reasoning, reasoning_effort: effort }: ChatFields): Uint8Array {
+  if (!reasoning) return effort ? Buffer.from(`{"effort":"${effort}"}`) : none;
+  const { exclude: _, ...settings } = reasoning;
+  return Buffer.from(JSON.stringify(effort ? { ...settings, effort } : settings));
+}
+
+/** Reasoning that only its provider can read is asked for where there may be some: this format has no field in which to ask. */
+function additions({ logprobs, reasoning, reasoning_effort: effort, messages }: ChatFields): string[] {
+  const include = logprobs ? ["message.output_text.logprobs"] : [];
+  const thinks = reasoning || (effort && effort !== "none") || messages.some((message) => message.reasoning_details);
+  if (thinks) include.push("reasoning.encrypted_content");
+  return include;
+}
+
+const compression = "context-compression";
+
+/** `transforms` stands for the plugin context-compression, unless that is given itself. */
+function plugins({ plugins: given = [], transforms }: ChatFields): Plugin[] {
+  if (!transforms || given.some(({ id }) => id === compression)) return given.length === 0 ? [] : pluginMessages(given);
+  const plugin: PluginJson = { id: compression, enabled: transforms.length > 0 };
+  return pluginMessages([...given, plugin]);
+}

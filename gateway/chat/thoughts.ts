@@ -1,0 +1,75 @@
+/** Writes the reasoning of an earlier answer as reasoning items. */
+import { member } from "./content.ts";
+import type { ChatMessage, ReasoningDetail } from "./message.ts";
+
+/** One reasoning item, put together from its entries. */
+class Thought {
+  readonly #texts: string[] = [];
+  readonly #summaries: string[] = [];
+  #place: number | null | undefined = undefined;
+  #id: string | undefined = undefined;
+  #format: string | undefined = undefined;
+  #signature = "";
+  #data = "";
+
+  /** Whether an entry can be of this item: it has its id, or, without ids, may follow what the item has already. */
+  takes({ type, id }: ReasoningDetail): boolean {
+    if (id && this.#id) return id === this.#id;
+    if (type === "reasoning.text") return this.#data === "" && this.#signature === "";
+    return this.#data === "";
+  }
+
+  add(entry: ReasoningDetail): void {
+    this.#id ??= entry.id || undefined;
+    this.#format ??= entry.format ?? undefined;
+    if (entry.signature) this.#signature = entry.signature;
+    if (entry.type === "reasoning.encrypted") this.#data += entry.data;
+    else if (entry.type === "reasoning.summary") this.#grow(this.#summaries, entry.summary ?? "", entry.index);
+    else this.#grow(this.#texts, entry.text ?? "", entry.index);
+  }
+
+  /** Entries of a stream that have the same index are pieces of one text. */
+  #grow(parts: string[], text: string, index: number | null | undefined): void {
+    const isPiece = parts.length > 0 && (index === this.#place || typeof index !== "number");
+    this.#place = index;
+    if (isPiece) parts[parts.length - 1] += text;
+    else if (text !== "") parts.push(text);
+  }
+
+  json(): string {
+    const content = this.#texts.length === 0 ? "" : `,"content":${partsJson("reasoning_text", this.#texts)}`;
+    return (
+      `{"type":"reasoning"${member("id", this.#id)},"summary":${partsJson("summary_text", this.#summaries)}${content}` +
+      `${member("format", this.#format)}${this.#signature === "" ? "" : member("signature", this.#signature)}` +
+      `${this.#data === "" ? "" : member("encrypted_content", this.#data)}}`
+    );
+  }
+}
+
+const partsJson = (type: string, texts: readonly string[]): string =>
+  `[${texts.map((text) => `{"type":"${type}","text":${JSON.stringify(text)}}`).join(",")}]`;
+
+/** The reasoning items of an assistant message as JSON, in their order. */
+export function thoughtsJson({
+  reasoning_details: details,
+  reasoning,
+  reasoning_content: content,
+}: ChatMessage): string[] {
+  if (details && details.length > 0) return detailsJson(details);
+  const plain = reasoning || content || "";
+  if (plain === "") return [];
+  return [`{"type":"reasoning","summary":[],"content":${partsJson("reasoning_text", [plain])}}`];
+}
+
+function detailsJson(details: readonly ReasoningDetail[]): string[] {
+  const thoughts: Thought[] = [];
+  let last: Thought | undefined;
+  for (const entry of details) {
+    if (last === undefined || !last.takes(entry)) {
+      last = new Thought();
+      thoughts.push(last);
+    }
+    last.add(entry);
+  }
+  return thoughts.map((thought) => thought.json());
+}

@@ -1,0 +1,79 @@
+/** Serves POST /embeddings: passes the input on as the bytes that the client wrote, and writes the vectors as they come back. */
+import type { ServerResponse } from "node:http";
+import type { Client } from "@grpc/grpc-js";
+import type { EmbedRequest, EmbedResponse } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { Compat } from "@sluice/proto/runtime/house-file.js";
+import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { dollars } from "@sluice/proto/runtime/money.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import { readBody } from "../http/body.ts";
+import type { EdgeContext } from "../http/context.ts";
+import { writeJsonText } from "../http/errors.ts";
+import { reserveForParsing, scanBody } from "../turns/body.ts";
+import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
+import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
+
+export interface EmbeddingsParts extends EmbeddingsReading {
+  /** Connection to any inference process. */
+  readonly inference: Client;
+  readonly token: ServiceToken;
+}
+
+/** Time in milliseconds in which the failure of a call that was out of time arrives. */
+const graceMs = 1_000;
+
+/** @param admission ends with the request. @throws Fault */
+export async function embed(parts: EmbeddingsParts, context: EdgeContext, admission: Admission): Promise<void> {
+  const leaving = new AbortController();
+  context.res.on("close", () => leaving.abort());
+  let meter: TokenMeter | undefined;
+  try {
+    const request = await readRequest(parts, context);
+    warnAboutUnknownFields(context.res, request);
+    if (admission.countsTokens) meter = new TokenMeter(request);
+    const { inference, token } = parts;
+    const metadata = serviceMetadata(token, context);
+    const limitMs = request.deadlineMs + graceMs;
+    const answer = await call(inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
+    if (answer.usage) meter?.noteUsage(answer.usage);
+    writeAnswer(context.res, answer, context.requestId, parts.compat);
+  } finally {
+    admission.leave(meter?.tokens(leaving.signal.aborted));
+  }
+}
+
+async function readRequest(parts: EmbeddingsParts, { req, room }: EdgeContext): Promise<EmbedRequest> {
+  const body = await readBody(req, parts.limits.body_bytes, room);
+  const members = await scanBody(body, req);
+  await reserveForParsing(room, body, members, "input");
+  return parseEmbeddings(parts, req.headers, body, members);
+}
+
+function writeAnswer(response: ServerResponse, answer: EmbedResponse, requestId: string, compat: Compat): void {
+  const { embeddingsJson, model, serviceMetadataJson, generationId } = answer;
+  const pieces: Uint8Array[] = [Buffer.from('{"object":"list","data":[')];
+  for (const [index, json] of embeddingsJson.entries()) {
+    pieces.push(Buffer.from(`${index === 0 ? "" : ","}{"object":"embedding","index":${index},"embedding":`), json, end);
+  }
+  const metadata = serviceMetadataMembers(serviceMetadataJson, compat.emit_metadata_alias ?? undefined);
+  pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${usageJson(answer)}${metadata}}`));
+  writeJsonText(response, Buffer.concat(pieces), { requestId, generationId });
+}
+
+const end = Buffer.from("}");
+
+/** The names of OpenAI's embeddings, and the cost. */
+function usageJson({ usage }: EmbedResponse): string {
+  const tokens = usage?.inputTokens ?? 0;
+  const cost = usage?.cost && dollars(usage.cost.inputPicoUsd + usage.cost.outputPicoUsd);
+  return JSON.stringify({
+    prompt_tokens: tokens,
+    total_tokens: tokens,
+    ...(usage?.estimated && { is_estimated: true }),
+    ...(cost !== undefined && { cost }),
+  });
+}

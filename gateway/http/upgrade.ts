@@ -1,0 +1,53 @@
+/** Serves requests with an Upgrade header: those that a handler takes leave HTTP, and all others are served as if they had no such header. */
+import type { IncomingMessage, Server } from "node:http";
+import type { Socket } from "node:net";
+import { firstPendingResponse } from "@sluice/proto/runtime/http1/pending-responses.js";
+
+export interface UpgradeHandler {
+  takes(request: IncomingMessage): boolean;
+  /** @param head bytes that came after the request */
+  upgrade(request: IncomingMessage, socket: Socket, head: Buffer): Promise<void>;
+}
+
+/** Headers that belong to the upgrade alone. */
+const upgradeHeaders: ReadonlySet<string> = new Set(["upgrade", "http2-settings"]);
+
+/**
+ * Node gives every request with an Upgrade header to the listener once there is one, and common clients ask for `h2c` in each of theirs, so the
+ * requests that are not taken go back to Node's parser.
+ */
+export function serveUpgrades(server: Server, handler: UpgradeHandler): void {
+  const serve = (request: IncomingMessage, socket: Socket, head: Buffer): void => {
+    // The answers to requests that the client sent before go out first.
+    const pending = firstPendingResponse(socket);
+    if (pending) return void pending.once("close", () => serve(request, socket, head));
+    // A connection on which a turn was refused early has a listener of its own in the place of the parser's.
+    socket.removeAllListeners("data");
+    if (handler.takes(request)) return void handler.upgrade(request, socket, head);
+    socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
+    server.emit("connection", socket);
+  };
+  server.on("upgrade", (request, socket, head) => {
+    socket.on("error", () => {});
+    serve(request, socket as Socket, head);
+  });
+}
+
+/** The head of a request as it was sent, but for the upgrade. */
+function headWithoutUpgrade({ method = "", url = "", httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name, value] = [rawHeaders[index] as string, rawHeaders[index + 1] as string];
+    if (upgradeHeaders.has(name.toLowerCase())) continue;
+    const kept = name.toLowerCase() === "connection" ? withoutUpgradeTokens(value) : value;
+    head += `${name}: ${kept}\r\n`;
+  }
+  return Buffer.from(`${head}\r\n`, "latin1");
+}
+
+const withoutUpgradeTokens = (value: string): string =>
+  value
+    .split(",")
+    .map((token) => token.trim())
+    .filter((token) => !upgradeHeaders.has(token.toLowerCase()))
+    .join(", ");

@@ -1,0 +1,116 @@
+/** Finished output items as content blocks. */
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { BlockJson } from "./block-json.ts";
+import { serverBlocks } from "./server-blocks.ts";
+import { type ThinkingBlock, toThinkingBlock } from "./thinking.ts";
+
+/** @returns the blocks in the order of the item; none for an item that holds nothing */
+export function toBlocks(item: JsonObject): readonly BlockJson[] {
+  switch (item["type"]) {
+    case "message":
+      return partsOf(item).flatMap((part) => textBlocks(part));
+    case "reasoning": {
+      const block = toThinkingBlock(item);
+      return block ? [{ json: thinkingJson(block) }] : [];
+    }
+    case "function_call":
+    case "custom_tool_call":
+      return [toolUse(item)];
+    default:
+      return serverBlocks(item);
+  }
+}
+
+export const thinkingJson = (block: ThinkingBlock): string => JSON.stringify(block);
+
+export const partsOf = ({ content }: JsonObject): readonly JsonObject[] =>
+  Array.isArray(content) ? content.filter(isObject) : [];
+
+/** The text of a part of a message, whether it answers or declines. */
+export const partText = ({ text, refusal }: JsonObject): string =>
+  typeof text === "string" ? text : typeof refusal === "string" ? refusal : "";
+
+/** A block of a tool call as its stream begins: the input follows in deltas. */
+export const toolUseHead = ({ call_id: id, name }: JsonObject): string =>
+  `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)}}`;
+
+const toolUse = (item: JsonObject): BlockJson => ({ json: toolUseHead(item), inputJson: toInput(item) });
+
+/** Clients require an object. Arguments that are none are the answer of a model that was cut or that is wrong. */
+function toInput({ type, arguments: json, input }: JsonObject): string {
+  if (type === "custom_tool_call") return JSON.stringify({ input });
+  const text = typeof json === "string" ? json : "";
+  if (text.trim() === "") return "{}";
+  try {
+    return isObject(JSON.parse(text)) ? text : JSON.stringify({ arguments: text });
+  } catch {
+    return JSON.stringify({ arguments: text });
+  }
+}
+
+export interface Citation {
+  readonly start: number;
+  readonly end: number;
+  readonly json: string;
+}
+
+/** @param passage the cited text, for sources without an excerpt. @returns undefined for what is no web page */
+export function toCitation(annotation: unknown, passage: string): Citation | undefined {
+  if (!isObject(annotation) || annotation["type"] !== "url_citation") return undefined;
+  const { url, title, start_index: start, end_index: end, content } = annotation;
+  if (typeof start !== "number" || typeof end !== "number") return undefined;
+  const json = JSON.stringify({
+    type: "web_search_result_location",
+    url,
+    title,
+    encrypted_index: "",
+    cited_text: typeof content === "string" ? content : passage,
+  });
+  return { start, end, json };
+}
+
+/** Each cited passage is a block of its own. */
+function textBlocks(part: JsonObject): readonly BlockJson[] {
+  const text = partText(part);
+  if (text === "") return [];
+  const annotations: readonly unknown[] = Array.isArray(part["annotations"]) ? part["annotations"] : [];
+  if (annotations.length === 0) return [{ json: textJson(text, []) }];
+  const characters = Array.from(text);
+  const passage = (start: number, end: number) => characters.slice(start, end).join("");
+  const blocks: BlockJson[] = [];
+  const add = (start: number, end: number, citations: readonly string[]) => {
+    if (end > start) blocks.push({ json: textJson(passage(start, end), citations) });
+  };
+  let at = 0;
+  for (const { start, end, jsons } of passagesOf(annotations)) {
+    if (end <= at) continue;
+    add(at, start, []);
+    add(Math.max(at, start), end, jsons);
+    at = Math.min(end, characters.length);
+  }
+  add(at, characters.length, []);
+  return blocks;
+}
+
+interface Passage {
+  readonly start: number;
+  readonly end: number;
+  readonly jsons: string[];
+}
+
+function passagesOf(annotations: readonly unknown[]): readonly Passage[] {
+  const passages = new Map<string, Passage>();
+  for (const annotation of annotations) {
+    const citation = toCitation(annotation, "");
+    if (!citation) continue;
+    const { start, end, json } = citation;
+    const known = passages.get(`${start} ${end}`);
+    if (known) known.jsons.push(json);
+    else passages.set(`${start} ${end}`, { start, end, jsons: [json] });
+  }
+  return [...passages.values()].sort((one, other) => one.start - other.start);
+}
+
+/** Clients refuse citations that are null. */
+const textJson = (text: string, citations: readonly string[]): string =>
+  `{"type":"text","text":${JSON.stringify(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;

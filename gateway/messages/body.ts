@@ -1,0 +1,106 @@
+/** Checks the body and the headers of POST /messages. */
+import type { IncomingHttpHeaders } from "node:http";
+import { asksForThread } from "@sluice/proto/contract/messages/request.js";
+import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
+import { anthropicBetas } from "@sluice/proto/contract/request/extensions.js";
+import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import type { DoorContext } from "../turns/door.ts";
+import { readSession } from "../turns/session.ts";
+import type { Message } from "./conversation.ts";
+import type { Block } from "./parts.ts";
+import type { RequestedReasoning } from "./reasoning.ts";
+import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from "./tools.ts";
+
+/** A body whose shape has been checked. */
+export interface MessagesBody extends RequestedReasoning {
+  readonly model?: string;
+  readonly models?: string[];
+  readonly messages: readonly Message[];
+  readonly system?: string | readonly Block[] | null;
+  readonly max_tokens?: number | null;
+  readonly stream?: boolean | null;
+  readonly tools?: readonly MessagesTool[] | null;
+  readonly tool_choice?: ToolChoice | null;
+  readonly mcp_servers?: readonly McpServer[] | null;
+  readonly output_format?: object | null;
+  readonly stop_sequences?: string[] | null;
+  readonly temperature?: number | null;
+  readonly top_p?: number | null;
+  readonly top_k?: number | null;
+  readonly metadata?: { readonly user_id?: string | null } | null;
+  readonly service_tier?: "auto" | "standard_only" | null;
+  readonly container?: string | { readonly id?: string | null } | null;
+  readonly context_management?: { readonly edits?: readonly unknown[] } | null;
+  readonly cache_control?: { readonly ttl?: string } | null;
+  readonly provider?: PreferencesJson | null;
+  readonly plugins?: readonly PluginJson[];
+  readonly session_id?: string;
+  readonly service_metadata?: boolean | null;
+}
+
+export interface CheckedMessages {
+  readonly fields: MessagesBody;
+  readonly betas: string[];
+  readonly session: string | undefined;
+  /** Paths of fields within those of the body that nothing reads. */
+  readonly unread: readonly string[];
+}
+
+/** Limits how many unknown fields of a hostile body are kept. */
+const maxIgnored = 64;
+
+/** @throws Fault INVALID_REQUEST with every problem that can be seen here */
+export function checkMessages(
+  value: unknown,
+  { headers, sessionId }: Pick<DoorContext, "headers" | "sessionId">,
+  shape: Shape,
+): CheckedMessages {
+  if (asksForThread(value)) throw threadRefused();
+  const ignored: string[] = [];
+  const problems = new Problems((path) => void (ignored.length < maxIgnored && ignored.push(path)));
+  checkShape(shape, value, "", problems);
+  const betas = readBetas(headers, problems);
+  const fields = value as MessagesBody;
+  const session = readSession(fields.session_id, sessionId, problems);
+  problems.throwIfAny();
+  return { fields, betas, session, unread: ignored.filter((path) => isUnread(path, fields)) };
+}
+
+/**
+ * Whether nothing reads a field that its shape does not know. Fields of the body itself are looked up by their names, and edits of the context
+ * reach the provider as they were written.
+ */
+function isUnread(path: string, { tools }: MessagesBody): boolean {
+  const [list, index] = path.split(".");
+  if (index === undefined || list === "context_management") return false;
+  const tool = list === "tools" ? tools?.[Number(index)] : undefined;
+  return tool === undefined || !isClientTool(tool);
+}
+
+/** The code by which clients that know threads see that they must send whole conversations. */
+function threadRefused(): Fault {
+  return new Fault(
+    FaultReason.INVALID_REQUEST,
+    "thread: threads are not supported; send the whole conversation in messages",
+    {
+      origin: FaultOrigin.CLIENT,
+      metadata: {
+        error_type: "invalid_request",
+        param: "thread",
+        details: { error_code: "thread_unsupported_request", unsupported: ["thread"] },
+      },
+    },
+  );
+}
+
+/** Names of beta features are passed on as they came. */
+function readBetas({ "anthropic-beta": header }: IncomingHttpHeaders, problems: Problems): string[] {
+  if (header === undefined) return [];
+  const names = [header].flat().flatMap((value) => value.split(",").map((name) => name.trim()));
+  const betas = [...new Set(names.filter((name) => name !== ""))];
+  checkShape(anthropicBetas, betas, "anthropic-beta", problems);
+  return betas;
+}

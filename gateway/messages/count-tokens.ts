@@ -1,0 +1,17 @@
+/** Serves POST /messages/count_tokens. */
+import { countTokensRequest } from "@sluice/proto/contract/messages/request.js";
+import type { EdgeContext } from "../http/context.ts";
+import { writeJson } from "../http/errors.ts";
+import { type CountTokensParts, countTokens } from "../turns/count-tokens.ts";
+import { toMessagesFault } from "./errors.ts";
+import { parseMessages } from "./request.ts";
+
+/** @throws Fault */
+export async function countMessage(parts: CountTokensParts, context: EdgeContext): Promise<void> {
+  const read = { headers: context.req.headers, sessionId: undefined, serviceMetadata: false };
+  const tokens = await countTokens(parts, context, (body, members) => {
+    const { request, names } = parseMessages(body, members, read, countTokensRequest);
+    return { request, explain: (fault) => toMessagesFault(fault, names) };
+  });
+  writeJson(context.res, { input_tokens: tokens }, context);
+}

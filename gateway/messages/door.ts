@@ -1,0 +1,32 @@
+/** The door of Anthropic's Messages format. */
+import { createMessage } from "@sluice/proto/contract/operations/messages.js";
+import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Door } from "../turns/door.ts";
+import { messagesFaults, toMessagesFault } from "./errors.ts";
+import { MessageStream } from "./events.ts";
+import type { MessageIdentity } from "./message.ts";
+import { MessageObject } from "./object.ts";
+import { parseMessages } from "./request.ts";
+
+export const messagesDoor: Door = {
+  path: `${basePath}${createMessage.path}`,
+  unparsed: undefined,
+  decidingHeaders: ["anthropic-beta"],
+  faults: messagesFaults,
+  read(body, members, context) {
+    const { request, names } = parseMessages(body, members, context);
+    const identity: MessageIdentity = {
+      id: newId("msg_"),
+      model: request.model === "" ? (request.models[0] ?? "") : request.model,
+      metadataAlias: context.compat.emit_metadata_alias ?? undefined,
+      names,
+    };
+    return {
+      request,
+      explain: (fault) => toMessagesFault(fault, names),
+      whole: () => new MessageObject(identity),
+      stream: () => new MessageStream(identity),
+    };
+  },
+};

@@ -1,0 +1,36 @@
+/** `thinking` and `output_config.effort` as settings of reasoning. */
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+
+export interface RequestedReasoning {
+  readonly thinking?: {
+    readonly type: "enabled" | "adaptive" | "disabled";
+    readonly budget_tokens?: number;
+    readonly display?: "summarized" | "omitted" | "updates" | null;
+  } | null;
+  readonly output_config?: { readonly effort?: string | null; readonly format?: object | null } | null;
+}
+
+/** The effort of a request that leaves the amount of reasoning to the model (https://platform.claude.com/docs/en/build-with-claude/effort). */
+const adaptiveEffort = "high";
+
+const showsThoughts = (display: string | null | undefined): boolean =>
+  display === "summarized" || display === "updates";
+
+/** @returns undefined when nothing was asked for */
+export function toReasoning({ thinking, output_config: config }: RequestedReasoning): JsonObject | undefined {
+  const effort = config?.effort ?? undefined;
+  switch (thinking?.type) {
+    case "disabled":
+      return { effort: "none" };
+    case "enabled":
+      return {
+        max_tokens: thinking.budget_tokens,
+        ...(effort !== undefined && { effort }),
+        ...(thinking.display !== "omitted" && { summary: "auto" }),
+      };
+    case "adaptive":
+      return { effort: effort ?? adaptiveEffort, ...(showsThoughts(thinking.display) && { summary: "auto" }) };
+    default:
+      return effort === undefined ? undefined : { effort };
+  }
+}

@@ -1,0 +1,197 @@
+/** Converts the body of POST /messages into a turn. */
+import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
+import { pluginMessages } from "@sluice/proto/contract/plugin-messages.js";
+import { preferencesMessage } from "@sluice/proto/contract/request/preferences.js";
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { Shape } from "@sluice/proto/runtime/validation/shape.js";
+import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+import type { DoorContext } from "../turns/door.ts";
+import type { FieldNames } from "../turns/field-names.ts";
+import { KnownFields } from "../turns/unknown-fields.ts";
+import { type MessagesBody, checkMessages } from "./body.ts";
+import { Conversation } from "./conversation.ts";
+import { messageFieldNames } from "./field-names.ts";
+import { toReasoning } from "./reasoning.ts";
+import { type WrittenTurnTool, toToolChoice, toTools } from "./tools.ts";
+
+export interface MessagesTurn {
+  readonly request: RunTurnRequest;
+  readonly names: FieldNames;
+}
+
+const known = new KnownFields(Object.keys(messagesRequest.fields));
+const none = new Uint8Array();
+const maxUserLength = 256;
+
+/**
+ * @param shape the shape of the body: that of a turn, or that of a count of tokens
+ * @throws Fault INVALID_REQUEST with every problem that can be seen here
+ */
+export function parseMessages(
+  body: Buffer,
+  members: readonly JsonMember[],
+  context: Pick<DoorContext, "headers" | "sessionId" | "serviceMetadata">,
+  shape: Shape = messagesRequest,
+): MessagesTurn {
+  const { fields, betas, session, unread } = checkMessages(JSON.parse(body.toString("utf8")), context, shape);
+  const unknown = [...known.unknownAmong(members), ...unread.map(toUnknownField)];
+  const { request, names } = buildTurn(fields, new Spans(body, members), unknown);
+  request.sessionId = session;
+  request.serviceMetadata = fields.service_metadata ?? context.serviceMetadata;
+  request.anthropicBetas = betas;
+  return { request, names };
+}
+
+/** Finds parts of a body that are passed on as they were written. */
+class Spans {
+  readonly body: Buffer;
+  readonly #members: readonly JsonMember[];
+
+  constructor(body: Buffer, members: readonly JsonMember[]) {
+    this.body = body;
+    this.#members = members;
+  }
+
+  of(name: string): ByteSpan | undefined {
+    return this.#members.find(({ key }) => key === name);
+  }
+
+  /** The text of a value below a top-level field; undefined when it is absent. */
+  text(name: string, ...path: readonly string[]): string | undefined {
+    let span = this.of(name);
+    for (const key of path) span = span && memberOf(this.body, span.start, key);
+    return span && this.body.toString("utf8", span.start, span.end);
+  }
+}
+
+function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownField[]): MessagesTurn {
+  const unsent = [...unknownFields];
+  const onUnsent = (path: string) => void unsent.push(toUnknownField(path));
+  const conversation = readConversation(fields, spans, onUnsent);
+  const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
+  const tools = readTools(fields, conversation, spans, onUnsent);
+  const { user_id: userId } = fields.metadata ?? {};
+  const texts = tools.map(({ text }) => text);
+  const include = includes(texts);
+  if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
+  const request: RunTurnRequest = {
+    $typeName: "sluice.inference.v1.RunTurnRequest",
+    model: fields.model ?? "",
+    models: fields.models ?? [],
+    inputJson: Buffer.from(JSON.stringify(conversation.items)),
+    instructions: undefined,
+    stream: fields.stream ?? false,
+    maxOutputTokens: fields.max_tokens ?? undefined,
+    temperature: fields.temperature ?? undefined,
+    topP: fields.top_p ?? undefined,
+    topK: fields.top_k ?? undefined,
+    frequencyPenalty: undefined,
+    presencePenalty: undefined,
+    topLogprobs: undefined,
+    parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
+    toolsJson: texts.length > 0 ? Buffer.from(`[${texts.join(",")}]`) : none,
+    toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
+    textFormatJson: toTextFormat(fields, spans),
+    textVerbosity: "",
+    reasoningJson: jsonBytes(toReasoning(fields)),
+    include,
+    maxToolCalls: undefined,
+    metadata: {},
+    modalities: [],
+    user: userId && !isLongerThan(userId, maxUserLength) ? userId : undefined,
+    safetyIdentifier: userId || undefined,
+    sessionId: undefined,
+    promptCacheKey: undefined,
+    serviceTier: tier === "standard_only" ? "default" : (tier ?? ""),
+    echoUpstreamBody: false,
+    serviceMetadata: false,
+    truncation: "",
+    imageConfigJson: none,
+    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
+    promptCacheOptionsJson: none,
+    traceJson: none,
+    stopServerToolsWhenJson: none,
+    provider: fields.provider ? preferencesMessage(fields.provider) : undefined,
+    plugins: fields.plugins ? pluginMessages(fields.plugins) : [],
+    unknownFields: unsent.slice(0, maxUnsent),
+    stop: fields.stop_sequences ?? [],
+    seed: undefined,
+    logitBias: {},
+    predictionJson: none,
+    anthropicBetas: [],
+    contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
+    door: "messages",
+  };
+  const places = tools.map(({ path }) => path);
+  return { request, names: messageFieldNames(conversation.places, places) };
+}
+
+/** Limits how much a client can have repeated in headers and receipts. */
+const maxUnsent = 16;
+
+const toUnknownField = (path: string): UnknownField => ({
+  $typeName: "sluice.inference.v1.UnknownField",
+  // Names stand in a header.
+  name: path.replaceAll(/[^\x20-\x7e]/g, "?"),
+  didYouMean: "",
+});
+
+const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : Buffer.from(JSON.stringify(value)));
+
+const verbatim = (json: string | undefined): Uint8Array =>
+  json === undefined || json === "null" ? none : Buffer.from(json);
+
+function readConversation(
+  { system, messages }: MessagesBody,
+  spans: Spans,
+  onUnsent: (path: string) => void,
+): Conversation {
+  const conversation = new Conversation(spans.body, spans.of("messages") as ByteSpan, onUnsent);
+  if (system) conversation.addSystem(system, "system");
+  conversation.addMessages(messages);
+  if (conversation.items.length === 0) throw invalid("messages", "at least one message with content is required");
+  return conversation;
+}
+
+function readTools(
+  { tools, mcp_servers: servers, tool_choice: choice, container }: MessagesBody,
+  { found }: Conversation,
+  spans: Spans,
+  onUnsent: (path: string) => void,
+): readonly WrittenTurnTool[] {
+  if (!tools && !servers) return [];
+  const input = {
+    tools: tools ?? [],
+    servers: servers ?? [],
+    chosen: choice?.name,
+    container: (typeof container === "object" ? container?.id : container) ?? undefined,
+    found,
+  };
+  return toTools(input, spans.body, spans.of("tools"), onUnsent);
+}
+
+/** The schema is called `answer`, because the format names none. */
+function toTextFormat({ output_config: config, output_format: older }: MessagesBody, spans: Spans): Uint8Array {
+  const schema = config?.format
+    ? spans.text("output_config", "format", "schema")
+    : older
+      ? spans.text("output_format", "schema")
+      : undefined;
+  if (schema === undefined) return none;
+  return Buffer.from(`{"type":"json_schema","name":"answer","strict":true,"schema":${schema}}`);
+}
+
+const codeOutputs = "code_interpreter_call.outputs";
+
+/** The parts of an answer that this format always has. */
+function includes(tools: readonly string[]): string[] {
+  const include = ["reasoning.encrypted_content"];
+  if (tools.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");
+  if (tools.some((tool) => tool.startsWith('{"type":"code_interpreter"'))) {
+    include.push(codeOutputs);
+  }
+  return include;
+}

@@ -1,0 +1,100 @@
+/** Items of tools that the client does not run, as a call and its result. */
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { BlockJson } from "./block-json.ts";
+import { toServerCallId } from "./server-history.ts";
+
+interface ServerCall {
+  readonly name: string;
+  readonly input: unknown;
+  /** Type of the result, without `_tool_result`; the name when absent. */
+  readonly kind?: string;
+  readonly content: unknown;
+}
+
+const calls: Readonly<Record<string, (item: JsonObject) => ServerCall>> = {
+  web_search_call: webSearch,
+  "service:web_search": webSearch,
+  "service:web_fetch": (item) => webFetch(item["url"], item),
+  code_interpreter_call: codeExecution,
+  "service:code_interpreter": codeExecution,
+};
+
+export function serverBlocks(item: JsonObject): readonly BlockJson[] {
+  const type = String(item["type"]);
+  const id = toServerCallId(String(item["id"]));
+  if (type === "mcp_call") return mcpBlocks(item, id);
+  const { name, input, kind = name, content } = calls[type]?.(item) ?? anyCall(type, item);
+  const use = { json: JSON.stringify({ type: "server_tool_use", id, name }), inputJson: JSON.stringify(input) };
+  // A call in which the provider paused has no result yet.
+  if (item["status"] === "in_progress") return [use];
+  return [use, { json: JSON.stringify({ type: `${kind}_tool_result`, tool_use_id: id, content }) }];
+}
+
+const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const objects = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);
+const failed = ({ status, error }: JsonObject): boolean => status === "failed" || text(error) !== "";
+
+function webSearch(item: JsonObject): ServerCall {
+  const action: JsonObject = isObject(item["action"]) ? item["action"] : {};
+  if (action["type"] === "open_page" || action["type"] === "find_in_page") return webFetch(action["url"], item);
+  const results = objects(action["sources"]).map(({ url, title }) => ({
+    type: "web_search_result",
+    url,
+    title: text(title) || url,
+    encrypted_content: "",
+    page_age: null,
+  }));
+  const error = { type: "web_search_tool_result_error", error_code: "unavailable" };
+  return { name: "web_search", input: { query: text(action["query"]) }, content: failed(item) ? error : results };
+}
+
+function webFetch(url: unknown, item: JsonObject): ServerCall {
+  const name = "web_fetch";
+  const input = { url: text(url) };
+  if (failed(item)) {
+    return { name, input, content: { type: "web_fetch_tool_result_error", error_code: "unavailable" } };
+  }
+  const document = {
+    type: "document",
+    source: { type: "text", media_type: "text/plain", data: text(item["content"]) },
+    title: text(item["title"]),
+  };
+  return { name, input, content: { type: "web_fetch_result", url: input.url, content: document, retrieved_at: null } };
+}
+
+function codeExecution(item: JsonObject): ServerCall {
+  const logs = objects(item["outputs"])
+    .map((output) => text(output["logs"]))
+    .filter((printed) => printed !== "");
+  const stdout = logs.join("\n") || text(item["stdout"]);
+  const code = { name: "code_execution", input: { code: text(item["code"]) } };
+  if (stdout === "" && text(item["error"]) !== "") {
+    return { ...code, content: { type: "code_execution_tool_result_error", error_code: "unavailable" } };
+  }
+  const stderr = text(item["stderr"]) || text(item["error"]);
+  const result = { type: "code_execution_result", stdout, stderr, return_code: failed(item) ? 1 : 0, content: [] };
+  return { ...code, content: result };
+}
+
+function mcpBlocks(item: JsonObject, id: string): readonly BlockJson[] {
+  const { server_label: server, name, output, error } = item;
+  const isError = error !== undefined && error !== null;
+  const told = isError ? error : output;
+  const content = [{ type: "text", text: typeof told === "string" ? told : JSON.stringify(told ?? "") }];
+  return [
+    {
+      json: JSON.stringify({ type: "mcp_tool_use", id, name, server_name: server }),
+      inputJson: text(item["arguments"]).trim() || "{}",
+    },
+    { json: JSON.stringify({ type: "mcp_tool_result", tool_use_id: id, is_error: isError, content }) },
+  ];
+}
+
+const own: ReadonlySet<string> = new Set(["type", "id", "status"]);
+
+/** A tool that this format does not have: the result is the item itself. */
+function anyCall(type: string, item: JsonObject): ServerCall {
+  const name = type.replace(/^[a-z]+:/, "").replace(/_call$/, "");
+  const content = Object.fromEntries(Object.entries(item).filter(([field]) => !own.has(field)));
+  return { name, input: {}, content: { type: `${name}_result`, ...content } };
+}

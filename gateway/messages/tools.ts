@@ -1,0 +1,232 @@
+/** Tools of the Messages format as tools of the contract. */
+import { type ToolFamily, findToolFamily } from "@sluice/proto/contract/messages/tools.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { type ByteSpan, elementsOf, memberOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { type ClientTool, clientTools } from "./client-tools.ts";
+import type { OnUnsent } from "./parts.ts";
+
+/** A tool whose shape has been checked. */
+export interface MessagesTool {
+  readonly type?: string | null;
+  readonly name?: string | null;
+  readonly description?: string | null;
+  readonly strict?: boolean | null;
+  readonly defer_loading?: boolean | null;
+  readonly cache_control?: JsonObject | null;
+  readonly max_uses?: number | null;
+  readonly max_content_tokens?: number | null;
+  readonly allowed_domains?: readonly string[] | null;
+  readonly blocked_domains?: readonly string[] | null;
+  readonly user_location?: JsonObject | null;
+  readonly display_width_px?: number | null;
+  readonly display_height_px?: number | null;
+  readonly mcp_server_name?: string | null;
+}
+
+export interface McpServer {
+  readonly name: string;
+  readonly url: string;
+  readonly authorization_token?: string | null;
+  readonly tool_configuration?: {
+    readonly enabled?: boolean | null;
+    readonly allowed_tools?: readonly string[] | null;
+  } | null;
+}
+
+export interface ToolChoice {
+  readonly type: "auto" | "any" | "tool" | "none";
+  readonly name?: string;
+  readonly disable_parallel_tool_use?: boolean | null;
+}
+
+export interface ToolsInput {
+  readonly tools: readonly MessagesTool[];
+  readonly servers: readonly McpServer[];
+  /** Name of the tool that must be called. */
+  readonly chosen: string | undefined;
+  /** Id of the container in which code runs. */
+  readonly container: string | undefined;
+  /** Names of tools that a search found. */
+  readonly found: ReadonlySet<string>;
+}
+
+/** A tool of the turn as JSON, and the place of the client's tool that it was made of. */
+export interface WrittenTurnTool {
+  readonly text: string;
+  readonly path: string;
+}
+
+/**
+ * Returns the tools as JSON texts.
+ *
+ * A deferred tool is held back where our own search can find it. Where the client searches itself, the model is to know a deferred tool once a
+ * search has named it, and not before.
+ * @param span place of the tools in the body
+ */
+export function toTools(
+  input: ToolsInput,
+  body: Buffer,
+  span: ByteSpan | undefined,
+  onUnsent: OnUnsent,
+): WrittenTurnTool[] {
+  const { tools, servers, found, chosen } = input;
+  const searches = tools.some(({ type }) => type?.startsWith("tool_search_tool") === true);
+  const written = span ? elementsOf(body, span.start) : [];
+  const turnTools: WrittenTurnTool[] = [];
+  for (let index = 0; index < tools.length; index++) {
+    const tool = tools[index] as MessagesTool;
+    const name = tool.name ?? "";
+    const isDeferred = tool.defer_loading === true && !found.has(name) && name !== chosen;
+    if (isDeferred && !searches) {
+      onUnsent(`tools.${index}`);
+      continue;
+    }
+    const schema = () => schemaOf(body, written[index] as ByteSpan);
+    if (tool.cache_control && isHosted(tool)) onUnsent(`tools.${index}.cache_control`);
+    const typed = () => typedJson(body, written[index] as ByteSpan);
+    const text = toTool(tool, input, { schema, typed }, isDeferred);
+    if (text !== undefined) turnTools.push({ text, path: `tools.${index}` });
+  }
+  for (const [index, server] of servers.entries()) {
+    if (server.tool_configuration?.enabled === false) continue;
+    turnTools.push({ text: toMcp(server), path: `mcp_servers.${index}` });
+  }
+  return turnTools;
+}
+
+function schemaOf(body: Buffer, tool: ByteSpan): string {
+  const { start, end } = memberOf(body, tool.start, "input_schema") as ByteSpan;
+  return body.toString("utf8", start, end);
+}
+
+/** The tool as the client wrote it; its mark stands beside it. */
+function typedJson(body: Buffer, tool: ByteSpan): string {
+  return withMembers(body.toString("utf8", tool.start, tool.end), {
+    cache_control: undefined,
+    defer_loading: undefined,
+  });
+}
+
+const familyOf = ({ type }: MessagesTool): ToolFamily | undefined =>
+  typeof type === "string" && type !== "custom" ? findToolFamily(type) : undefined;
+
+/** Whether the tool is known by its type and the client runs it. */
+export function isClientTool(tool: MessagesTool): boolean {
+  const family = familyOf(tool);
+  return family !== undefined && clientTools[family] !== undefined;
+}
+
+const isHosted = (tool: MessagesTool): boolean => familyOf(tool) !== undefined && !isClientTool(tool);
+
+/** Parts of a tool as the client wrote them. */
+interface WrittenTool {
+  schema(): string;
+  typed(): string;
+}
+
+/** @returns undefined for an entry that only configures another one */
+function toTool(tool: MessagesTool, input: ToolsInput, written: WrittenTool, deferred: boolean): string | undefined {
+  const family = familyOf(tool);
+  if (family === undefined) return toFunction(tool, written.schema(), deferred);
+  const client = clientTools[family];
+  return client ? toClientFunction(tool, client, written.typed()) : toServerTool(family, tool, input.container);
+}
+
+const markMember = ({ cache_control: mark }: MessagesTool): string =>
+  mark ? `,"cache_control":${JSON.stringify(mark)}` : "";
+
+function toFunction(tool: MessagesTool, schema: string, deferred: boolean): string {
+  const { name, description, strict } = tool;
+  return (
+    `{"type":"function","name":${JSON.stringify(name)}` +
+    (description ? `,"description":${JSON.stringify(description)}` : "") +
+    `,"parameters":${schema}` +
+    (strict === true ? ',"strict":true' : "") +
+    markMember(tool) +
+    (deferred ? ',"defer_loading":true}' : "}")
+  );
+}
+
+/**
+ * Models that were not trained on the tool need its schema; the calls have the same form either way.
+ * @param typed the tool in its own form
+ */
+function toClientFunction(tool: MessagesTool, { name, description, parameters }: ClientTool, typed: string): string {
+  const { display_width_px: width, display_height_px: height } = tool;
+  const screen = width && height ? ` The screen has ${width} by ${height} pixels.` : "";
+  const head = { type: "function", name: tool.name ?? name, description: description + screen, parameters };
+  return `${JSON.stringify(head).slice(0, -1)}${markMember(tool)},"anthropic_tool":${typed}}`;
+}
+
+function toServerTool(family: ToolFamily, tool: MessagesTool, container: string | undefined): string | undefined {
+  const { max_uses, max_content_tokens } = tool;
+  const allowed = filled(tool.allowed_domains);
+  const blocked = filled(tool.blocked_domains);
+  const common = { max_uses: max_uses ?? undefined };
+  switch (family) {
+    case "web_search_":
+      return JSON.stringify({
+        type: "web_search",
+        ...common,
+        ...((allowed ?? blocked) && { filters: { allowed_domains: allowed, blocked_domains: blocked } }),
+        ...(tool.user_location && { user_location: { ...tool.user_location, type: "approximate" } }),
+      });
+    case "web_fetch_": {
+      const limits = { ...common, max_content_tokens: max_content_tokens ?? undefined };
+      return JSON.stringify({
+        type: "service:web_fetch",
+        parameters: { ...limits, allowed_domains: allowed, blocked_domains: blocked },
+      });
+    }
+    case "code_execution_":
+      return JSON.stringify({ type: "code_interpreter", container: container ?? { type: "auto" } });
+    case "tool_search_tool_regex":
+    case "tool_search_tool_bm25":
+      return '{"type":"service:tool_search"}';
+    default:
+      return undefined;
+  }
+}
+
+const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>
+  domains && domains.length > 0 ? domains : undefined;
+
+function toMcp({ name, url, authorization_token: token, tool_configuration: configuration }: McpServer): string {
+  const allowed = configuration?.allowed_tools;
+  return JSON.stringify({
+    type: "mcp",
+    server_label: name,
+    server_url: url,
+    ...(token && { authorization: token }),
+    ...(allowed && { allowed_tools: allowed }),
+    require_approval: "never",
+  });
+}
+
+const types: Readonly<Partial<Record<ToolFamily, string>>> = {
+  web_search_: "web_search",
+  web_fetch_: "service:web_fetch",
+  code_execution_: "code_interpreter",
+  tool_search_tool_regex: "service:tool_search",
+  tool_search_tool_bm25: "service:tool_search",
+};
+
+/** @returns undefined for an absent choice */
+export function toToolChoice(
+  choice: ToolChoice | null | undefined,
+  tools: readonly MessagesTool[],
+): string | JsonObject | undefined {
+  if (!choice) return undefined;
+  switch (choice.type) {
+    case "any":
+      return "required";
+    case "tool": {
+      const named = tools.find(({ name }) => name === choice.name);
+      const family = typeof named?.type === "string" ? findToolFamily(named.type) : undefined;
+      const type = family && types[family];
+      return type === undefined ? { type: "function", name: choice.name } : { type };
+    }
+    default:
+      return choice.type;
+  }
+}

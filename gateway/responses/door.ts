@@ -1,0 +1,40 @@
+/** The door of the Responses format. */
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { type ResponseIdentity, identifyResponse } from "@sluice/proto/runtime/responses/identity.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import { responseFaults } from "../http/errors.ts";
+import { responsesPath } from "../http/turn-head.ts";
+import type { Door, DoorContext } from "../turns/door.ts";
+import { Ladder } from "./ladder.ts";
+import { parseRequest } from "./request.ts";
+
+export const responsesDoor: Door = {
+  path: responsesPath,
+  unparsed: "input",
+  decidingHeaders: [],
+  faults: responseFaults,
+  read(body, members, context) {
+    const { request, identity } = readResponse(body, members, context);
+    return {
+      request,
+      whole: () => new ResponseObject(identity),
+      stream: () => new Ladder(new ResponseObject(identity)),
+    };
+  },
+};
+
+export interface ReadResponse {
+  readonly request: RunTurnRequest;
+  readonly identity: ResponseIdentity;
+}
+
+/** @throws Fault as parseRequest */
+export function readResponse(
+  body: Buffer,
+  members: readonly JsonMember[],
+  { sessionId, serviceMetadata, compat }: Omit<DoorContext, "headers">,
+): ReadResponse {
+  const { request, echo } = parseRequest(body, members, { sessionId, serviceMetadata }, compat.fill_defaults);
+  return { request, identity: identifyResponse(request, echo, compat.emit_metadata_alias) };
+}

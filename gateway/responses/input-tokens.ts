@@ -1,0 +1,13 @@
+/** Serves POST /responses/input_tokens. */
+import type { EdgeContext } from "../http/context.ts";
+import { writeJson } from "../http/errors.ts";
+import { type CountTokensParts, countTokens } from "../turns/count-tokens.ts";
+import { parseRequest } from "./request.ts";
+
+/** @throws Fault */
+export async function countInput(parts: CountTokensParts, context: EdgeContext): Promise<void> {
+  const tokens = await countTokens(parts, context, (body, members) =>
+    parseRequest(body, members, { serviceMetadata: false }),
+  );
+  writeJson(context.res, { object: "response.input_tokens", input_tokens: tokens }, context);
+}

@@ -1,0 +1,17 @@
+/** Writes the input of a body as items that others can stand beside. */
+import { openBracket, quote } from "@sluice/proto/runtime/validation/json-bytes.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+
+/**
+ * The items without the brackets around them; an empty text without an input. A string is the message that it stands for.
+ * @throws Fault INVALID_REQUEST for an input of another type, which would pass for an item among the others
+ */
+export function itemsIn(body: Buffer, members: readonly JsonMember[]): string {
+  const input = members.find(({ key }) => key === "input");
+  if (input === undefined) return "";
+  const text = body.toString("utf8", input.start, input.end);
+  if (body[input.start] === quote) return `{"type":"message","role":"user","content":${text}}`;
+  if (body[input.start] !== openBracket) throw invalid("input", "must be a string or an array");
+  return text.slice(1, -1).trim();
+}

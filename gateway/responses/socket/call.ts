@@ -1,0 +1,110 @@
+/** A response under way on a connection: its place in the limits, its memory, its log line. */
+import type { IncomingMessage } from "node:http";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
+import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import type { LoadShedding } from "../../http/load-shedding.ts";
+import type { Observation } from "../../http/observe.ts";
+import { responsesPath } from "../../http/turn-head.ts";
+import { admit } from "../../limits/admission.ts";
+import { reserveForParsing } from "../../turns/body.ts";
+import { toOpen, wantsServiceMetadata } from "../../turns/prepare.ts";
+import type { TurnRouteParts } from "../../turns/route.ts";
+import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
+import { type CreateFrame, bodyOf } from "./frame.ts";
+import { type EventTaker, SocketTurn } from "./turn.ts";
+
+/** The connection of a call. */
+export interface Connected {
+  readonly parts: TurnRouteParts;
+  readonly shedding: LoadShedding;
+  /** The request that opened the connection. */
+  readonly request: IncomingMessage;
+  readonly keyHash: string;
+}
+
+const overloaded = () => new Fault(FaultReason.UNAVAILABLE, "", { origin: FaultOrigin.GATEWAY });
+const draining = () => new Fault(FaultReason.UNAVAILABLE, "The gateway is stopping", { origin: FaultOrigin.GATEWAY });
+/** Frames have no headers, so the rate limit headers of an answer go nowhere. */
+const noHeaders = { headersSent: true, setHeader: () => noHeaders as never };
+
+export class SocketCall {
+  readonly requestId = newId("req_");
+  readonly #connected: Connected;
+  readonly #startedAt = performance.now();
+  readonly #observation: Observation;
+  readonly #room: Reservation;
+  #admission: Admission | undefined = undefined;
+  #isOver = false;
+  turn: SocketTurn | undefined = undefined;
+
+  constructor(connected: Connected) {
+    this.#connected = connected;
+    this.#observation = connected.parts.observer.begin(connected.request);
+    this.#room = connected.parts.budget.open(connected.keyHash);
+  }
+
+  /** Takes the steps of every turn before its body is read. @throws Fault */
+  async admit({ generates }: CreateFrame): Promise<void> {
+    const { parts, shedding, request, keyHash } = this.#connected;
+    if (parts.lifecycle.draining) throw draining();
+    if (shedding.refuses(request)) throw overloaded();
+    const { caller } = await parts.access.resolve(keyHash, undefined, this.#observation.trace);
+    if (!caller) throw invalidKey();
+    await eventLoop.turnOf(keyHash);
+    // A frame that calls no model takes no place in the limits.
+    if (!generates) return;
+    const admission = await admit(parts.limiter, caller, noHeaders);
+    if (this.#isOver) admission.leave();
+    else this.#admission = admission;
+  }
+
+  /** @param input JSON of all its items @throws Fault */
+  async open(frame: CreateFrame, input: string, taker: EventTaker): Promise<void> {
+    const { request, identity } = await this.#read(bodyOf(frame, input));
+    if (this.#isOver) return;
+    const turn = new SocketTurn(taker, identity, request);
+    this.turn = turn;
+    if (!frame.generates) return turn.prepare();
+    const { parts, keyHash } = this.#connected;
+    const caller = { keyHash, requestId: this.requestId, trace: this.#observation.trace };
+    const prepared = { request, generationId: newId("gen-"), timeoutMs: undefined };
+    turn.start((listener) => parts.pool.open(toOpen(parts, caller, prepared), listener));
+  }
+
+  /** Ends the call, and the turn with it. @param status 499 when the client has left */
+  end(fault: Fault | undefined, status: number): void {
+    this.#isOver = true;
+    const hasLeft = status === 499;
+    if (hasLeft) this.turn?.abandon();
+    this.#admission?.leave(this.#admission.countsTokens ? this.turn?.tokens(hasLeft || !fault) : undefined);
+    this.#room.release();
+    this.#observation.note({
+      requestId: this.requestId,
+      clientRequestId: undefined,
+      method: "WEBSOCKET",
+      route: responsesPath,
+      status,
+      ms: performance.now() - this.#startedAt,
+      errorType: fault?.errorType,
+      cause: fault?.cause,
+    });
+  }
+
+  async #read(body: Buffer): Promise<ReadResponse> {
+    const { parts, request } = this.#connected;
+    await this.#room.grow(2 * body.length);
+    const members = scanObject(body, "frame");
+    await reserveForParsing(this.#room, body, members, responsesDoor.unparsed);
+    const sessionId = request.headers["x-session-id"];
+    return readResponse(body, members, {
+      sessionId: typeof sessionId === "string" ? sessionId : undefined,
+      serviceMetadata: wantsServiceMetadata(request.headers, parts.compat),
+      compat: parts.compat,
+    });
+  }
+}

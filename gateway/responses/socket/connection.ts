@@ -1,0 +1,189 @@
+/**
+ * A WebSocket on which a client asks for responses, one after the other, and gets the events of each as frames.
+ *
+ * The connection remembers its last response, so that the next frame needs to bring only the items that are new. That memory is reserved like
+ * that of a request, and gone with the connection.
+ */
+import type { Socket } from "node:net";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { setInUse } from "@sluice/proto/runtime/http1/pending-responses.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import type { WebSocket } from "ws";
+import { type Connected, SocketCall } from "./call.ts";
+import { itemsIn } from "../items.ts";
+import { type CreateFrame, errorFrame, readFrame, unknownPrevious } from "./frame.ts";
+
+/** Maximum of frames that wait while a response runs. */
+const maxWaiting = 16;
+/** Interval of pings. A client from which nothing came between two of them is gone, or reads nothing. */
+const pingMs = 30_000;
+
+/** Close codes of RFC 6455 and of the registry of IANA. */
+const closing = { goingAway: 1_001, policy: 1_008, tryAgainLater: 1_013 } as const;
+
+/** The response that a client can go on from. */
+interface Remembered {
+  readonly id: string;
+  /** JSON of its input and output items, joined by commas. */
+  readonly items: string;
+}
+
+const crowded = () =>
+  new Fault(FaultReason.RATE_LIMITED, `At most ${maxWaiting} requests wait on a connection`, {
+    origin: FaultOrigin.GATEWAY,
+  });
+const binary = () => new Fault(FaultReason.INVALID_REQUEST, "frame: must be text", { origin: FaultOrigin.CLIENT });
+
+const joined = (...items: readonly string[]): string => items.filter((each) => each !== "").join(",");
+
+export class ResponseSocket {
+  readonly #connected: Connected;
+  readonly #socket: WebSocket;
+  readonly #stream: Socket;
+  /** Memory of frames that have not arrived whole, and of those that wait. */
+  readonly #receiving: Reservation;
+  /** Memory of the remembered response. */
+  readonly #memory: Reservation;
+  readonly #waiting: CreateFrame[] = [];
+  readonly #pings: NodeJS.Timeout;
+  #remembered: Remembered | undefined = undefined;
+  #running: SocketCall | undefined = undefined;
+  #heard = true;
+  #full = false;
+
+  constructor(connected: Connected, socket: WebSocket) {
+    const { parts, request, keyHash } = connected;
+    this.#connected = connected;
+    this.#socket = socket;
+    this.#stream = request.socket;
+    this.#receiving = parts.budget.open(keyHash);
+    this.#memory = parts.budget.open(keyHash);
+    this.#pings = setInterval(() => this.#ping(), pingMs).unref();
+    this.#listen();
+  }
+
+  /** Closes the connection, or lets it close at the end of its response. */
+  drain(): void {
+    if (!this.#running) this.#socket.close(closing.goingAway, "The gateway is stopping");
+  }
+
+  #listen(): void {
+    this.#stream.on("data", (bytes: Buffer) => this.#arrived(bytes.length));
+    this.#stream.on("drain", () => this.#drained());
+    this.#socket.on("message", (data, isBinary) => this.#message(data as Buffer, isBinary));
+    this.#socket.on("pong", () => {
+      this.#heard = true;
+    });
+    // The library closes the connection after an error of its protocol.
+    this.#socket.on("error", () => {});
+    this.#socket.on("close", () => this.#closed());
+  }
+
+  #arrived(bytes: number): void {
+    this.#heard = true;
+    if (!this.#receiving.tryGrow(bytes)) this.#socket.close(closing.tryAgainLater, "No memory is free");
+  }
+
+  #message(bytes: Buffer, isBinary: boolean): void {
+    try {
+      if (isBinary) throw binary();
+      const frame = readFrame(bytes);
+      if (!frame) return this.#running?.turn?.cancel();
+      if (this.#waiting.length >= maxWaiting) throw crowded();
+      this.#waiting.push(frame);
+      if (!this.#running) this.#next();
+    } catch (error) {
+      this.#socket.send(errorFrame(Fault.from(error), newId("req_")));
+    }
+  }
+
+  /** Begins the response of the frame that has waited longest. */
+  #next(): void {
+    const frame = this.#waiting.shift();
+    if (this.#waiting.length === 0) this.#receiving.shrink(this.#receiving.bytes);
+    if (!frame) return;
+    const call = new SocketCall(this.#connected);
+    this.#running = call;
+    setInUse(this.#stream, true);
+    this.#answer(call, frame).catch((error: unknown) => {
+      this.#forget(frame);
+      this.#finish(call, Fault.from(error), true);
+    });
+  }
+
+  async #answer(call: SocketCall, frame: CreateFrame): Promise<void> {
+    await call.admit(frame);
+    const input = this.#wholeInput(frame);
+    await call.open(frame, input, {
+      send: (frames) => this.#send(frames),
+      finished: (fault, refused) => {
+        if (call.turn && !fault) this.#remember(call.turn.id, joined(input, call.turn.items));
+        else this.#forget(frame);
+        this.#finish(call, fault, refused);
+      },
+    });
+  }
+
+  /** JSON of the items of a frame with those that it goes on from. @throws Fault INVALID_REQUEST */
+  #wholeInput(frame: CreateFrame): string {
+    const { bytes, members, previousId } = frame;
+    if (previousId === undefined) return itemsIn(bytes, members);
+    if (this.#remembered?.id !== previousId) throw unknownPrevious(previousId);
+    return joined(this.#remembered.items, itemsIn(bytes, members));
+  }
+
+  /** A response that finds no memory is not remembered: its client sends all items again. */
+  #remember(id: string, items: string): void {
+    this.#memory.shrink(this.#memory.bytes);
+    this.#remembered = this.#memory.tryGrow(Buffer.byteLength(items)) ? { id, items } : undefined;
+  }
+
+  /** Forgets the response that a failed frame went on from: clients then expect to send all items again. */
+  #forget({ previousId }: CreateFrame): void {
+    if (previousId === undefined || previousId !== this.#remembered?.id) return;
+    this.#memory.shrink(this.#memory.bytes);
+    this.#remembered = undefined;
+  }
+
+  #send(frames: readonly string[]): void {
+    for (const frame of frames) this.#socket.send(frame);
+    if (!this.#stream.writableNeedDrain || this.#full) return;
+    this.#full = true;
+    this.#running?.turn?.pause();
+  }
+
+  #drained(): void {
+    if (!this.#full) return;
+    this.#full = false;
+    this.#running?.turn?.resume();
+  }
+
+  /** @param refused whether the client has seen nothing of the response */
+  #finish(call: SocketCall, fault: Fault | undefined, refused: boolean): void {
+    if (this.#running !== call) return;
+    this.#running = undefined;
+    setInUse(this.#stream, false);
+    call.end(fault, fault?.status ?? 200);
+    if (fault && refused) this.#socket.send(errorFrame(fault, call.requestId));
+    if (fault?.reason === FaultReason.UNAUTHENTICATED) this.#socket.close(closing.policy, fault.message);
+    else if (this.#connected.parts.lifecycle.draining) this.drain();
+    else this.#next();
+  }
+
+  #ping(): void {
+    if (!this.#heard) return this.#socket.terminate();
+    this.#heard = false;
+    this.#socket.ping();
+  }
+
+  #closed(): void {
+    clearInterval(this.#pings);
+    const running = this.#running;
+    this.#running = undefined;
+    this.#waiting.length = 0;
+    running?.end(undefined, 499);
+    this.#receiving.release();
+    this.#memory.release();
+  }
+}

@@ -1,0 +1,128 @@
+/** A response on a connection: from its frame to its last event. */
+import { create } from "@bufbuild/protobuf";
+import {
+  type RunTurnRequest,
+  TurnEndSchema,
+  type TurnEvent,
+  TurnEventSchema,
+  TurnStatus,
+} from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import type { ResponseIdentity } from "@sluice/proto/runtime/responses/identity.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { Ladder } from "../ladder.ts";
+
+/** The connection as its response uses it. */
+export interface EventTaker {
+  send(frames: readonly string[]): void;
+  /** Called once, at the end. @param fault undefined after an answer @param refused whether no event was sent */
+  finished(fault: Fault | undefined, refused: boolean): void;
+}
+
+const cancelled = () =>
+  new Fault(FaultReason.DEADLINE_EXCEEDED, "The client cancelled the response", { origin: FaultOrigin.CLIENT });
+const endless = () =>
+  new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
+
+const dataField = "data: ";
+
+/** The data of each event in the text of a stream. The text that ends a stream is no event. */
+function dataOf(text: string): string[] {
+  const frames: string[] = [];
+  for (const block of text.split("\n\n")) {
+    const at = block.indexOf(`${dataField}{`);
+    if (at !== -1) frames.push(block.slice(at + dataField.length));
+  }
+  return frames;
+}
+
+export class SocketTurn implements TurnListener {
+  readonly #taker: EventTaker;
+  readonly #object: ResponseObject;
+  readonly #ladder: Ladder;
+  readonly #meter: TokenMeter;
+  #control: TurnControl | undefined = undefined;
+  #begun = false;
+  #over = false;
+
+  constructor(taker: EventTaker, identity: ResponseIdentity, request: RunTurnRequest) {
+    this.#taker = taker;
+    this.#object = new ResponseObject(identity);
+    this.#ladder = new Ladder(this.#object);
+    this.#meter = new TokenMeter(request);
+  }
+
+  get id(): string {
+    return this.#object.id;
+  }
+
+  /** JSON of the items of a response that has ended, joined by commas. */
+  get items(): string {
+    return this.#object.output.join(",");
+  }
+
+  start(open: (listener: TurnListener) => TurnControl): void {
+    this.#control = open(this);
+  }
+
+  events(events: readonly TurnEvent[]): void {
+    this.#meter.note(events);
+    this.#send(this.#ladder.events(events));
+  }
+
+  ended(): void {
+    if (this.#ladder.over) this.#finish(undefined);
+    else this.failed(endless());
+  }
+
+  failed(fault: Fault): void {
+    if (this.#begun) this.#send(this.#ladder.failed(fault));
+    this.#finish(fault);
+  }
+
+  /** Answers without a model, with an output that is empty. */
+  prepare(): void {
+    const value = create(TurnEndSchema, { status: TurnStatus.COMPLETED, serviceTier: "default" });
+    this.#send(this.#ladder.events([create(TurnEventSchema, { event: { case: "end", value } })]));
+    this.ended();
+  }
+
+  /** Ends the turn without a word, because its client has left. */
+  abandon(): void {
+    this.#over = true;
+    this.#control?.cancel();
+  }
+
+  /** Ends the response as one that has failed. */
+  cancel(): void {
+    this.#control?.cancel();
+    if (!this.#over) this.failed(cancelled());
+  }
+
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  /** Tokens of the turn. @param left whether the client left before its end */
+  tokens(left: boolean): number {
+    return this.#meter.tokens(left);
+  }
+
+  #send(text: string): void {
+    if (text === "" || this.#over) return;
+    this.#begun = true;
+    this.#taker.send(dataOf(text));
+  }
+
+  #finish(fault: Fault | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#taker.finished(fault, !this.#begun);
+  }
+}

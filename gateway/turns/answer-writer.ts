@@ -1,0 +1,241 @@
+/**
+ * Writes the answer of a turn in the format of its door, from the opened turn to the last byte: a stream of events, or one object.
+ *
+ * A failure gets its own HTTP status until the first committing event, or until the status gate opens; afterwards it is an event.
+ */
+import type { ServerResponse } from "node:http";
+import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
+import { writeFault } from "../http/errors.ts";
+import { writeWholeAnswer } from "../http/whole-answer.ts";
+import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
+import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
+
+/** The call that is answered. */
+export interface AnsweredCall {
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  readonly meter: TokenMeter | undefined;
+  /** The writer of the answer; the call tells it when the response closes. */
+  answer: AnswerWriter | undefined;
+  /** Called when the turn has begun in inference-svc. */
+  accepted(): void;
+  /** Called exactly once, at the end of the answer. @param fault undefined after an answer or when the client left */
+  settled(fault: Fault | undefined): void;
+}
+
+/** The parts of a prepared turn that its answer names. */
+export interface AnswerHead {
+  readonly door: Door;
+  readonly turn: Pick<DoorTurn, "explain">;
+  readonly generationId: string;
+  /** Second name of `service_metadata`. */
+  readonly metadataAlias: string | undefined;
+}
+
+const endless = () =>
+  new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
+
+export abstract class AnswerWriter implements TurnListener {
+  protected readonly call: AnsweredCall;
+  readonly #head: AnswerHead;
+  #control: TurnControl | undefined = undefined;
+  #over = false;
+
+  constructor(call: AnsweredCall, head: AnswerHead) {
+    this.call = call;
+    this.#head = head;
+  }
+
+  /** @param open opens the turn for this listener; an error that it throws is answered */
+  start(open: (listener: TurnListener) => TurnControl): void {
+    const { res: response } = this.call;
+    // The connection is closed already when the client left while its body was read.
+    if (response.closed || response.destroyed) return this.settle();
+    try {
+      this.#control = open(this);
+    } catch (error) {
+      this.failed(Fault.from(error));
+    }
+  }
+
+  accepted(): void {
+    this.call.accepted();
+  }
+
+  events(events: readonly TurnEvent[]): void {
+    this.call.meter?.note(events);
+    this.write(events);
+  }
+
+  /** Called when the response has closed. */
+  left(): void {
+    if (this.#over) return;
+    this.settle();
+    this.#control?.cancel();
+  }
+
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  /** Ends the answer; nothing is written later. */
+  protected settle(fault?: Fault): void {
+    this.#over = true;
+    this.call.settled(fault);
+  }
+
+  protected get over(): boolean {
+    return this.#over;
+  }
+
+  /** @param usageJson of the tokens that were consumed for nothing */
+  protected refuse(fault: Fault, usageJson: string | undefined): void {
+    const { door, generationId, metadataAlias } = this.#head;
+    const { res: response, requestId } = this.call;
+    this.settle(fault);
+    writeFault(response, fault, { requestId, generationId, metadataAlias, usageJson }, door.faults);
+  }
+
+  /**
+   * Writes status 200 and the headers.
+   * @param own names and values in turn, the form that Node writes without looking at it again
+   */
+  protected begin(own: readonly string[]): void {
+    const { door, generationId } = this.#head;
+    const { res: response, requestId } = this.call;
+    const headers = [...own, "x-request-id", requestId, generationIdHeader, generationId];
+    const { requestIdHeader } = door.faults;
+    if (requestIdHeader !== undefined) headers.push(requestIdHeader, requestId);
+    response.writeHead(200, headers);
+  }
+
+  /** The headers that every answer has, as lines. */
+  protected get headerLines(): string {
+    const { door, generationId } = this.#head;
+    const { requestId } = this.call;
+    const { requestIdHeader } = door.faults;
+    const second = requestIdHeader === undefined ? "" : `${requestIdHeader}: ${requestId}\r\n`;
+    return `x-request-id: ${requestId}\r\n${generationIdHeader}: ${generationId}\r\n${second}`;
+  }
+
+  failed(fault: Fault): void {
+    const { turn } = this.#head;
+    this.fail(turn.explain ? turn.explain(fault) : fault);
+  }
+
+  protected abstract write(events: readonly TurnEvent[]): void;
+  /** @param fault in the terms of the format */
+  protected abstract fail(fault: Fault): void;
+  abstract ended(): void;
+}
+
+const jsonType = "application/json; charset=utf-8";
+
+/** Answers with `stream: false`: nothing is written before the whole answer is in hand. */
+export class ObjectWriter extends AnswerWriter {
+  readonly #answer: WholeAnswer;
+
+  constructor(call: AnsweredCall, head: AnswerHead, answer: WholeAnswer) {
+    super(call, head);
+    this.#answer = answer;
+  }
+
+  protected override write(events: readonly TurnEvent[]): void {
+    for (const { event } of events) this.#answer.apply(event);
+  }
+
+  override ended(): void {
+    const json = this.#answer.json();
+    if (json === undefined) return this.failed(endless());
+    this.settle();
+    if (writeWholeAnswer(this.call.res, `content-type: ${jsonType}\r\n${this.headerLines}`, json)) return;
+    const bytes = Buffer.byteLength(json);
+    this.begin(["content-type", jsonType, "content-length", String(bytes)]);
+    // Written and ended in two calls, because `end` with a text writes an empty second piece, and two pieces cost more than one.
+    this.call.res.write(json, encodingOf(json, bytes));
+    this.call.res.end();
+  }
+
+  protected override fail(fault: Fault): void {
+    this.refuse(fault, this.#answer.withheldUsageJson);
+  }
+}
+
+const streamHeaders = [
+  "content-type",
+  "text/event-stream; charset=utf-8",
+  "cache-control",
+  "no-cache, no-transform",
+  "x-accel-buffering",
+  "no",
+];
+
+/** Answers with `stream: true`. */
+export class StreamWriter extends AnswerWriter {
+  readonly #answer: StreamedAnswer;
+  readonly #stream: EventStream;
+  #gate: WheelTimer | undefined;
+
+  /** @param gateMs longest time for which status 200 waits for the first event */
+  constructor(call: AnsweredCall, head: AnswerHead, answer: StreamedAnswer, keepAlive: KeepAlive, gateMs: number) {
+    super(call, head);
+    this.#answer = answer;
+    this.#stream = new EventStream(call.res, keepAlive, this);
+    this.#gate = timeLimits.start(gateMs, openGate, this);
+  }
+
+  protected override write(events: readonly TurnEvent[]): void {
+    const text = this.#answer.events(events);
+    if (!this.#stream.begun) return this.#begin(text + this.#answer.open());
+    if (text !== "") this.#stream.write(text, this.#answer.over);
+  }
+
+  override ended(): void {
+    if (!this.#answer.over) return this.failed(endless());
+    this.settle();
+    this.#stream.end("");
+  }
+
+  protected override fail(fault: Fault): void {
+    if (!this.#stream.begun) return this.refuse(fault, this.#answer.withheldUsageJson);
+    this.settle(fault);
+    this.#stream.end(this.#answer.failed(fault));
+  }
+
+  override left(): void {
+    this.#stream.forget();
+    super.left();
+  }
+
+  openGate(): void {
+    this.#begin(this.#answer.open());
+  }
+
+  protected override settle(fault?: Fault): void {
+    this.#closeGate();
+    super.settle(fault);
+  }
+
+  #closeGate(): void {
+    this.#gate?.stop();
+    this.#gate = undefined;
+  }
+
+  #begin(text: string): void {
+    if (this.over || this.#stream.begun) return;
+    this.#closeGate();
+    this.begin(streamHeaders);
+    this.#stream.begin(text);
+  }
+}
+
+const openGate = (writer: StreamWriter): void => writer.openGate();

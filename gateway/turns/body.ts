@@ -1,0 +1,42 @@
+/** Scans the body of a turn, and reserves the memory in which its door parses it. */
+import type { IncomingMessage } from "node:http";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import { pieceBytes, scanObject, scanObjectInPieces } from "@sluice/proto/runtime/validation/json-scan.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { cutShort } from "../http/body.ts";
+
+/**
+ * Finds the members of a body. A long body is scanned in pieces, so that other requests do not wait for it.
+ * @param request the request whose client alone waits for the turn; absent when other clients may share it
+ * @throws Fault INVALID_REQUEST; when that client has left meanwhile, too
+ */
+export function scanBody(
+  body: Buffer,
+  request?: IncomingMessage,
+): readonly JsonMember[] | Promise<readonly JsonMember[]> {
+  if (body.length <= pieceBytes) return scanObject(body, "body");
+  return scanObjectInPieces(body, "body", async () => {
+    await nextTurn();
+    if (request?.socket.destroyed) throw cutShort();
+  });
+}
+
+/** Bytes of memory for each parsed byte: its text, its value and its echo in the answer, with up to two bytes a character. */
+const parsedCopies = 6;
+
+/**
+ * Reserves memory for parsing a body.
+ * @param unparsed member that is passed on unread
+ * @returns undefined when the memory is free at once. @throws Fault UNAVAILABLE where no memory is free
+ */
+export function reserveForParsing(
+  room: Reservation,
+  body: Buffer,
+  members: readonly JsonMember[],
+  unparsed: string | undefined,
+): Promise<void> | undefined {
+  const passed = members.find(({ key }) => key === unparsed);
+  const parsedBytes = body.length - (passed ? passed.end - passed.start : 0);
+  return room.grow(parsedCopies * parsedBytes);
+}

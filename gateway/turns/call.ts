@@ -1,0 +1,62 @@
+/** A call that asks for a turn, from its head to the end of its answer. It stands in for Koa's context, which all other requests have. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
+import { type TraceHeaders, untraced } from "@sluice/proto/runtime/tracing/context.js";
+import type { Exchange } from "../http/context.ts";
+import type { FaultForm } from "../http/errors.ts";
+import { close } from "../http/exchange.ts";
+import type { Observation } from "../http/observe.ts";
+import type { AnswerWriter, AnsweredCall } from "./answer-writer.ts";
+import type { Door } from "./door.ts";
+
+export class TurnCall implements Exchange, AnsweredCall {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly door: Door;
+  startedAt = 0;
+  requestId = "";
+  clientRequestId: string | undefined = undefined;
+  observation!: Observation;
+  trace: TraceHeaders = untraced;
+  keyHash = "";
+  caller!: Caller;
+  room!: Reservation;
+  path = "";
+  route = "";
+  fault: Fault | undefined = undefined;
+  /** Counts the tokens of the turn, when it has a limit of tokens and is not shared. */
+  meter: TokenMeter | undefined = undefined;
+  /** Gives back the call's place in its rate limits, or in a shared turn. Only the first call of this function has an effect. */
+  leave: (tokens?: number) => void = () => {};
+  /** The writer of the answer, once the turn is prepared. */
+  answer: AnswerWriter | undefined = undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, door: Door) {
+    this.req = request;
+    this.res = response;
+    this.door = door;
+  }
+
+  get faults(): FaultForm {
+    return this.door.faults;
+  }
+
+  /** Releases the memory of the request: inference-svc holds the request once the turn has begun there. */
+  accepted(): void {
+    this.room.release();
+  }
+
+  settled(fault: Fault | undefined): void {
+    this.leave(this.meter?.tokens(fault === undefined));
+    this.fault = fault;
+  }
+
+  /** Called when the response closes, at its end or because the client left. */
+  closed(): void {
+    close(this);
+    this.answer?.left();
+  }
+}

@@ -1,0 +1,46 @@
+/** Estimates how many tokens the prompt of a turn has. No turn is opened, and no provider is called. */
+import type { Client } from "@grpc/grpc-js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Limits } from "@sluice/proto/runtime/house-file.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import { readBody } from "../http/body.ts";
+import type { Exchange } from "../http/context.ts";
+import type { DoorTurn } from "./door.ts";
+import { reserveForParsing, scanBody } from "./body.ts";
+
+export interface CountTokensParts {
+  readonly limits: Limits;
+  /** Connection to any inference process: all count alike. */
+  readonly inference: Client;
+  readonly token: ServiceToken;
+}
+
+/**
+ * @param read converts the body into the turn whose prompt is counted
+ * @throws Fault
+ */
+export async function countTokens(
+  { limits, inference, token }: CountTokensParts,
+  exchange: Exchange,
+  read: (body: Buffer, members: readonly JsonMember[]) => Pick<DoorTurn, "request" | "explain">,
+): Promise<number> {
+  const { req, room } = exchange;
+  const body = await readBody(req, limits.body_bytes, room);
+  const members = await scanBody(body, req);
+  await reserveForParsing(room, body, members, undefined);
+  const { request, explain } = read(body, members);
+  const counted = call(
+    inference,
+    InferenceService.method.countTokens,
+    { $typeName: "sluice.inference.v1.CountTokensRequest", request },
+    serviceMetadata(token, exchange),
+    limits.turn_ms,
+  );
+  const { inputTokens } = await counted.catch((error: unknown) => {
+    throw explain ? explain(Fault.from(error)) : error;
+  });
+  return inputTokens;
+}

@@ -1,0 +1,32 @@
+/** Fields that requests of several formats have under the same name and in the same shape. */
+import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
+import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
+
+/** Accepted values by their JSON names. Undefined stands for an absent field. */
+export class TurnFields {
+  readonly model: string | undefined = undefined;
+  readonly models: string[] | undefined = undefined;
+  readonly stream: boolean | null | undefined = undefined;
+  readonly temperature: number | null | undefined = undefined;
+  readonly top_p: number | null | undefined = undefined;
+  readonly top_k: number | undefined = undefined;
+  readonly frequency_penalty: number | null | undefined = undefined;
+  readonly presence_penalty: number | null | undefined = undefined;
+  readonly top_logprobs: number | null | undefined = undefined;
+  readonly logit_bias: Record<string, number> | null | undefined = undefined;
+  readonly stop: string | string[] | null | undefined = undefined;
+  readonly seed: number | null | undefined = undefined;
+  readonly parallel_tool_calls: boolean | null | undefined = undefined;
+  readonly max_tool_calls: number | null | undefined = undefined;
+  readonly stop_server_tools_when: unknown = undefined;
+  readonly metadata: Record<string, string> | null | undefined = undefined;
+  readonly user: string | undefined = undefined;
+  readonly safety_identifier: string | null | undefined = undefined;
+  readonly session_id: string | undefined = undefined;
+  readonly prompt_cache_key: string | null | undefined = undefined;
+  readonly cache_control: { readonly ttl?: string } | undefined = undefined;
+  readonly service_tier: string | null | undefined = undefined;
+  readonly provider: PreferencesJson | null | undefined = undefined;
+  readonly plugins: readonly PluginJson[] | undefined = undefined;
+  readonly debug: { readonly echo_upstream_body?: boolean } | undefined = undefined;
+}

@@ -1,0 +1,49 @@
+/** Reads values out of a body that the scanner has accepted, and writes texts as JSON. */
+import { quote } from "@sluice/proto/runtime/validation/json-bytes.js";
+import type { ByteSpan } from "@sluice/proto/runtime/validation/json-span.js";
+
+/** Parses one value of a body. */
+export function readValue(body: Buffer, { start, end }: ByteSpan): unknown {
+  switch (body[start]) {
+    case 0x6e:
+      return null;
+    case 0x74:
+      return true;
+    case 0x66:
+      return false;
+    case quote:
+      return readString(body, start, end);
+    default:
+      return JSON.parse(body.toString("utf8", start, end));
+  }
+}
+
+function readString(body: Buffer, start: number, end: number): string {
+  const text = body.toString("utf8", start + 1, end - 1);
+  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+}
+
+const none = new Uint8Array();
+
+/** The bytes of a value; empty when it is absent or null. */
+export function subtreeBytes(body: Buffer, span: ByteSpan | undefined): Uint8Array {
+  return span && !isNullAt(body, span) ? body.subarray(span.start, span.end) : none;
+}
+
+/** Among JSON values, null alone begins with n. */
+export const isNullAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === 0x6e;
+
+/** Longest text for which checking each character is faster than calling JSON.stringify. */
+const shortLength = 64;
+
+/** The text as a JSON string. */
+export function quoted(text: string): string {
+  if (text.length > shortLength) return JSON.stringify(text);
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index);
+    // JSON.stringify escapes control characters, quotes, backslashes and halves of surrogate pairs.
+    if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))
+      return JSON.stringify(text);
+  }
+  return `"${text}"`;
+}

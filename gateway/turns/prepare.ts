@@ -1,0 +1,115 @@
+/** Prepares the turn of a request that was read, and the writer of its answer. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import type { Compat, Limits } from "@sluice/proto/runtime/house-file.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { RequestCaller } from "../http/context.ts";
+import type { KeepAlive } from "../sse/event-stream.ts";
+import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from "./answer-writer.ts";
+import type { Door, DoorTurn } from "./door.ts";
+import { warnAboutUnknownFields } from "./unknown-fields.ts";
+
+export interface TurnParts {
+  readonly access: Access;
+  readonly keepAlive: KeepAlive;
+  readonly limits: Limits;
+  readonly compat: Compat;
+}
+
+/** A turn that is ready to be opened. */
+export interface PreparedTurn {
+  readonly door: Door;
+  readonly turn: DoorTurn;
+  readonly request: RunTurnRequest;
+  readonly generationId: string;
+  /** Second name of `service_metadata`. */
+  readonly metadataAlias: string | undefined;
+  /** Timeout that the client asked for. */
+  readonly timeoutMs: number | undefined;
+}
+
+/** `X-Service-Metadata`, or its legacy spelling; anything but `enabled`, in letters of either case, is disabled. */
+export function wantsServiceMetadata(
+  headers: IncomingHttpHeaders,
+  { emit_metadata_alias: alias }: Pick<Compat, "emit_metadata_alias">,
+): boolean {
+  const value =
+    headers["x-service-metadata"] ??
+    headers["x-service-experimental-metadata"] ??
+    (alias === null ? undefined : underAlias(headers, alias));
+  return typeof value === "string" && value.toLowerCase() === "enabled";
+}
+
+/** A client that knows the alias `vendor_metadata` sends `X-Vendor-Metadata` or `X-Vendor-Experimental-Metadata`. */
+function underAlias(headers: IncomingHttpHeaders, alias: string): string | string[] | undefined {
+  const name = `x-${alias.replaceAll("_", "-")}`;
+  return headers[name] ?? headers[name.replace(/metadata$/, "experimental-metadata")];
+}
+
+/** Reads `X-Request-Timeout-Ms`: whole milliseconds from 1 on; any other value is ignored. */
+export function readTimeout({ "x-request-timeout-ms": text }: IncomingHttpHeaders): number | undefined {
+  return typeof text === "string" && /^[1-9]\d{0,9}$/.test(text) ? Number(text) : undefined;
+}
+
+/** @throws Fault of the door, where the body is no request */
+export function prepareTurn(
+  { compat }: Pick<TurnParts, "compat">,
+  door: Door,
+  headers: IncomingHttpHeaders,
+  body: Buffer,
+  members: readonly JsonMember[],
+): PreparedTurn {
+  const sessionId = headers["x-session-id"];
+  const turn = door.read(body, members, {
+    sessionId: typeof sessionId === "string" ? sessionId : undefined,
+    serviceMetadata: wantsServiceMetadata(headers, compat),
+    headers,
+    compat,
+  });
+  return {
+    door,
+    turn,
+    request: turn.request,
+    generationId: newId("gen-"),
+    metadataAlias: compat.emit_metadata_alias ?? undefined,
+    timeoutMs: readTimeout(headers),
+  };
+}
+
+export const toOpen = (
+  { access, limits }: Pick<TurnParts, "access" | "limits">,
+  { keyHash, requestId, trace }: Omit<RequestCaller, "room">,
+  {
+    request,
+    generationId,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: Pick<PreparedTurn, "request" | "generationId" | "timeoutMs">,
+): Open => ({
+  $typeName: "sluice.inference.v1.Open",
+  request,
+  keyHash,
+  requestId,
+  generationId,
+  policyGeneration: access.generation,
+  deadlineMs: Math.min(timeoutMs, request.stream ? limits.stream_ms : limits.turn_ms),
+  credit: 0,
+  traceparent: trace.traceparent,
+  tracestate: trace.tracestate,
+});
+
+/** Creates the writer of the answer, which learns from the call when the response closes. */
+export function createAnswer(
+  { keepAlive, limits }: Pick<TurnParts, "keepAlive" | "limits">,
+  call: AnsweredCall,
+  prepared: PreparedTurn,
+): AnswerWriter {
+  const { request, turn } = prepared;
+  warnAboutUnknownFields(call.res, request);
+  call.answer = request.stream
+    ? new StreamWriter(call, prepared, turn.stream(), keepAlive, limits.status_gate_ms)
+    : new ObjectWriter(call, prepared, turn.whole());
+  return call.answer;
+}

@@ -1,0 +1,76 @@
+/**
+ * Serves turns past Koa, whose context and middleware a turn does not need.
+ *
+ * The steps are those of every other request, in the same order. Most of them need not wait, so a promise is made only for those that do.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Cors } from "@sluice/proto/runtime/http1/cors.js";
+import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { readBody } from "../http/body.ts";
+import { type ExchangeParts, authenticate, begin, fail } from "../http/exchange.ts";
+import { LoadShedding, type SheddingParts } from "../http/load-shedding.ts";
+import { readIdempotencyKey } from "@sluice/proto/runtime/idempotency/in-flight.js";
+import type { LanePool } from "../lane/pool.ts";
+import { admit } from "../limits/admission.ts";
+import { TurnCall } from "./call.ts";
+import type { Door } from "./door.ts";
+import { createAnswer, prepareTurn, toOpen } from "./prepare.ts";
+import { reserveForParsing, scanBody } from "./body.ts";
+import { type SharedTurnParts, createSharedTurn } from "./shared-turn.ts";
+
+export interface TurnRouteParts extends ExchangeParts, SharedTurnParts, SheddingParts {
+  readonly pool: LanePool;
+  readonly cors: Cors | undefined;
+  readonly lifecycle: Lifecycle;
+}
+
+export class TurnRoute {
+  readonly #parts: TurnRouteParts;
+  readonly #shedding: LoadShedding;
+
+  constructor(parts: TurnRouteParts) {
+    this.#parts = parts;
+    this.#shedding = new LoadShedding(parts);
+  }
+
+  serve(request: IncomingMessage, response: ServerResponse, door: Door): void {
+    if (this.#shedding.refuses(request)) return this.#shedding.refuse(request, response, door.faults);
+    const call = new TurnCall(request, response, door);
+    begin(this.#parts, call);
+    response.on("close", () => call.closed());
+    if (this.#parts.lifecycle.draining) response.setHeader("connection", "close");
+    this.#parts.cors?.(request, response);
+    // Node's parser has read only the head. One tick later it has read the rest of the bytes that came with it, which is the whole of most bodies.
+    process.nextTick(answer, this.#parts, call);
+  }
+}
+
+/** Settles once the turn is open; the answer goes on by callbacks. */
+async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
+  try {
+    const unknown = authenticate(parts, call);
+    if (unknown) await unknown;
+    const turn = eventLoop.turnOf(call.keyHash);
+    if (turn) await turn;
+    call.route = call.door.path;
+    const idempotencyKey = readIdempotencyKey(call.req.headers["idempotency-key"]);
+    if (idempotencyKey !== undefined) return await createSharedTurn(parts, idempotencyKey, call);
+    const admitted = admit(parts.limiter, call.caller, call.res);
+    const admission = admitted instanceof Promise ? await admitted : admitted;
+    call.leave = admission.leave;
+    const reading = readBody(call.req, parts.limits.body_bytes, call.room);
+    const body = reading instanceof Promise ? await reading : reading;
+    const scanned = scanBody(body, call.req);
+    const members = scanned instanceof Promise ? await scanned : scanned;
+    const waiting = reserveForParsing(call.room, body, members, call.door.unparsed);
+    if (waiting) await waiting;
+    const prepared = prepareTurn(parts, call.door, call.req.headers, body, members);
+    if (admission.countsTokens) call.meter = new TokenMeter(prepared.request);
+    createAnswer(parts, call, prepared).start((listener) => parts.pool.open(toOpen(parts, call, prepared), listener));
+  } catch (error) {
+    call.leave();
+    await fail(parts, call, error);
+  }
+}

@@ -1,0 +1,19 @@
+/** Reads the session of a request, which keeps its turns on one provider. */
+import { isUtf8 } from "node:buffer";
+import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { isLongerThan } from "@sluice/proto/runtime/validation/text.js";
+
+/**
+ * @param own value of the field of the body, which takes precedence and has been checked; undefined when it is absent
+ * @param header value of `x-session-id`: header text arrives as one character per byte
+ */
+export function readSession(own: unknown, header: string | undefined, problems: Problems): string | undefined {
+  if (typeof own === "string") return own;
+  if (header === undefined || header === "" || own !== undefined) return undefined;
+  const bytes = Buffer.from(header, "latin1");
+  const decoded = bytes.length === header.length && isUtf8(bytes) ? bytes.toString("utf8") : undefined;
+  if (decoded === undefined) problems.add("x-session-id", "must be valid UTF-8");
+  else if (isLongerThan(decoded, 256)) problems.add("x-session-id", "at most 256 characters");
+  else return decoded;
+  return undefined;
+}

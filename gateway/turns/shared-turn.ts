@@ -1,0 +1,103 @@
+/** Serves turns with an Idempotency-Key: equal requests that run at the same time share one turn. */
+import { type Hash, createHash } from "node:crypto";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Compat } from "@sluice/proto/runtime/house-file.js";
+import type { Generation, JoinedRequest, KeyedTurn } from "@sluice/proto/runtime/idempotency/generation.js";
+import type { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
+import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { joinTurn } from "@sluice/proto/runtime/limits/decision.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { metered } from "@sluice/proto/runtime/limits/metered.js";
+import { digestBody, readBody } from "../http/body.ts";
+import type { LanePool } from "../lane/pool.ts";
+import { admit } from "../limits/admission.ts";
+import type { TurnCall } from "./call.ts";
+import {
+  type PreparedTurn,
+  type TurnParts,
+  prepareTurn,
+  createAnswer,
+  toOpen,
+  wantsServiceMetadata,
+} from "./prepare.ts";
+import { reserveForParsing, scanBody } from "./body.ts";
+
+/** A prepared turn that further requests can join. */
+export type SharedTurn = PreparedTurn & KeyedTurn;
+
+export interface SharedTurnParts extends TurnParts {
+  readonly pool: LanePool;
+  readonly inFlight: InFlight<SharedTurn>;
+  readonly limiter: Limiter;
+  readonly budget: ByteBudget;
+}
+
+/**
+ * Joins the turn that runs under this Idempotency-Key, or opens one.
+ * @throws Fault while nothing has been written
+ */
+export async function createSharedTurn(parts: SharedTurnParts, idempotencyKey: string, call: TurnCall): Promise<void> {
+  const { keyHash } = call;
+  const running = parts.inFlight.find(keyHash, idempotencyKey);
+  const generation = running ?? parts.inFlight.begin(keyHash, idempotencyKey);
+  const member = generation.join();
+  try {
+    const turn = running ? await join(parts, running, call) : await lead(parts, generation, call);
+    follow(parts, member, turn, call);
+  } catch (error) {
+    member.leave();
+    throw error;
+  }
+}
+
+/** Joins a running turn. The request counts against the rate limit, and opens no turn. Its body is compared and not kept. */
+async function join(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
+  const { caller: key, req: request } = call;
+  await admit(parts.limiter, key, call.res, joinTurn);
+  const hash = beginFingerprint(call, parts.compat);
+  await digestBody(request, parts.limits.body_bytes, hash);
+  return generation.prepared(hash.digest("base64"), key);
+}
+
+async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
+  const { caller: key, req: request } = call;
+  // The turn has memory of its own, because it goes on for others when this client has left.
+  const room = parts.budget.open(key.keyHash);
+  let leave = (_tokens?: number) => room.release();
+  try {
+    const admission = await admit(parts.limiter, key, call.res);
+    leave = (tokens) => {
+      room.release();
+      admission.leave(tokens);
+    };
+    const body = await readBody(request, parts.limits.body_bytes, room);
+    generation.read(beginFingerprint(call, parts.compat).update(body).digest("base64"));
+    const members = await scanBody(body);
+    await reserveForParsing(room, body, members, call.door.unparsed);
+    const turn = { ...prepareTurn(parts, call.door, request.headers, body, members), key };
+    const meter = admission.countsTokens ? new TokenMeter(turn.request) : undefined;
+    generation.opened(
+      turn,
+      (listener) => parts.pool.open(toOpen(parts, call, turn), meter ? metered(meter, listener) : listener),
+      (left) => leave(meter?.tokens(left)),
+    );
+    return turn;
+  } catch (error) {
+    leave();
+    generation.refused(Fault.from(error));
+    throw error;
+  }
+}
+
+function follow(parts: SharedTurnParts, member: JoinedRequest, turn: PreparedTurn, call: TurnCall): void {
+  call.leave = member.leave;
+  createAnswer(parts, call, turn).start((listener) => member.follow(listener, () => call.res.destroy()));
+}
+
+/** Begins the hash of everything that decides about an answer; the caller adds the body. */
+function beginFingerprint({ door, req: { headers } }: TurnCall, compat: Compat): Hash {
+  const deciding = [door.path, wantsServiceMetadata(headers, compat), headers["x-session-id"] ?? null];
+  for (const name of door.decidingHeaders) deciding.push(String(headers[name] ?? ""));
+  return createHash("sha256").update(JSON.stringify(deciding));
+}

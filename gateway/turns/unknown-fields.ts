@@ -1,0 +1,67 @@
+/**
+ * Fields of a request that the contract does not have. They are ignored, as the contract promises, and named in the receipt and in a header,
+ * so that a misspelled setting is noticed.
+ */
+import type { ServerResponse } from "node:http";
+import type { RunTurnRequest, UnknownField } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { editDistance } from "@sluice/proto/runtime/validation/edit-distance.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+
+export const warningHeader = "x-sluice-warning";
+
+/** Limits how much a client can have repeated in headers and receipts. */
+const maxFields = 16;
+const maxNameLength = 64;
+/** Two letters may be wrong in a long name, one in a short name. */
+const maxDistance = (name: string): number => (name.length > 5 ? 2 : 1);
+const none: UnknownField[] = [];
+
+/** The fields that the body of a door can have. */
+export class KnownFields {
+  readonly #names: readonly string[];
+  readonly #known: ReadonlySet<string>;
+
+  constructor(names: readonly string[]) {
+    this.#names = names;
+    this.#known = new Set(names);
+  }
+
+  /** @param members of a body */
+  unknownAmong(members: readonly JsonMember[]): UnknownField[] {
+    let found = none;
+    for (const { key } of members) {
+      if (this.#known.has(key)) continue;
+      if (found.length === maxFields) break;
+      found = [...found, this.#describe(key)];
+    }
+    return found;
+  }
+
+  #describe(key: string): UnknownField {
+    const name = key.slice(0, maxNameLength).replaceAll(/[^\x20-\x7e]/g, "?");
+    return { $typeName: "sluice.inference.v1.UnknownField", name, didYouMean: nearest(name, this.#names) ?? "" };
+  }
+}
+
+/** Names the fields in a header of the answer. */
+export function warnAboutUnknownFields(
+  response: ServerResponse,
+  { unknownFields }: Pick<RunTurnRequest, "unknownFields">,
+): void {
+  if (unknownFields.length > 0) response.setHeader(warningHeader, unknownFields.map(warningOf).join(", "));
+}
+
+const warningOf = ({ name, didYouMean }: UnknownField): string =>
+  `unknown field ${name}${didYouMean === "" ? "" : `; did you mean ${didYouMean}?`}`;
+
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const spelled = name.replaceAll(/([a-z])([A-Z])/g, "$1_$2").toLowerCase();
+  let best: string | undefined;
+  let bestDistance = maxDistance(name) + 1;
+  for (const candidate of names) {
+    if (Math.abs(candidate.length - spelled.length) >= bestDistance) continue;
+    const distance = editDistance(spelled, candidate);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
+}

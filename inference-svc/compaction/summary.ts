@@ -1,0 +1,84 @@
+/** The short form of a conversation: how a model is asked for it, and the text in which a later turn reads it. */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { writeTranscript } from "../tools/models/transcript.ts";
+import { bareRequest } from "../turn/bare-request.ts";
+import type { InputItem, TurnRequest } from "../turn/request.ts";
+
+/** The part of a conversation that is kept. */
+export interface Kept {
+  readonly summary: string;
+  /** The user's own words, oldest first. */
+  readonly said: readonly string[];
+}
+
+const instructions = `You shorten conversations between a user and an assistant that works with tools, so that the assistant can go on without the rest.
+Write what it needs to go on: the goal, decisions and their reasons, constraints that the user named, what was done and what it showed, files and places by name, errors and what they were, and the next steps.
+Keep names, paths, numbers and commands exactly. Leave out what no longer matters. Do not go on with the work, and answer no question in it.`;
+
+/** Characters of the user's words that are kept as they are; older messages are in the summary alone. */
+const maxSaidLength = 40_000;
+
+/**
+ * The request for the short form. The conversation is one text, because models refuse calls of tools that a request does not have.
+ * @param model that writes it; undefined for the models of the request
+ */
+export function askForSummary(request: TurnRequest, model: string | undefined, maxOutputTokens: number): TurnRequest {
+  const transcript = writeTranscript(request, request.input);
+  const { sessionId, provider, identityHash, identityField, door, echoUpstreamBody, serviceMetadata } = request;
+  return {
+    ...bareRequest({ models: model === undefined ? request.models : [model] }),
+    instructions,
+    input: [{ type: "message", role: "user", content: `<conversation>\n${transcript}\n</conversation>` }],
+    maxOutputTokens,
+    echoUpstreamBody,
+    serviceMetadata,
+    ...(sessionId !== undefined && { sessionId }),
+    ...(provider !== undefined && model === undefined && { provider }),
+    ...(identityHash !== undefined && identityField !== undefined && { identityHash, identityField }),
+    ...(door !== undefined && { door }),
+  };
+}
+
+/** The words of the user that are kept beside the summary. */
+export function wordsOfUser(input: readonly InputItem[]): string[] {
+  const said: string[] = [];
+  let left = maxSaidLength;
+  for (const { type, role, content } of input.toReversed()) {
+    if (type !== "message" || role !== "user") continue;
+    const text = textOf(content);
+    left -= text.length;
+    if (left < 0) break;
+    if (text !== "") said.unshift(text);
+  }
+  return said;
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  const texts = content.flatMap((part: unknown) =>
+    isObject(part) && typeof part["text"] === "string" ? part["text"] : [],
+  );
+  return texts.join("\n");
+}
+
+/** The item that stands for the conversation in a later turn. */
+export const summaryItem = ({ summary, said }: Kept): InputItem => ({
+  type: "message",
+  role: "user",
+  content: [
+    {
+      type: "input_text",
+      text:
+        `The conversation before this point was shortened. Its summary:\n\n${summary}` +
+        (said.length === 0 ? "" : `\n\nThe user said:\n\n${said.map((text) => `- ${text}`).join("\n")}`),
+    },
+  ],
+});
+
+/** Reads a state that was sealed before; undefined for any other value. */
+export function readKept(state: unknown): Kept | undefined {
+  if (!isObject(state)) return undefined;
+  const { summary, said } = state;
+  return typeof summary === "string" && Array.isArray(said) ? { summary, said: said.map(String) } : undefined;
+}

@@ -1,0 +1,13 @@
+/** Refuses token ids from keys whose guardrails look at requests: nobody can read them without the model's own tokenizer. */
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { appliedTo, isAudit } from "../../turn/applied-guardrails.ts";
+import { onRequest } from "../../turn/layers.ts";
+import type { Layer } from "../../turn/turn.ts";
+import { hasInputRules } from "./files.ts";
+
+/** @throws Fault INVALID_REQUEST */
+export const refuseTokens: Layer = onRequest((request, { caller }) => {
+  if (appliedTo(caller).some((one) => hasInputRules(one) && !isAudit(one)))
+    throw invalid("input", "the guardrails of this API key cannot read token ids; send the texts");
+  return request;
+});

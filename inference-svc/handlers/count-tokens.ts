@@ -1,0 +1,53 @@
+/** CountTokens: how long a prompt is, for clients with an API key and for our own gateways. It makes no turn and calls nobody. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CountTokensResponseSchema,
+  type InferenceService,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { checkScalars } from "@sluice/proto/contract/scalars.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { callerKeyHash, isServiceToken, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { measureRequest } from "../engine.ts";
+import { estimateInputTokens, measureInput } from "../estimate/tokens.ts";
+import type { RequestParser } from "../turn/parse/request-parser.ts";
+import { admitDirectly } from "./direct-admission.ts";
+
+export interface CountTokensDeps {
+  readonly access: Access;
+  readonly limiter: Limiter;
+  readonly token: ServiceToken;
+  readonly budget: ByteBudget;
+  readonly parse: RequestParser["parse"];
+}
+
+type Handler = ServiceImpl<typeof InferenceService>["countTokens"];
+
+export const countTokensHandler =
+  (deps: CountTokensDeps): Handler =>
+  async ({ request }, { requestHeader, responseHeader }) => {
+    const { budget, parse, token } = deps;
+    const keyHash = callerKeyHash(requestHeader, token);
+    // A gateway has checked the scalars, scanned the JSON texts and counted the request; no other client is trusted to have done so.
+    const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), token);
+    const turn = request ?? create(RunTurnRequestSchema);
+    const problems = new Problems();
+    if (!isGateway) checkScalars(turn, problems);
+    problems.throwIfAny();
+    const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+    const room = budget.open(keyHash);
+    try {
+      await room.grow(measureRequest(turn));
+      const parsed = parse(turn, { keyHash, scanned: isGateway });
+      const inputTokens = estimateInputTokens(measureInput(parsed), parsed.models[0] ?? "");
+      return create(CountTokensResponseSchema, { inputTokens });
+    } finally {
+      room.release();
+      admission?.leave();
+    }
+  };

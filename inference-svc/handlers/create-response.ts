@@ -1,0 +1,56 @@
+/** CreateResponse: the response object of one turn for a caller that comes without a gateway. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import {
+  CreateResponseResponseSchema,
+  type InferenceService,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Compat } from "@sluice/proto/runtime/house-file.js";
+import { textOf } from "@sluice/proto/runtime/json-text.js";
+import { type Echo, buildEcho } from "@sluice/proto/runtime/responses/echo.js";
+import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type RunningTurn, openDirectTurn } from "./direct-turn.ts";
+import type { SharedTurnDeps } from "./shared-turn.ts";
+
+type Handler = ServiceImpl<typeof InferenceService>["createResponse"];
+
+export const createResponseHandler =
+  (deps: SharedTurnDeps): Handler =>
+  async ({ request = create(RunTurnRequestSchema) }, context) => {
+    if (request.stream) throw invalid("stream", "must be false: the answer is one object; RunTurn streams events");
+    const running = await openDirectTurn(deps, request, context);
+    const json = await foldTurn(running, request, deps.config.file.compat);
+    const { generationId } = running.turn;
+    return create(CreateResponseResponseSchema, { responseJson: Buffer.from(json), generationId });
+  };
+
+async function foldTurn({ turn, batches }: RunningTurn, request: RunTurnRequest, compat: Compat): Promise<string> {
+  let object: ResponseObject | undefined;
+  try {
+    for await (const events of batches) {
+      // The first events say that the engine has accepted the request, so its JSON texts can be repeated.
+      object ??= new ResponseObject(turn.identify(request, echoOf(request, compat), compat.emit_metadata_alias));
+      for (const { event } of events) object.apply(event);
+    }
+  } catch (error) {
+    const usage = object?.withheldUsageJson;
+    throw error instanceof Fault && usage !== undefined ? error.with({ usageJson: Buffer.from(usage) }) : error;
+  }
+  const json = object?.json();
+  if (json !== undefined) return json;
+  throw new Fault(FaultReason.PROVIDER_FAILED, "The turn was interrupted", { origin: FaultOrigin.INFERENCE });
+}
+
+function echoOf(request: RunTurnRequest, { fill_defaults: fillDefaults }: Compat): Echo {
+  const { reasoningJson, metadata } = request;
+  const reasoning = reasoningJson.length > 0 ? (JSON.parse(textOf(reasoningJson)) as JsonObject | null) : undefined;
+  return buildEcho(
+    request,
+    { reasoning, metadata: Object.keys(metadata).length > 0 ? metadata : undefined },
+    fillDefaults,
+  );
+}

@@ -1,0 +1,83 @@
+/** A turn for a caller that comes without a gateway, with an API key or, as one of our own services, on behalf of one. */
+import type { HandlerContext } from "@connectrpc/connect";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
+import type { Pressure } from "@sluice/proto/runtime/load/pressure.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import type { Echo } from "@sluice/proto/runtime/responses/echo.js";
+import { type ResponseIdentity, identifyResponse, seconds } from "@sluice/proto/runtime/responses/identity.js";
+import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { traceHeadersOf } from "@sluice/proto/runtime/tracing/rpc.js";
+import type { Engine } from "../engine.ts";
+import { PushedTurn } from "./pushed-turn.ts";
+import type { TimeLimits } from "./time-limit.ts";
+
+export interface DirectTurnDeps {
+  readonly engine: Engine;
+  readonly access: Access;
+  readonly limiter: Limiter;
+  readonly pressure: Pick<Pressure, "refuses">;
+  readonly config: TimeLimits & { readonly file: Pick<HouseFile, "compat"> };
+  readonly token: ServiceToken;
+  /** Called before anything is said to a client: what it hears of must be on record. */
+  readonly beforeSending: () => void;
+}
+
+export interface DirectCall {
+  readonly keyHash: string;
+  readonly request: RunTurnRequest;
+  readonly context: HandlerContext;
+}
+
+/** A turn for a call that has been admitted. */
+export interface AdmittedTurn {
+  readonly turn: DirectTurn;
+  readonly open: (listener: TurnListener) => TurnControl;
+  /** Gives back what the call has taken of its limits. Further calls do nothing. @param left whether it ended before the turn did */
+  readonly leave: (left: boolean) => void;
+}
+
+/** The facts of a turn that its callers are told. */
+export class DirectTurn {
+  readonly generationId = newId("gen-");
+  readonly #createdAt = seconds();
+  readonly key: Caller;
+  #identity: ResponseIdentity | undefined;
+
+  constructor(key: Caller) {
+    this.key = key;
+  }
+
+  /** The response object of the turn, the same at every call. */
+  identify(request: RunTurnRequest, echo: Echo, metadataAlias: string | null): ResponseIdentity {
+    this.#identity ??= identifyResponse(request, echo, metadataAlias, this.#createdAt);
+    return this.#identity;
+  }
+}
+
+/** Opens a turn in the engine. */
+export function openInEngine(
+  { engine, access }: Pick<DirectTurnDeps, "engine" | "access">,
+  { keyHash, request, context: { requestHeader } }: DirectCall,
+  { generationId }: DirectTurn,
+  limitMs: number,
+  listener: TurnListener,
+): TurnControl {
+  const requester = {
+    keyHash,
+    requestId: requestIdIn(requestHeader) ?? newId("req_"),
+    generationId,
+    policyGeneration: access.generation,
+    deadline: performance.now() + limitMs,
+    trace: traceHeadersOf(requestHeader),
+    scanned: false,
+  };
+  const pushed = new PushedTurn(listener);
+  pushed.start((turn) => engine.run(request, requester, turn), limitMs);
+  return pushed;
+}

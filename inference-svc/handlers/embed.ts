@@ -1,0 +1,185 @@
+/** Embed: the vectors of texts, for clients with an API key and for our own gateways. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
+import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
+import {
+  type EmbedRequest,
+  type EmbedResponse,
+  EmbedResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
+import type { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { traceHeadersOf } from "@sluice/proto/runtime/tracing/rpc.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
+import { overloaded } from "../admission.ts";
+import type { CurrentConfig } from "../current-config.ts";
+import { parseEmbedding } from "../turn/parse/embedding.ts";
+import { PassedAnswer } from "../turn/answers.ts";
+import { TurnAbort } from "../turn/signal.ts";
+import type { Answer, Batch, Turn } from "../turn/turn.ts";
+import { readVectors } from "../upstream/embedding/translator.ts";
+import type { EngineTurn, WireBatch } from "../wire.ts";
+import { admitDirectly } from "./direct-admission.ts";
+import type { DirectTurnDeps } from "./direct-call.ts";
+import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
+
+export interface EmbedDeps extends DirectTurnDeps {
+  /** Runs a request for embeddings through its layers. */
+  readonly embed: Turn;
+  readonly config: DirectTurnDeps["config"] & Pick<CurrentConfig, "catalog">;
+}
+
+type Handler = ServiceImpl<typeof InferenceService>["embed"];
+
+export const embedHandler =
+  (deps: EmbedDeps): Handler =>
+  async (request, context) => {
+    const { requestHeader, responseHeader, signal } = context;
+    if (deps.pressure.refuses()) throw overloaded();
+    const keyHash = callerKeyHash(requestHeader, deps.token);
+    // A gateway has checked the scalars, scanned the input and counted the request; no other client is trusted to have done so.
+    const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
+    checkRequest(request);
+    const turn = toTurn(request);
+    const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+    const meter = admission?.countsTokens ? new TokenMeter(turn) : undefined;
+    const limitMs = Math.min(
+      context.timeoutMs() ?? Number.POSITIVE_INFINITY,
+      (isGateway && request.deadlineMs) || Number.POSITIVE_INFINITY,
+      timeLimitMs(deps.config, turn),
+    );
+    const generationId = newId("gen-");
+    const call = new EmbedCall(request, generationId);
+    const timer = setTimeout(() => call.cancel(deadlineExceeded()), limitMs);
+    const leave = () => call.cancel(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave);
+    try {
+      await deps.engine.run(
+        turn,
+        {
+          keyHash,
+          requestId: requestIdIn(requestHeader) ?? newId("req_"),
+          generationId,
+          policyGeneration: isGateway ? request.policyGeneration : deps.access.generation,
+          deadline: performance.now() + limitMs,
+          trace: traceHeadersOf(requestHeader),
+          scanned: isGateway,
+        },
+        call,
+        {
+          parse: (_, { scanned }) => parseEmbedding(request, { scanned, names: deps.config.catalog.names }),
+          turn: (parsed, scope) => call.collect(deps.embed(parsed, scope)),
+        },
+      );
+      if (signal.aborted) throw signal.reason;
+      return call.answer;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", leave);
+      meter?.note(call.events);
+      admission?.leave(meter?.tokens(signal.aborted));
+      deps.beforeSending();
+    }
+  };
+
+/** @throws Fault INVALID_REQUEST */
+function checkRequest(request: EmbedRequest): void {
+  const problems = new Problems();
+  const { model, encodingFormat, dimensions, inputType, user, provider } = request;
+  embeddingsRequest.check(
+    {
+      model,
+      input: "checked where it is read",
+      encoding_format: encodingFormat || null,
+      dimensions: dimensions ?? null,
+      input_type: inputType || null,
+      user: user ?? null,
+      provider: provider ? preferencesJson(provider) : null,
+    },
+    "",
+    problems,
+  );
+  problems.throwIfAny();
+}
+
+/** The fields that every request has: for admission, the receipt and the log line. */
+const toTurn = ({ model, inputJson, user, serviceMetadata, unknownFields }: EmbedRequest): RunTurnRequest =>
+  create(RunTurnRequestSchema, {
+    model,
+    inputJson,
+    serviceMetadata,
+    unknownFields,
+    door: "embeddings",
+    ...(user !== undefined && { user }),
+  });
+
+/** Takes the vectors and the end of one call. */
+class EmbedCall implements EngineTurn {
+  readonly #abort = new TurnAbort();
+  readonly #model: string;
+  readonly #generationId: string;
+  #vectors: readonly string[] = [];
+  /** Events of the contract: the start, and the end with usage and receipt. */
+  readonly events: WireBatch["events"] = [];
+
+  constructor({ model }: EmbedRequest, generationId: string) {
+    this.#model = model;
+    this.#generationId = generationId;
+  }
+
+  get signal(): TurnAbort {
+    return this.#abort;
+  }
+
+  cancel(reason: unknown): void {
+    this.#abort.abort(reason);
+  }
+
+  accepted(): void {}
+
+  take({ events }: WireBatch): undefined {
+    this.events.push(...events);
+  }
+
+  collect(answer: Answer): Answer {
+    return new VectorsTaken(answer, (vectors) => {
+      this.#vectors = vectors;
+    });
+  }
+
+  get answer(): EmbedResponse {
+    const response = create(EmbedResponseSchema, {
+      embeddingsJson: this.#vectors.map((json) => Buffer.from(json)),
+      model: this.#model,
+      generationId: this.#generationId,
+    });
+    for (const { event } of this.events) {
+      if (event.case === "start") response.model = event.value.model;
+      if (event.case !== "end") continue;
+      if (event.value.usage) response.usage = event.value.usage;
+      response.serviceMetadataJson = event.value.serviceMetadataJson;
+    }
+    return response;
+  }
+}
+
+/** The rest of an answer whose vectors are taken out, because no event of the contract carries them. */
+class VectorsTaken extends PassedAnswer {
+  readonly #take: (vectors: readonly string[]) => void;
+
+  constructor(answer: Answer, take: (vectors: readonly string[]) => void) {
+    super(answer);
+    this.#take = take;
+  }
+
+  protected override passed(batch: Batch): Batch {
+    const vectors = readVectors(batch);
+    if (vectors.length > 0) this.#take(vectors);
+    return batch.filter(({ type }) => type !== "item.end");
+  }
+}

@@ -1,0 +1,64 @@
+/** Lets a call pull the events of a turn: one batch at a time, and the next one only when the last has been dealt with. */
+import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+
+export class PulledTurn implements TurnListener {
+  #control: TurnControl | undefined;
+  #events: readonly TurnEvent[] | undefined;
+  #wake = () => {};
+  #isOver = false;
+  #failure: unknown;
+
+  /** @param open opens the turn for this listener */
+  start(open: (listener: TurnListener) => TurnControl): void {
+    this.#control = open(this);
+  }
+
+  events(events: readonly TurnEvent[]): void {
+    // The usage that precedes a failure is added to a batch that was not taken yet, instead of waiting for the reader.
+    this.#events = this.#events ? [...this.#events, ...events] : events;
+    this.#control?.pause();
+    this.#wake();
+  }
+
+  ended(): void {
+    this.end(undefined);
+  }
+
+  failed(fault: Fault): void {
+    this.end(fault);
+  }
+
+  /** Lets the reader go after the batches that wait. @param failure what it gets then; undefined after an answer */
+  end(failure: unknown): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#failure = failure;
+    this.#wake();
+  }
+
+  cancel(): void {
+    this.#control?.cancel();
+  }
+
+  /** @throws the failure of the turn */
+  async *[Symbol.asyncIterator](): AsyncGenerator<readonly TurnEvent[], void, undefined> {
+    for (;;) {
+      const events = this.#events;
+      this.#events = undefined;
+      if (events) {
+        yield events;
+        this.#control?.resume();
+      } else if (this.#isOver) break;
+      else await this.#next();
+    }
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+}

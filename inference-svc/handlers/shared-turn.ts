@@ -1,0 +1,79 @@
+/** Admits calls with an idempotency key: equal ones that run at the same time share one turn, as requests over HTTP do in a gateway. */
+import { createHash } from "node:crypto";
+import { toBinary } from "@bufbuild/protobuf";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Generation } from "@sluice/proto/runtime/idempotency/generation.js";
+import type { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
+import { joinTurn } from "@sluice/proto/runtime/limits/decision.js";
+import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
+import { metered } from "@sluice/proto/runtime/limits/metered.js";
+import { admitDirectly } from "./direct-admission.ts";
+import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
+import { timeLimitMs } from "./time-limit.ts";
+
+export interface SharedTurnDeps extends DirectTurnDeps {
+  readonly inFlight: InFlight<DirectTurn>;
+}
+
+const tooSlow = (): Fault =>
+  new Fault(FaultReason.UNAVAILABLE, "Other callers with this idempotency-key read much faster", {
+    origin: FaultOrigin.CLIENT,
+    shouldRetry: false,
+  });
+
+/** Joins the turn that runs under this idempotency key, or prepares one. @throws Fault */
+export async function admitSharedTurn(
+  deps: SharedTurnDeps,
+  call: DirectCall,
+  idempotencyKey: string,
+): Promise<AdmittedTurn> {
+  const running = deps.inFlight.find(call.keyHash, idempotencyKey);
+  const generation = running ?? deps.inFlight.begin(call.keyHash, idempotencyKey);
+  const member = generation.join();
+  try {
+    const turn = running ? await join(deps, running, call) : await lead(deps, generation, call);
+    const open: AdmittedTurn["open"] = (listener) => member.follow(listener, () => listener.failed(tooSlow(), true));
+    return { turn, open, leave: member.leave };
+  } catch (error) {
+    member.leave();
+    throw error;
+  }
+}
+
+/** Joins a running turn. The call counts against the rate limit, and opens no turn. */
+async function join(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
+  const { caller } = await admitDirectly(deps, call.keyHash, call.context.responseHeader, joinTurn);
+  return generation.prepared(fingerprintOf(call), caller);
+}
+
+async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, call: DirectCall): Promise<DirectTurn> {
+  const { keyHash, request, context } = call;
+  let leave = (_tokens?: number) => {};
+  try {
+    const admission = await admitDirectly(deps, keyHash, context.responseHeader);
+    leave = admission.leave;
+    generation.read(fingerprintOf(call));
+    const turn = new DirectTurn(admission.caller);
+    const meter = admission.countsTokens ? new TokenMeter(request) : undefined;
+    // Each caller leaves at its own deadline; the turn goes on for the others.
+    const limitMs = timeLimitMs(deps.config, request);
+    generation.opened(
+      turn,
+      (listener) => openInEngine(deps, call, turn, limitMs, meter ? metered(meter, listener) : listener),
+      (left) => leave(meter?.tokens(left)),
+    );
+    return turn;
+  } catch (error) {
+    leave();
+    generation.refused(Fault.from(error));
+    throw error;
+  }
+}
+
+/** A hash of everything that decides about an answer. */
+const fingerprintOf = ({ request, context }: DirectCall): string =>
+  createHash("sha256")
+    .update(`${context.method.name}:`)
+    .update(toBinary(RunTurnRequestSchema, request))
+    .digest("base64");

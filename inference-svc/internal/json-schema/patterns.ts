@@ -1,0 +1,25 @@
+/** Patterns of a schema, by the engine that guardrails use: whatever a client writes takes time linear in the text. */
+import { type Finder, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
+import { compilePattern } from "@sluice/proto/runtime/pattern/pattern.js";
+import { PatternError } from "@sluice/proto/runtime/pattern/refusal.js";
+import type { Yielding } from "../../turn/time-slice.ts";
+
+/** Undefined for what this engine does not run, and for what every text matches. */
+export function finderOf(pattern: string): Finder | undefined {
+  try {
+    return compilePattern(pattern);
+  } catch (error) {
+    if (error instanceof PatternError) return undefined;
+    throw error;
+  }
+}
+
+export function* isFound(finder: Finder, text: string): Yielding<boolean> {
+  const scan = finder.open();
+  const length = pieceLengthOf(finder);
+  for (let at = 0; at < text.length; at += length) {
+    if (scan.push(text.slice(at, at + length)).spans.length > 0) return true;
+    yield;
+  }
+  return scan.end().spans.length > 0;
+}

@@ -1,0 +1,57 @@
+/**
+ * Whether a value fits a JSON Schema: what the drafts since 4 have in common, read as the latest of them reads it. Patterns run in linear time;
+ * those that cannot are not looked at, nor are formats. Nothing is fetched, and no code is made of what a client wrote.
+ */
+import type { Finder } from "@sluice/proto/runtime/pattern/finder.js";
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { Yielding } from "../../turn/time-slice.ts";
+import { fitsKeywords } from "./keywords.ts";
+import { finderOf, isFound } from "./patterns.ts";
+import { resolved } from "./references.ts";
+
+/** The schema cannot be checked: it refers to another document, or takes too many steps. */
+export class Uncheckable extends Error {
+  override readonly name = "Uncheckable";
+}
+
+/** Maximum steps of one check: ten times what the longest answers need, a second at worst, in which other work gets its turns. */
+const maxChecks = 100_000;
+/** Maximum nesting of schemas and values. */
+const maxDepth = 256;
+
+export class Check {
+  readonly #root: unknown;
+  readonly #finders = new Map<string, Finder | undefined>();
+  #checks = 0;
+  #depth = 0;
+
+  constructor(root: unknown) {
+    this.#root = root;
+  }
+
+  /** @throws Uncheckable */
+  *fits(schema: unknown, value: unknown): Yielding<boolean> {
+    if (typeof schema === "boolean") return schema;
+    if (!isObject(schema)) throw new Uncheckable();
+    if (++this.#checks > maxChecks || this.#depth === maxDepth) throw new Uncheckable();
+    if (this.#checks % 64 === 0) yield;
+    this.#depth++;
+    const fits = (yield* this.#referred(schema, value)) && (yield* fitsKeywords(schema, value, this));
+    this.#depth--;
+    return fits;
+  }
+
+  *#referred({ $ref: reference }: JsonObject, value: unknown): Yielding<boolean> {
+    if (reference === undefined) return true;
+    const schema = typeof reference === "string" ? resolved(this.#root, reference) : undefined;
+    if (schema === undefined) throw new Uncheckable();
+    return yield* this.fits(schema, value);
+  }
+
+  /** A pattern that cannot be run in linear time matches everything: it decides nothing. */
+  *matches(pattern: string, text: string): Yielding<boolean> {
+    if (!this.#finders.has(pattern)) this.#finders.set(pattern, finderOf(pattern));
+    const finder = this.#finders.get(pattern);
+    return finder === undefined || (yield* isFound(finder, text));
+  }
+}

@@ -1,0 +1,50 @@
+/** Metered calls: calls to services without a model, which are recorded like calls to models, and paid for where the service has a price. */
+import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
+import type { Scope } from "../turn/scope.ts";
+import type { TurnSignal } from "../turn/signal.ts";
+
+/** A service as the configuration file describes it. */
+export interface PricedService {
+  readonly operation: OperationWord;
+  /** Name in the ledger beside that of the provider, such as `search/exa`. */
+  readonly model: string;
+  /** Name of the service in the configuration file. */
+  readonly provider: string;
+  /** Decimal USD of one call; free when undefined. */
+  readonly price: string | undefined;
+}
+
+/** The turn that a service is called for. */
+export interface ServiceCaller {
+  readonly scope: Scope;
+  /** Aborted when the answer is no longer needed: at the end of the turn, or earlier. */
+  readonly signal: TurnSignal;
+}
+
+export interface MeteredRequest<Answer> {
+  /** @param onSent called when the request leaves: from then on the service may charge for it, even if nobody waits for the answer */
+  readonly send: (onSent: () => void) => Promise<Answer>;
+  /** Whether the service charges for this answer. */
+  readonly isCharged: (answer: Answer) => boolean;
+}
+
+/**
+ * Makes a call. Its price is held in the budgets of the key before it is sent; afterwards the ledger has its row, and the turn its cost. A call
+ * that the service did not answer costs nothing, unless it was given up while the service was at work.
+ * @throws Fault PAYMENT_REQUIRED or GUARDRAIL_BLOCKED when a budget has too little left, UNAVAILABLE when the call cannot be recorded, and
+ *   whatever `send` throws
+ */
+export type Meter = <Answer>(caller: ServiceCaller, request: MeteredRequest<Answer>) => Promise<Answer>;
+
+export type OpenMeter = (service: PricedService) => Meter;
+
+/** The answer was not awaited or not read to its end, so the service may charge for it. It is the error of the call, or its cause. */
+export class CallGivenUp extends Error {
+  /** Status in the ledger. */
+  readonly status: 502 | 524;
+
+  constructor(message: string, status: 502 | 524) {
+    super(message);
+    this.status = status;
+  }
+}

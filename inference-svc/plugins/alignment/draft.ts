@@ -1,0 +1,52 @@
+/** The message that the events of an answer make up, while the answer is still coming. */
+import type { OutputItem, TurnEvent } from "../../turn/turn.ts";
+import { type Message, messageOf } from "./message.ts";
+
+/** UTF-16 units, and share of the text so far, by which it grows before it is looked at again: rules read it from its beginning. */
+const minGrowth = 16;
+const growthShare = 16;
+
+export class Draft {
+  /** Items that have ended. */
+  readonly #ended: OutputItem[] = [];
+  readonly #begun = new Map<number, OutputItem>();
+  /** Text of messages that have not ended. */
+  #openText = "";
+  #textLength = 0;
+  #nextLength = 0;
+  #hasNews = false;
+
+  take(event: TurnEvent): void {
+    if (event.type === "item.start") {
+      this.#begun.set(event.index, event.item);
+      this.#hasNews ||= event.item.type !== "message";
+    } else if (event.type === "text.delta") {
+      this.#openText += event.delta;
+      this.#textLength += event.delta.length;
+      this.#hasNews ||= this.#textLength >= this.#nextLength;
+    } else if (event.type === "item.end") {
+      this.#begun.delete(event.index);
+      this.#ended.push(event.item);
+      if (event.item.type === "message") this.#openText = "";
+      this.#hasNews = true;
+    }
+  }
+
+  /** All items; open ones are incomplete. */
+  get items(): readonly OutputItem[] {
+    const content = [{ type: "output_text", text: this.#openText, annotations: [], logprobs: [] }];
+    const open = [...this.#begun.values()].map((item): OutputItem => {
+      if (item.type === "message") return { ...item, status: "incomplete", content };
+      return "arguments" in item ? { ...item, status: "incomplete", arguments: "" } : { ...item, status: "incomplete" };
+    });
+    return [...this.#ended, ...open];
+  }
+
+  /** The message so far; undefined while too little is new. */
+  takeNews(): Message | undefined {
+    if (!this.#hasNews) return undefined;
+    this.#hasNews = false;
+    this.#nextLength = this.#textLength + Math.max(minGrowth, Math.floor(this.#textLength / growthShare));
+    return messageOf(this.items);
+  }
+}

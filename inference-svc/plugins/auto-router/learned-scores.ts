@@ -1,0 +1,25 @@
+/**
+ * Scores for a task after what keys pay for the models that they name. The spending decides the order of the models, and the distances between
+ * the places stay those of the catalogue's scores: a favourite becomes the best, and does not make every other model too bad for easy requests.
+ */
+
+/** Spending in USD that weighs as much as a whole point of score: a few cheap calls move nothing. */
+const priorWeight = 50;
+
+export interface ScoredSlug {
+  readonly model: string;
+  readonly score: number | undefined;
+}
+
+/** Scores by slug; undefined where the scores of the catalogue stand, because nothing was spent on its models. */
+export function learnScores(
+  scored: readonly ScoredSlug[],
+  spending: ReadonlyMap<string, number>,
+): ReadonlyMap<string, number> | undefined {
+  const known = scored.flatMap(({ model, score }) => (score === undefined ? [] : [{ model, score }]));
+  if (!known.some(({ model }) => (spending.get(model) ?? 0) > 0)) return undefined;
+  const weightOf = ({ model, score }: (typeof known)[number]) => (spending.get(model) ?? 0) + priorWeight * score;
+  const places = known.map(({ score }) => score).sort((a, b) => b - a);
+  const order = known.toSorted((a, b) => weightOf(b) - weightOf(a));
+  return new Map(order.map(({ model }, place) => [model, places[place] as number]));
+}

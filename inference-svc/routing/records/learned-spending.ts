@@ -1,0 +1,77 @@
+/**
+ * Keeps the spending by task that auto routers rank by up to date, at the start and then every hour. While admin-svc cannot be asked, the last
+ * sums stand, and before the first ones the scores of the catalogue alone.
+ */
+import { create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import { LedgerService, SumTaskSpendingRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { TaskSpending } from "./task-spending.ts";
+
+const timeoutMs = 30_000;
+const refreshMs = 3_600_000;
+const retryMs = 60_000;
+
+export interface LearnedSpendingParts {
+  readonly client: Client;
+  readonly token: ServiceToken;
+  readonly spending: TaskSpending;
+  /** Share of the requests whose task is recorded, as the configuration file has it now. */
+  readonly share: () => number;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export class LearnedSpending {
+  readonly #parts: LearnedSpendingParts;
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(parts: LearnedSpendingParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks for the sums now, and again later. Never rejects. */
+  async refresh(): Promise<void> {
+    clearTimeout(this.#timer);
+    const pauseMs = await this.#ask();
+    if (this.#isStopped) return;
+    clearTimeout(this.#timer);
+    // Processes that started together do not ask together.
+    this.#timer = setTimeout(() => void this.refresh(), pauseMs * (0.9 + 0.2 * Math.random())).unref();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** @returns milliseconds until the next time */
+  async #ask(): Promise<number> {
+    const { spending, share, log } = this.#parts;
+    if (share() === 0) {
+      spending.replace([]);
+      return refreshMs;
+    }
+    try {
+      const sums = await this.#sums();
+      // A reload may have ended the learning meanwhile.
+      const recorded = share();
+      // The requests that were left out cost about as much as those that were recorded.
+      spending.replace(recorded === 0 ? [] : sums.map(({ usd, ...sum }) => ({ ...sum, usd: usd / recorded })));
+      return refreshMs;
+    } catch (error) {
+      log.warn({ err: error }, "spending by task cannot be read; auto routers rank as before");
+      return retryMs;
+    }
+  }
+
+  async #sums() {
+    const { client, token } = this.#parts;
+    const request = create(SumTaskSpendingRequestSchema);
+    const method = LedgerService.method.sumTaskSpending;
+    const { spending } = await call(client, method, request, serviceMetadata(token), timeoutMs);
+    return spending.map(({ task, model, costUsd }) => ({ task, model, usd: Number(costUsd) }));
+  }
+}

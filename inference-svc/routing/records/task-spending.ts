@@ -1,0 +1,27 @@
+/** Spending of keys on models that their requests name, by kind of task: the last sums that the ledger gave. */
+export interface TaskSum {
+  readonly task: string;
+  /** Slug. */
+  readonly model: string;
+  readonly usd: number;
+}
+
+const nothing: ReadonlyMap<string, number> = new Map();
+
+export class TaskSpending {
+  #byTask: ReadonlyMap<string, ReadonlyMap<string, number>> = new Map();
+
+  /** USD by slug. */
+  of(task: string): ReadonlyMap<string, number> {
+    return this.#byTask.get(task) ?? nothing;
+  }
+
+  replace(sums: readonly TaskSum[]): void {
+    const byTask = new Map<string, Map<string, number>>();
+    for (const { task, model, usd } of sums) {
+      const models = byTask.get(task) ?? new Map<string, number>();
+      byTask.set(task, models.set(model, usd));
+    }
+    this.#byTask = byTask;
+  }
+}

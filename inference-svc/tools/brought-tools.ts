@@ -1,0 +1,34 @@
+/**
+ * Tools that `additional_tools` items bring and that no provider of the models runs. They join the tools of the request, so that Sluice runs them
+ * or sends functions in their place.
+ */
+import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
+
+export const bringsTools = ({ type }: InputItem): boolean => type === "additional_tools";
+
+/** @param joins whether a tool joins those of the request; the others stay in their item */
+export function withBroughtTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
+  if (!request.input.some(bringsTools)) return request;
+  const joined: HostedTool[] = [];
+  const input = request.input.map((item, position): InputItem => {
+    const { tools } = item;
+    if (!bringsTools(item) || !Array.isArray(tools)) return item;
+    const staying = tools.filter((tool, index) => {
+      const brought = readHostedTool(tool, `input.${position}.tools.${index}`);
+      if (brought === undefined || !joins(brought)) return true;
+      joined.push(brought);
+      return false;
+    });
+    return staying.length === tools.length ? item : { ...item, tools: staying };
+  });
+  return joined.length === 0 ? request : { ...request, tools: [...request.tools, ...joined], input };
+}
+
+/** Undefined for tools of the client. */
+function readHostedTool(tool: unknown, path: string): HostedTool | undefined {
+  if (!isObject(tool) || typeof tool["type"] !== "string") return undefined;
+  const { type } = tool;
+  if (type === "function" || type === "custom" || type === "namespace") return undefined;
+  return { type: "hosted", kind: type, spelling: type, json: JSON.stringify(tool), path };
+}

@@ -1,0 +1,35 @@
+/** Failures after which nothing is asked again: the client has something, or a tool has done something. */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { TurnEvent } from "../../turn/turn.ts";
+import type { Usage } from "../../turn/usage.ts";
+
+/** Failures after which a client could retry; a turn that had an effect must not be retried. */
+const passing: ReadonlySet<FaultReason> = new Set([
+  FaultReason.RATE_LIMITED,
+  FaultReason.PROVIDER_FAILED,
+  FaultReason.PROVIDER_OVERLOADED,
+  FaultReason.NO_ENDPOINTS,
+]);
+
+/** The provider's failure as one that must not be tried again. */
+export function irrevocable(error: unknown): Fault {
+  const fault = Fault.from(error);
+  const { reason, origin, message, cause, attemptStatus } = fault;
+  const isPassing = passing.has(reason) || (reason === FaultReason.UNAVAILABLE && origin === FaultOrigin.UPSTREAM);
+  if (!isPassing) return fault.with({ shouldRetry: false, retryAfterMs: 0 });
+  const failed = new Fault(FaultReason.PROVIDER_FAILED, message, {
+    origin: FaultOrigin.UPSTREAM,
+    shouldRetry: false,
+    providerStatus: attemptStatus,
+    cause,
+  });
+  return failed.with({ metadata: { ...fault.metadata, error_type: failed.errorType } });
+}
+
+/** The end of an answer that a rule cuts short after a part of it was delivered; undefined of every other failure. */
+export function cutShort(error: unknown, usage: Usage | undefined): TurnEvent | undefined {
+  const isRule = error instanceof Fault && error.reason === FaultReason.GUARDRAIL_BLOCKED;
+  if (!isRule || error.metadata?.["patterns"] === undefined) return undefined;
+  const outcome = { status: "incomplete", reason: "content_filter", serviceTier: "default" } as const;
+  return { type: "end", outcome: { ...outcome, ...(usage && { usage }) } };
+}

@@ -1,0 +1,35 @@
+/** The results of the calls of one answer. */
+import type { CallableTool, FoundFile, InputItem, WebSource } from "../../turn/request.ts";
+import type { OutputItem } from "../../turn/turn.ts";
+import type { ToolResult } from "../tool.ts";
+import type { CalledTool } from "./answer.ts";
+
+export class Ran {
+  /** The outputs that the model reads. */
+  readonly outputs: InputItem[] = [];
+  /** Tools that were found. */
+  readonly loads: CallableTool[] = [];
+  /** Pages that were read. */
+  readonly sources: WebSource[] = [];
+  /** Stored files that were found. */
+  readonly files: FoundFile[] = [];
+  /** Function calls for the client, without which some of the calls cannot go on. */
+  readonly waitsFor: OutputItem[] = [];
+  completed = 0;
+
+  add({ callId }: CalledTool, result: ToolResult): void {
+    this.waitsFor.push(...(result.waitsFor ?? []));
+    if (!result.waitsFor) this.outputs.push(callOutput(callId, result.output));
+    this.loads.push(...(result.loads ?? []));
+    this.sources.push(...(result.sources ?? []));
+    this.files.push(...(result.files ?? []));
+    if (!result.failed) this.completed++;
+  }
+}
+
+/** The output of a call as the model reads it. */
+export const callOutput = (callId: string, output: string): InputItem => ({
+  type: "function_call_output",
+  call_id: callId,
+  output,
+});

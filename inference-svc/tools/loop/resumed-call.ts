@@ -1,0 +1,34 @@
+/** Continues a call that an earlier response left suspended, with the tool that made it. */
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { InputItem, TurnRequest } from "../../turn/request.ts";
+import type { Offer } from "../tool.ts";
+import type { CalledTool } from "./answer.ts";
+import type { SuspendedCall } from "./suspended-calls.ts";
+
+/** @throws Fault INVALID_REQUEST when no tool of the request made the call, or what came back is not what the tool gave */
+export function resumeCall({ callId, path, state, outputs }: SuspendedCall, offers: readonly Offer[]): CalledTool {
+  const instance = state["instance_name"];
+  const offer = offers.find(({ open }) => open.resume !== undefined && open.instance === instance);
+  if (offer === undefined) {
+    const name = typeof instance === "string" ? ` with the name ${instance}` : "";
+    throw invalid(path, `the request lists no subagent${name} that could go on; send its tool again`);
+  }
+  const resumed = offer.open.resume?.(state, outputs);
+  if (resumed === undefined) {
+    const says = "is not what this service gave for this tool, its settings and this workspace; send it back unchanged";
+    throw invalid(path, says);
+  }
+  const { args, run } = resumed;
+  return { offer, callId, argumentsJson: JSON.stringify(args), resume: run };
+}
+
+/** The request with the outputs of resumed calls behind these calls: providers take an output only there. */
+export function withOutputs(request: TurnRequest, outputs: readonly InputItem[]): TurnRequest {
+  if (outputs.length === 0) return request;
+  const byCall = new Map(outputs.map((output) => [output["call_id"], output]));
+  const input = request.input.flatMap((item) => {
+    const output = item.type === "function_call" ? byCall.get(item["call_id"]) : undefined;
+    return output ? [item, output] : [item];
+  });
+  return { ...request, input };
+}

@@ -1,0 +1,71 @@
+/** Which server an entry of a request names, and with which credentials it is called. */
+import { problemOfField } from "@sluice/proto/runtime/house/mcp.js";
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { Problems, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { McpAddress, McpServers } from "../../mcp/servers.ts";
+import { parseUrl } from "../../turn/url.ts";
+import type { ToolSettings } from "../tool.ts";
+
+const textIn = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+
+/** Name of the operator's server that an entry without an address means. */
+export function nameIn(entry: JsonObject): string | undefined {
+  if (textIn(entry["server_url"]) !== undefined || textIn(entry["tunnel_id"]) !== undefined) return undefined;
+  return textIn(entry["connector_id"]) ?? textIn(entry["server_label"]);
+}
+
+/** @throws Fault INVALID_REQUEST for a server that may not be called */
+export function findServer({ entry, path }: Pick<ToolSettings, "entry" | "path">, servers: McpServers): McpAddress {
+  const url = textIn(entry["server_url"]);
+  if (url !== undefined)
+    return { url: allowedUrl(url, path, servers), fields: ownFields(entry, path), isOperators: false };
+  const name = nameIn(entry);
+  const known = name === undefined ? undefined : servers.find(name);
+  if (name === undefined || known === undefined) throw unknownServer(entry, path);
+  if (isObject(entry["headers"]))
+    throw invalid(
+      `${path}.headers`,
+      `${name} is a server of the operator, whose headers are mcp.servers.${name}.headers`,
+    );
+  return { ...known, fields: { ...ownFields(entry, path), ...known.fields } };
+}
+
+function allowedUrl(text: string, path: string, servers: McpServers): string {
+  const url = parseUrl(text);
+  if (url === undefined) throw invalid(`${path}.server_url`, "must be a URL");
+  if (!servers.allows(url))
+    throw invalid(
+      `${path}.server_url`,
+      `${url.origin} is not among the MCP servers that may be called; the operator allows its origin in mcp.allow, or names the server in mcp.servers`,
+    );
+  return text;
+}
+
+function unknownServer(entry: JsonObject, path: string) {
+  const [field] = ["connector_id", "tunnel_id", "server_label"].filter((each) => textIn(entry[each]) !== undefined);
+  return invalid(
+    `${path}.${field}`,
+    `no MCP server of this service has this name; the operator names servers in mcp.servers, or give a server_url that mcp.allow lets pass`,
+  );
+}
+
+/** @throws Fault INVALID_REQUEST for fields that cannot be sent */
+function ownFields(entry: JsonObject, path: string): Readonly<Record<string, string>> {
+  const problems = new Problems();
+  const fields: Record<string, string> = {};
+  const given = isObject(entry["headers"]) ? entry["headers"] : {};
+  for (const [name, value] of Object.entries(given)) {
+    const problem = problemOfField(name, String(value));
+    if (problem !== undefined) problems.add(`${path}.headers`, problem);
+    fields[name.toLowerCase()] = String(value);
+  }
+  const token = textIn(entry["authorization"]);
+  if (token !== undefined) {
+    // A token alone is one of OAuth; a value with its scheme stays as it is.
+    fields["authorization"] = /^[A-Za-z][\w-]* /.test(token) ? token : `Bearer ${token}`;
+    if (problemOfField("authorization", token) !== undefined)
+      problems.add(`${path}.authorization`, "has a value that no header field can have");
+  }
+  problems.throwIfAny();
+  return fields;
+}

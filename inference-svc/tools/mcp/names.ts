@@ -1,0 +1,15 @@
+/** Names of MCP tools for models: `server__tool`, in letters that every provider takes. */
+import { createHash } from "node:crypto";
+
+/** Leaves room for a number behind it: providers take names of 64 characters. */
+const maxLength = 60;
+const digestLength = 8;
+
+export function modelName(label: string, tool: string): string {
+  const wanted = `${label}__${tool}`;
+  const safe = wanted.replaceAll(/[^A-Za-z0-9_-]/g, "_").replace(/^(?![A-Za-z_])/, "_");
+  if (safe === wanted && safe.length <= maxLength) return safe;
+  // Names that differ only in what was replaced or cut stay different.
+  const digest = createHash("sha256").update(wanted).digest("hex").slice(0, digestLength);
+  return `${safe.slice(0, maxLength - digestLength - 1)}_${digest}`;
+}

@@ -1,0 +1,119 @@
+/** The operator's sandbox: an adapter over HTTP that runs commands and code in containers (deploy/sandbox/README.md). Nothing runs in Sluice. */
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { SandboxSettings } from "@sluice/proto/runtime/house/sandbox.js";
+import { GuardedService, type OnServiceEnd, watched } from "../../internal/guarded-service.ts";
+import type { OpenMeter, ServiceCaller } from "../../internal/meter.ts";
+import { throwIfAborted } from "../../turn/abort.ts";
+import { MeteredClient } from "../../upstream/transport/metered-client.ts";
+import { ServiceClient } from "../../upstream/transport/service-client.ts";
+import { type CommandOutput, SandboxRefused, readRun } from "./answer.ts";
+
+/** Milliseconds that the adapter may take beside the run itself: a container starts in one to eight seconds. */
+const overheadMs = 8_000;
+/** Longest run in milliseconds, so that the call ends within the minute that every tool has. */
+export const maxRunMs = 50_000;
+/** UTF-8 bytes that the adapter gives of a run, over all commands and both streams. */
+const maxOutputBytes = 256 * 1024;
+
+/** Called when a run begins; the returned function is called with its outcome. */
+export type SandboxWatch = () => OnServiceEnd;
+
+/** The container of a run. One with other settings is another container, also under the same id. */
+export interface Container {
+  /** Hash of workspace and key. */
+  readonly tenant: string;
+  /** 1 to 64 letters, digits, _ and -. */
+  readonly id: string;
+  /** The network policy as the client wrote it; undefined stands for no network. */
+  readonly networkPolicy: unknown;
+  /** 1g, 4g, 16g or 64g; undefined: what the adapter gives. */
+  readonly memoryLimit: unknown;
+  /** Seconds without a run after which it is removed. */
+  readonly sleepAfterSeconds: number;
+}
+
+/** Programs that run one after another, until one exceeds the time. */
+export interface Run {
+  readonly language: "shell" | "python";
+  readonly commands: readonly string[];
+  /** Milliseconds for all of them. */
+  readonly timeoutMs: number;
+}
+
+/** There is no result; the message is for the model. */
+export class SandboxUnavailable extends Error {}
+
+export interface SandboxDependencies {
+  /** Version of Sluice, for the user agent. */
+  readonly version: string;
+  readonly watch: SandboxWatch;
+  readonly meter: OpenMeter;
+  /** Milliseconds. */
+  readonly now: () => number;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export class Sandbox {
+  readonly #connections: ServiceClient;
+  readonly #client: MeteredClient;
+  readonly #service: GuardedService;
+  readonly #watch: SandboxWatch;
+
+  constructor(settings: SandboxSettings, { version, watch, meter, now, log }: SandboxDependencies) {
+    const price = settings.pricing?.request;
+    this.#connections = new ServiceClient(settings, `sluice/${version}`);
+    this.#client = new MeteredClient(
+      this.#connections,
+      meter({ operation: "sandbox", model: "sandbox", provider: "sandbox", price }),
+    );
+    this.#service = new GuardedService({
+      name: "the sandbox",
+      warning: "run in the sandbox failed",
+      fields: {},
+      Unavailable: SandboxUnavailable,
+      refusal: (error) => (error instanceof SandboxRefused ? error.explanation : undefined),
+      now,
+      log,
+    });
+    this.#watch = watch;
+  }
+
+  /**
+   * Runs the commands. The adapter ends a run whose connection closes.
+   * @returns an output per command; fewer when one exceeded the time
+   * @throws SandboxUnavailable; Fault when the turn is over, or when the run may not be paid for
+   */
+  async run(container: Container, run: Run, { scope, signal }: ServiceCaller): Promise<readonly CommandOutput[]> {
+    throwIfAborted(signal);
+    const limits = { scope, signal, timeoutMs: run.timeoutMs + overheadMs };
+    return watched(this.#watch(), signal, async () => {
+      this.#service.check();
+      return this.#service.ask(signal, async () =>
+        readRun(await this.#client.post("/v1/runs", bodyOf(container, run), limits), run.commands.length),
+      );
+    });
+  }
+
+  /** Lets running calls finish and keeps no connection. */
+  retire(): void {
+    this.#connections.retire();
+  }
+
+  /** Waits for running calls. */
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+}
+
+const bodyOf = ({ tenant, id, networkPolicy, memoryLimit, sleepAfterSeconds }: Container, run: Run): string =>
+  JSON.stringify({
+    tenant,
+    container_id: id,
+    language: run.language,
+    commands: run.commands,
+    timeout_ms: run.timeoutMs,
+    max_output_bytes: maxOutputBytes,
+    network_policy: networkPolicy ?? { type: "disabled" },
+    ...(typeof memoryLimit === "string" && { memory_limit: memoryLimit }),
+    sleep_after_seconds: sleepAfterSeconds,
+  });

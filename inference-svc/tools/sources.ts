@@ -1,0 +1,78 @@
+/** The entries of one request that stand for the tools of a service, before and after the tools are known. */
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
+import type { Scope } from "../turn/scope.ts";
+import { type Offer, freeName } from "./tool.ts";
+import type { AllowedCall, OpenSource, SourceParts, SourceTool, ToolSource } from "./tool-source.ts";
+
+export interface OpenEntry {
+  readonly entry: HostedTool;
+  readonly source: ToolSource;
+  readonly open: OpenSource;
+}
+
+/** The sources of a request, and their tools as far as they were listed. */
+export interface RequestSources {
+  readonly entries: readonly OpenEntry[];
+  /** Absent before the services were asked. */
+  readonly tools?: ReadonlyMap<HostedTool, readonly SourceTool[]>;
+}
+
+/** @throws Fault INVALID_REQUEST for settings that a source cannot keep */
+export function openSources(request: TurnRequest, scope: Scope, { sources, isNative }: SourceParts): RequestSources {
+  const entries = request.tools.flatMap((entry, index): OpenEntry[] => {
+    const source = entry.type === "hosted" ? sources.find(({ kinds }) => kinds.includes(entry.kind)) : undefined;
+    if (entry.type !== "hosted" || source === undefined) return [];
+    const fields = JSON.parse(entry.json) as JsonObject;
+    if (!source.takes(fields, () => isNative(request, entry))) return [];
+    const settings = { parameters: {}, entry: fields, path: entry.path ?? `tools.${index}`, request, scope };
+    return [{ entry, source, open: source.open(settings) }];
+  });
+  return { entries };
+}
+
+/** @param taken names of other tools; gets those of the offers */
+export function sourceOffers(
+  { entries, tools }: RequestSources,
+  taken: Set<string>,
+): ReadonlyMap<HostedTool, readonly Offer[]> {
+  return new Map(
+    entries.map(({ entry, source, open }) => {
+      const offered = tools?.get(entry) ?? [open.placeholder];
+      return [entry, offered.map((tool) => offerOf(tool, source, entry, freeName(tool.name, taken)))];
+    }),
+  );
+}
+
+const offerOf = ({ open, isMeant }: SourceTool, source: ToolSource, { spelling }: HostedTool, name: string): Offer => ({
+  tool: source,
+  open,
+  name,
+  spelling,
+  items: source.items,
+  isMeant,
+});
+
+/** The input without the items of sources whose tools are known: these are calls and outputs of the functions. */
+export function restoreSourceItems(
+  input: readonly InputItem[],
+  { entries, tools }: RequestSources,
+  offers: ReadonlyMap<HostedTool, readonly Offer[]>,
+): { readonly input: readonly InputItem[]; readonly allowed: readonly AllowedCall[] } {
+  if (tools === undefined) return { input, allowed: [] };
+  const allowed: AllowedCall[] = [];
+  let restored = input;
+  for (const source of new Set(entries.map((each) => each.source))) {
+    const listed = entries
+      .filter((each) => each.source === source)
+      .map(({ entry, open }) => {
+        const names = (tools.get(entry) ?? []).map(({ ownName }) => ownName);
+        const byName = (offers.get(entry) ?? []).map((offer, index) => [names[index] as string, offer] as const);
+        return { label: open.label, offers: new Map(byName) };
+      });
+    const { input: next, allowed: more } = source.restore(restored, listed);
+    restored = next;
+    allowed.push(...more);
+  }
+  return { input: restored, allowed };
+}

@@ -1,0 +1,31 @@
+/** Credentials of AWS: those of the configuration, else those of the default chain. */
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { AwsCredentials } from "./aws-signer.ts";
+import type { Issued } from "./source.ts";
+
+type AwsSettings = NonNullable<ProviderSettings["aws"]>;
+
+/** Undefined when the configuration has no keys. */
+export function fixedAwsCredentials({
+  access_key_id: accessKeyId,
+  secret_access_key: secretAccessKey,
+  session_token: sessionToken,
+}: AwsSettings): AwsCredentials | undefined {
+  if (accessKeyId === undefined || secretAccessKey === undefined) return undefined;
+  return { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) };
+}
+
+/**
+ * Asks the default chain: variables, profiles with single sign-on, the web identity of a Kubernetes account, containers, instance metadata
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html). The library is loaded on demand, and a chain of its own
+ * for each call keeps nothing that AWS has refused.
+ */
+export async function issueAwsCredentials({ region }: AwsSettings): Promise<Issued<AwsCredentials>> {
+  const { defaultProvider } = await import("@aws-sdk/credential-provider-node");
+  const credential = await defaultProvider({ clientConfig: { region }, ignoreCache: true, logger: silent })();
+  return { credential, expiresAtMs: credential.expiration?.getTime() };
+}
+
+const nothing = () => {};
+/** The library would write its warnings to the standard error, beside the log. */
+const silent = { debug: nothing, info: nothing, warn: nothing, error: nothing };

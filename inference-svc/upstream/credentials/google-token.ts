@@ -1,0 +1,28 @@
+/** Tokens of Google Cloud, by application default credentials or by a credential file. */
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import type { HeaderFields } from "./identity.ts";
+import type { Issued } from "./source.ts";
+
+type GoogleSettings = NonNullable<ProviderSettings["google"]>;
+
+const scopes = "https://www.googleapis.com/auth/cloud-platform";
+
+/** Life of a token that the library has signed, which it does not tell. */
+const signedMs = 3_600_000;
+
+/**
+ * The order of sources is Google's: GOOGLE_APPLICATION_CREDENTIALS, the file of gcloud, the metadata server
+ * (https://cloud.google.com/docs/authentication/application-default-credentials). The library is loaded on demand, and reads the file
+ * again at each call.
+ */
+export async function issueGoogleToken(settings: GoogleSettings): Promise<Issued<HeaderFields>> {
+  const { GoogleAuth } = await import("google-auth-library");
+  const { project = "none", credentials_file: keyFilename } = settings;
+  // A project keeps the library from looking for one with gcloud, in a process of its own.
+  const auth = new GoogleAuth({ scopes, projectId: project, ...(keyFilename !== undefined && { keyFilename }) });
+  // A service account signs its tokens itself, as in Google's own clients, instead of exchanging them at a token service.
+  auth.useJWTAccessWithScope = true;
+  const client = await auth.getClient();
+  const credential = Object.fromEntries(await client.getRequestHeaders());
+  return { credential, expiresAtMs: client.credentials.expiry_date ?? Date.now() + signedMs };
+}

@@ -1,0 +1,28 @@
+/** Chooses the identity by which a provider is called. */
+import type { ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { AwsSigner } from "./aws-signer.ts";
+import { fixedAwsCredentials, issueAwsCredentials } from "./aws-credentials.ts";
+import { issueEntraToken } from "./entra-token.ts";
+import { issueGoogleToken } from "./google-token.ts";
+import { type Identity, TokenIdentity } from "./identity.ts";
+import { type Issued, type RenewalDeps, RenewedCredentials, fixedCredential } from "./source.ts";
+
+/** The identity of the cloud that the settings name; undefined for providers that take keys, or nothing. */
+export function openIdentity(
+  { id, aws, google, azure, api_keys: keys }: ProviderSettings,
+  log: RenewalDeps["log"],
+): Identity | undefined {
+  const renewed = <Credential>(issue: () => Promise<Issued<Credential>>) =>
+    new RenewedCredentials(issue, { provider: id, log });
+  if (aws) {
+    const fixed = fixedAwsCredentials(aws);
+    // Amazon signs requests to its bedrock-runtime hosts with the service name "bedrock".
+    return new AwsSigner(
+      "bedrock",
+      aws.region,
+      fixed ? fixedCredential(fixed) : renewed(() => issueAwsCredentials(aws)),
+    );
+  }
+  if (google) return new TokenIdentity(renewed(() => issueGoogleToken(google)));
+  return azure && keys === undefined ? new TokenIdentity(renewed(() => issueEntraToken(azure))) : undefined;
+}

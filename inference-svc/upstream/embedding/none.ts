@@ -1,0 +1,20 @@
+/** Stands in for the embedding calls of a format that has none, so that its endpoints refuse instead of calling something else. */
+import type { Dialect, Refusal } from "../dialect.ts";
+import { providerFailed } from "../failure.ts";
+import { serverSentEvents } from "../transport/sse.ts";
+
+const fail = (): never => {
+  throw providerFailed("a format without embeddings");
+};
+
+export const noEmbeddingsRefusal: Refusal = { path: "model", message: "the format of its provider has no embeddings" };
+
+export const noEmbeddings: Dialect = {
+  path: () => "",
+  framing: serverSentEvents,
+  headers: () => ({}),
+  refusal: () => noEmbeddingsRefusal,
+  body: fail,
+  open: fail,
+  error: () => ({}),
+};

@@ -1,0 +1,19 @@
+/** The dialect of Mistral's OCR API (https://docs.mistral.ai/api/endpoint/ocr), which reads one document or picture and is paid by the page. */
+import { bearer } from "../credentials/bearer.ts";
+import { chatError } from "../chat/error.ts";
+import type { Dialect } from "../dialect.ts";
+import { serverSentEvents } from "../transport/sse.ts";
+import { refuseMistralOcr } from "./document.ts";
+import { mistralOcrBody } from "./request.ts";
+import { MistralOcrTranslator } from "./stream.ts";
+
+export const mistralOcr: Dialect = {
+  path: () => "/ocr",
+  // The API answers with one JSON object, also where a stream is asked for.
+  framing: { ...serverSentEvents, type: "application/json" },
+  headers: bearer,
+  refusal: refuseMistralOcr,
+  body: mistralOcrBody,
+  open: (request, target, emit) => new MistralOcrTranslator(request, target, emit),
+  error: chatError,
+};

@@ -1,0 +1,50 @@
+/** Settings that only some formats have a field for. */
+import type { TurnRequest } from "../../turn/request.ts";
+import type { OnDropped } from "../dialect.ts";
+
+/** Paths in the request and the fields of the checked request. */
+const extensions = {
+  stop: "stop",
+  seed: "seed",
+  logit_bias: "logitBias",
+  prediction: "predictionJson",
+  anthropic_betas: "anthropicBetas",
+  context_management: "contextManagementJson",
+} as const satisfies Readonly<Record<string, keyof TurnRequest>>;
+
+type Extension = keyof typeof extensions;
+
+const entries = Object.entries(extensions) as (readonly [Extension, keyof TurnRequest])[];
+
+/**
+ * Reports the settings that a format has no field for.
+ * @param taken those that it has a field for
+ */
+export function dropExtensions(
+  request: TurnRequest,
+  onDropped: OnDropped,
+  taken: readonly Extension[],
+  reason = "the format has no field for it",
+): void {
+  for (const [path, field] of entries) {
+    if (request[field] !== undefined && !taken.includes(path)) onDropped(path, reason);
+  }
+}
+
+/**
+ * Limits the stop texts to as many as the provider takes.
+ * @returns undefined when there are none
+ */
+export function boundStops(
+  stop: readonly string[] | undefined,
+  max: number,
+  onDropped: OnDropped,
+): readonly string[] | undefined {
+  if (stop === undefined || stop.length <= max) return stop;
+  onDropped("stop", `only the first ${max} are sent, the provider's maximum`);
+  return stop.slice(0, max);
+}
+
+/** The stop text that a provider names, if the request has it: only texts of the client go back to it this way. */
+export const namedStop = ({ stop }: Pick<TurnRequest, "stop">, named: unknown): string | undefined =>
+  typeof named === "string" && stop?.includes(named) === true ? named : undefined;

@@ -1,0 +1,80 @@
+/** Reads pages by the service of a vendor, which sees their URLs. What it gives is no more trusted than a page. */
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { ServiceCaller } from "../internal/meter.ts";
+import type { MeteredLimits } from "../upstream/transport/metered-client.ts";
+import { wellFormed } from "./charset.ts";
+import { PageUnreadable } from "./page-unreadable.ts";
+import { SearchRefused } from "./search.ts";
+
+/** UTF-16 units that a vendor is asked for. Even escaped they fit into an answer, and the page cache keeps pages of this length. */
+export const maxPageUnits = 500_000;
+
+/** Longest title in UTF-16 units. */
+const maxTitleUnits = 1_000;
+
+/** A page as the vendor's answer holds it, not yet checked. */
+export interface GivenPage {
+  /** Address of the page after redirects, if the vendor says. */
+  readonly url: unknown;
+  readonly title: unknown;
+  readonly text: unknown;
+}
+
+/** A page that a vendor has read. */
+export interface HandedPage {
+  readonly url: string;
+  /** Empty when the page has none. */
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The part that differs between vendors. @throws PageUnreadable; SearchRefused; Error when there is no readable response */
+export type ReadPage = (url: string, limits: MeteredLimits) => Promise<GivenPage>;
+
+export interface PageEngineParts {
+  /** Time limit of a page. */
+  readonly timeoutMs: number;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export class PageEngine {
+  readonly id: string;
+  readonly timeoutMs: number;
+  readonly #read: ReadPage;
+  readonly #log: PageEngineParts["log"];
+
+  constructor(id: string, read: ReadPage, { timeoutMs, log }: PageEngineParts) {
+    this.id = id;
+    this.timeoutMs = timeoutMs;
+    this.#read = read;
+    this.#log = log;
+  }
+
+  /**
+   * There is no circuit breaker: slow and broken pages are the choice of clients, who must not cut off others by them.
+   * @param url one that may be told to the vendor
+   * @returns with a `url` that is not checked yet
+   * @throws PageUnreadable; Fault when the turn is over, or when the page may not be paid for
+   */
+  async read(url: string, { scope, signal }: ServiceCaller): Promise<HandedPage> {
+    const page = await this.#read(url, { scope, signal, timeoutMs: this.timeoutMs }).catch((error: unknown) => {
+      throw signal.aborted ? this.#failure(signal.reason, true) : this.#failure(error, false);
+    });
+    const text = textOf(page.text).slice(0, maxPageUnits);
+    if (text.trim() === "") throw new PageUnreadable("a page without text");
+    const title = textOf(page.title).slice(0, maxTitleUnits).replaceAll(/\s+/g, " ");
+    return { url: textOf(page.url) || url, title: wellFormed(title).trim(), text: wellFormed(text).trim() };
+  }
+
+  #failure(error: unknown, isLate: boolean): unknown {
+    const isNamed = error instanceof PageUnreadable;
+    // A failure that the vendor names is about the page.
+    if (error instanceof Fault || (isNamed && !isLate)) return error;
+    this.#log.warn({ engine: this.id, err: error }, "page not read");
+    const says = error instanceof SearchRefused ? "does not take this URL" : "does not answer";
+    return isNamed ? error : new PageUnreadable(`${this.id} ${says}`, { cause: error });
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,175 @@
+/** The body of POST /chat/completions. */
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { isObject } from "../../runtime/validation/fields.ts";
+import type { Problems } from "../../runtime/validation/problems.ts";
+import {
+  type Shape,
+  array,
+  boolean,
+  constant,
+  described,
+  integer,
+  named,
+  nullable,
+  object,
+  tagged,
+  word,
+} from "../../runtime/validation/shape.ts";
+import { requestShape } from "../request/request.ts";
+import { effort, reasoning, verbosity } from "../request/settings.ts";
+import { openObject } from "../items/parts.ts";
+import { string } from "../../runtime/validation/shape.ts";
+import { chatMessages } from "./messages.ts";
+import { chatFunctionChoice, chatFunctions, chatToolChoice, chatTools, noType, webSearchOptions } from "./tools.ts";
+
+const { fields: shared } = requestShape;
+
+const formatName = string({
+  pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, says: "1 to 64 letters, digits, _ and -" },
+});
+
+const responseFormat = named(
+  "ChatResponseFormat",
+  tagged(
+    "type",
+    {
+      text: object({ type: word("text") }, { required: ["type"], description: "Plain text." }),
+      json_object: object({ type: word("json_object") }, { required: ["type"], description: "Any JSON object." }),
+      json_schema: object(
+        {
+          type: word("json_schema"),
+          json_schema: object(
+            {
+              name: formatName,
+              schema: described(openObject, "JSON Schema; it reaches the provider byte for byte."),
+              description: nullable(string()),
+              strict: described(nullable(boolean), "Whether the answer must follow the schema exactly."),
+            },
+            { required: ["name", "schema"], ...noType },
+          ),
+        },
+        { required: ["type", "json_schema"], description: "JSON that follows a schema." },
+      ),
+    },
+    { listed: true },
+  ),
+);
+
+const chatReasoning = object(
+  {
+    ...reasoning.fields,
+    exclude: described(nullable(boolean), "Whether the answer is to leave reasoning out, though the model thinks."),
+  },
+  { description: "How much the model is to think, and whether that is shown." },
+);
+
+const answerTokens = nullable(integer({ min: 1 }));
+
+/** Two fields of one meaning may both be set, but not differ. */
+function checkSame(request: JsonObject, one: string, other: string, problems: Problems): void {
+  const [value, second] = [request[one], request[other]];
+  if (isUnset(value) || isUnset(second) || value === second) return;
+  problems.add(other, `must be the same as ${one}, or absent`);
+}
+
+const isUnset = (value: unknown): boolean => value === undefined || value === null;
+
+function checkTogether(request: JsonObject, path: string, problems: Problems): void {
+  requestShape.rules.also?.(request, path, problems);
+  checkSame(request, "max_completion_tokens", "max_tokens", problems);
+  const { reasoning: settings, tools, functions } = request;
+  if (isObject(settings)) checkEfforts(settings, request, problems);
+  if (!isUnset(tools) && !isUnset(functions)) problems.add("functions", "is the old form of tools: send one of them");
+  if ((request["top_logprobs"] ?? 0) !== 0 && request["logprobs"] !== true) {
+    problems.add("top_logprobs", "needs logprobs: true");
+  }
+}
+
+function checkEfforts({ effort: own }: JsonObject, { reasoning_effort: other }: JsonObject, problems: Problems): void {
+  if (isUnset(own) || isUnset(other) || own === other) return;
+  problems.add("reasoning_effort", "must be the same as reasoning.effort, or absent");
+}
+
+const unset = (says: string): Shape => described(constant(null, says), "Not supported.");
+
+/** Every field that has a meaning; others are ignored. Fields with the names of /responses have its rules. */
+export const chatRequestShape = named(
+  "ChatCompletionRequest",
+  object(
+    {
+      model: shared.model,
+      models: shared.models,
+      messages: described(chatMessages, "The conversation so far."),
+      stream: shared.stream,
+      stream_options: described(
+        nullable(
+          object({
+            include_usage: described(
+              nullable(boolean),
+              "true: usage comes in a last chunk without choices; otherwise in the chunk with finish_reason.",
+            ),
+            include_obfuscation: described(nullable(boolean), "Without effect: nothing is padded."),
+          }),
+        ),
+        "How a stream ends.",
+      ),
+      max_completion_tokens: described(answerTokens, "Tokens of the answer, reasoning among them."),
+      max_tokens: described(answerTokens, "Older name of max_completion_tokens."),
+      temperature: shared.temperature,
+      top_p: shared.top_p,
+      top_k: shared.top_k,
+      frequency_penalty: shared.frequency_penalty,
+      presence_penalty: shared.presence_penalty,
+      logprobs: described(nullable(boolean), "Whether the tokens of the answer come with their probabilities."),
+      top_logprobs: shared.top_logprobs,
+      logit_bias: shared.logit_bias,
+      stop: shared.stop,
+      seed: shared.seed,
+      n: described(nullable(constant(1, "must be 1: one answer to a request")), "Number of answers."),
+      tools: described(nullable(chatTools), "What the model may call."),
+      tool_choice: described(nullable(chatToolChoice), "Which of the tools it may or must call; auto when absent."),
+      functions: described(nullable(chatFunctions), "Deprecated form of tools; the model calls one at a time."),
+      function_call: described(nullable(chatFunctionChoice), "Deprecated form of tool_choice."),
+      parallel_tool_calls: shared.parallel_tool_calls,
+      web_search_options: described(nullable(webSearchOptions), "Adds the tool web_search."),
+      max_tool_calls: shared.max_tool_calls,
+      stop_server_tools_when: shared.stop_server_tools_when,
+      response_format: described(nullable(responseFormat), "The form of the answer."),
+      verbosity: nullable(verbosity),
+      reasoning: described(nullable(chatReasoning), "How much the model is to think, and whether that is shown."),
+      reasoning_effort: described(nullable(effort), "The effort of `reasoning`."),
+      include_reasoning: described(nullable(boolean), "false is the same as exclude of `reasoning`."),
+      modalities: nullable(shared.modalities),
+      image_config: shared.image_config,
+      audio: unset("sound of the model is not supported"),
+      prediction: shared.prediction,
+      metadata: shared.metadata,
+      user: shared.user,
+      safety_identifier: shared.safety_identifier,
+      session_id: shared.session_id,
+      prompt_cache_key: shared.prompt_cache_key,
+      prompt_cache_options: shared.prompt_cache_options,
+      cache_control: shared.cache_control,
+      service_tier: shared.service_tier,
+      provider: shared.provider,
+      plugins: shared.plugins,
+      transforms: described(
+        nullable(array(word("middle-out"))),
+        "middle-out is the plugin context-compression; an empty list turns it off.",
+      ),
+      usage: described(
+        nullable(object({ include: nullable(boolean) })),
+        "Without effect: usage is always part of the answer.",
+      ),
+      trace: shared.trace,
+      debug: shared.debug,
+      route: shared.route,
+      store: shared.store,
+    },
+    {
+      required: ["messages"],
+      also: checkTogether,
+      description: "A request to a model as chat messages. Fields that are not listed are ignored.",
+    },
+  ),
+);

@@ -1,0 +1,168 @@
+/** Tools of a request in the format of chat completions, and the choice among them. */
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { isObject } from "../../runtime/validation/fields.ts";
+import type { Problems } from "../../runtime/validation/problems.ts";
+import {
+  type Shape,
+  array,
+  boolean,
+  child,
+  described,
+  named,
+  nullable,
+  object,
+  openTagged,
+  string,
+  stringOr,
+  tagged,
+  word,
+} from "../../runtime/validation/shape.ts";
+import { openObject } from "../items/parts.ts";
+import { place, searchContextSize } from "../tools/tool-settings.ts";
+
+const name = string({ pattern: { form: /^[A-Za-z0-9_-]{1,128}$/, says: "1 to 128 letters, digits, _ and -" } });
+
+/** Refuses `type` in an object whose members are written beside the type of its tool or format. */
+function checkNoType(value: JsonObject, path: string, problems: Problems): void {
+  if (value["type"] !== undefined) problems.add(child(path, "type"), "belongs outside of this object");
+}
+
+export const noType = { also: checkNoType } as const;
+
+const functionFields = {
+  name,
+  description: nullable(string()),
+  parameters: described(nullable(openObject), "JSON Schema; it reaches the provider byte for byte."),
+};
+
+const functionTool = named(
+  "ChatFunctionTool",
+  object(
+    {
+      type: word("function"),
+      function: object(
+        {
+          ...functionFields,
+          strict: described(nullable(boolean), "Whether arguments must follow the schema exactly."),
+        },
+        { required: ["name"], ...noType },
+      ),
+    },
+    { required: ["type", "function"], description: "A function that the client runs." },
+  ),
+);
+
+const grammar = object(
+  { syntax: word("lark", "regex"), definition: string({ min: 1 }) },
+  { required: ["syntax", "definition"] },
+);
+
+const customTool = named(
+  "ChatCustomTool",
+  object(
+    {
+      type: word("custom"),
+      custom: object(
+        {
+          name,
+          description: nullable(string()),
+          format: nullable(
+            tagged(
+              "type",
+              {
+                text: object({ type: word("text") }, { required: ["type"] }),
+                grammar: object({ type: word("grammar"), grammar }, { required: ["type", "grammar"] }),
+              },
+              { listed: true },
+            ),
+          ),
+        },
+        { required: ["name"] },
+      ),
+    },
+    { required: ["type", "custom"], description: "A tool of the client whose input is any text." },
+  ),
+);
+
+/** Tools whose calls the client would have to run, for which messages have no form. */
+const unanswerable =
+  /^(?:computer|computer_use_preview|local_shell|shell|bash|namespace|tool_search)$|(?:^|:)apply_patch$/;
+
+function checkServerTool(value: unknown, path: string, problems: Problems): void {
+  if (!isObject(value)) return;
+  const type = String(value["type"]);
+  const parameters = value["parameters"];
+  if (unanswerable.test(type)) {
+    problems.add(child(path, "type"), `${type} is not possible here; POST /api/v1/responses takes it`);
+  }
+  if (type === "mcp" && value["require_approval"] !== "never") {
+    problems.add(child(path, "require_approval"), "must be never: messages have no form for approvals");
+  }
+  if (isObject(parameters) && parameters["inherit_functions"] === true) {
+    problems.add(
+      child(path, "parameters.inherit_functions"),
+      "messages have no form for the calls of another model; POST /api/v1/responses takes it",
+    );
+  }
+}
+
+const clientTools = openTagged("type", { function: functionTool, custom: customTool });
+
+/** Server tools have the form that they have at /responses, which is checked where they run. */
+const chatTool = named("ChatTool", {
+  ...clientTools,
+  check: (value: unknown, path: string, problems: Problems, or?: string) => {
+    clientTools.check(value, path, problems, or);
+    checkServerTool(value, path, problems);
+  },
+});
+
+export const chatTools = array(chatTool);
+
+/** Deprecated form of tools. */
+export const chatFunctions = array(object(functionFields, { required: ["name"], ...noType }), { max: 128 });
+
+const byName = object({ name: string({ min: 1 }) }, { required: ["name"] });
+
+const references: Readonly<Record<string, Shape>> = {
+  function: object({ type: word("function"), function: byName }, { required: ["type", "function"] }),
+  custom: object({ type: word("custom"), custom: byName }, { required: ["type", "custom"] }),
+};
+
+const allowedTools = object(
+  {
+    type: word("allowed_tools"),
+    allowed_tools: object(
+      {
+        mode: described(word("auto", "required"), "Whether one of them must be called."),
+        tools: array(openTagged("type", references), { min: 1, entry: "tool" }),
+      },
+      { required: ["mode", "tools"] },
+    ),
+  },
+  { required: ["type", "allowed_tools"], description: "No other tool may be called." },
+);
+
+const choiceSays = "must be one of none, auto, required, or an object that names a tool";
+
+export const chatToolChoice = named(
+  "ChatToolChoice",
+  stringOr(
+    word("none", "auto", "required"),
+    openTagged("type", { ...references, allowed_tools: allowedTools }),
+    choiceSays,
+  ),
+);
+
+/** Deprecated form of the choice. */
+export const chatFunctionChoice = stringOr(word("none", "auto"), byName, "must be none, auto or an object with a name");
+
+export const webSearchOptions = object(
+  {
+    search_context_size: nullable(searchContextSize),
+    user_location: nullable(
+      object({ type: word("approximate"), approximate: object(place) }, { required: ["type", "approximate"] }),
+    ),
+  },
+  { description: "The model may search the web." },
+);

@@ -1,0 +1,29 @@
+/** The operation that counts the tokens of a request. */
+import { requestShape } from "../request/request.ts";
+import { described, integer, object, word } from "../../runtime/validation/shape.ts";
+import { example, json, operation } from "./operation.ts";
+
+const inputTokens = object(
+  {
+    object: word("response.input_tokens"),
+    input_tokens: described(integer({ min: 0 }), "Tokens of instructions, input and tools, estimated by their size."),
+  },
+  { required: ["object", "input_tokens"] },
+);
+
+export const countInputTokens = operation({
+  path: "/responses/input_tokens",
+  method: "post",
+  tag: "Responses",
+  key: "inference",
+  summary: "Count the tokens of a request",
+  description:
+    "Takes the body of `POST /responses` and answers with an estimate of its input tokens. No provider is called, nothing is recorded, and it " +
+    "counts as reading.",
+  body: json(requestShape, example({ model: "anthropic/claude-sonnet-4.5", input: "How many tokens is this?" })),
+  answer: {
+    says: "The number of tokens.",
+    content: [json(inputTokens, example({ object: "response.input_tokens", input_tokens: 14 }))],
+  },
+  statuses: [400, 401, 408, 413, 429, 500, 503],
+});

@@ -1,0 +1,65 @@
+/** The body of POST /embeddings. */
+import {
+  type Shape,
+  array,
+  described,
+  elsewhere,
+  integer,
+  named,
+  nullable,
+  object,
+  string,
+  word,
+} from "../../runtime/validation/shape.ts";
+import { providerPreferences } from "./provider.ts";
+
+/** OpenAI's limit, which clients know: they cut longer lists themselves. */
+const maxInputs = 2_048;
+
+const textInput = string({ min: 1 });
+const tokens = array(integer({ min: 0 }), { min: 1, entry: "token" });
+const texts = array(textInput, { min: 1, max: maxInputs, entry: "input" });
+const tokenLists = array(tokens, { min: 1, max: maxInputs, entry: "input" });
+
+/** Texts or tokens. The first entry of a list decides which of the two the others must be. */
+export const embeddingInput: Shape = {
+  check: (value, path, problems) => {
+    if (typeof value === "string") return textInput.check(value, path, problems);
+    if (!Array.isArray(value)) return problems.add(path, "must be a string or an array of strings or of tokens");
+    const [first] = value as readonly unknown[];
+    const list = typeof first === "number" ? tokens : Array.isArray(first) ? tokenLists : texts;
+    list.check(value, path, problems);
+  },
+  schema: (components) => ({ anyOf: [textInput, texts, tokens, tokenLists].map((each) => each.schema(components)) }),
+};
+
+/** Longest vector that may be asked for; no known model gives more than 4,096 numbers. */
+const maxDimensions = 16_384;
+
+export const embeddingsRequest = named(
+  "EmbeddingsRequest",
+  object(
+    {
+      model: described(string({ identifier: true, min: 1, max: 256 }), "Slug of an embedding model."),
+      input: described(
+        elsewhere(embeddingInput),
+        "One text, a list of texts, the tokens of one text, or a list of such token lists. Tokens are those of the model's own tokenizer, and guardrails cannot read them: a key whose guardrails look at requests sends texts.",
+      ),
+      encoding_format: described(
+        nullable(word("float", "base64")),
+        "Form of the vectors: arrays of numbers, which is the default, or base64 of little-endian 32-bit floats.",
+      ),
+      dimensions: described(
+        nullable(integer({ min: 1, max: maxDimensions })),
+        "Length of each vector; that of the model when absent. Endpoints that are declared not to know it are not asked.",
+      ),
+      input_type: described(
+        nullable(string({ min: 1, max: 64, pattern: { form: /^[\w-]+$/, says: "letters, digits, _ and - only" } })),
+        "Use of the vectors in the words of the model's vendor, such as `RETRIEVAL_QUERY` (Gemini) or `search_document` (Cohere).",
+      ),
+      user: described(nullable(string({ identifier: true, max: 256 })), "The end user."),
+      provider: described(nullable(providerPreferences), "Preferences for where the request is served."),
+    },
+    { required: ["model", "input"] },
+  ),
+);

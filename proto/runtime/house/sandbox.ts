@@ -1,0 +1,13 @@
+/** `sandbox`: the service that runs commands and code for server tools. Without the section there is none. */
+import { z } from "zod";
+import { callPricing } from "./scalars.ts";
+
+export const sandbox = z.strictObject({
+  base_url: z
+    .url({ protocol: /^https?$/ })
+    .describe("Base URL of an adapter that follows deploy/sandbox/README.md, without /v1/runs."),
+  api_key: z.string().min(1).describe("Sent to the adapter as a bearer token."),
+  pricing: callPricing("run").optional(),
+});
+
+export type SandboxSettings = z.infer<typeof sandbox>;

@@ -1,0 +1,39 @@
+/**
+ * Lays out whole HTTP/1.1 messages in one buffer: a head, the length of its body and the body become one write. As texts they are copied three
+ * times, when the body is put together, when it is joined with its head, and when both are encoded.
+ */
+import type { Socket } from "node:net";
+
+/** Room for a head and the field with the length; longer messages are written by other means. */
+const headBytes = 8 * 1024;
+const bodyBytes = 64 * 1024;
+/** Longest `content-length: …` with the empty line after it. */
+const lengthBytes = 32;
+/** No UTF-16 unit takes more bytes. */
+const bytesPerUnit = 3;
+
+export class MessageBuffer {
+  #bytes = Buffer.allocUnsafeSlow(headBytes + bodyBytes);
+
+  /**
+   * Writes a message to a connection in clear text on which nothing waits.
+   * @param head start line and fields with their line ends, without the length and the empty line; a character for each byte
+   * @returns false when the message is not for this buffer: then nothing was written
+   */
+  write(socket: Socket, head: string, body: string): boolean {
+    const isLong = bytesPerUnit * body.length > bodyBytes || head.length > headBytes - lengthBytes;
+    // Encryption keeps the bytes for longer than the write.
+    if (isLong || "encrypted" in socket || socket.writableLength > 0) return false;
+    const bytes = this.#bytes;
+    const end = headBytes + bytes.write(body, headBytes);
+    const length = `content-length: ${end - headBytes}\r\n\r\n`;
+    const lengthAt = headBytes - length.length;
+    bytes.write(length, lengthAt, "latin1");
+    const headAt = lengthAt - head.length;
+    bytes.write(head, headAt, "latin1");
+    socket.write(bytes.subarray(headAt, end));
+    // A socket that has not passed on everything goes on to read from the buffer.
+    if (socket.writableLength > 0) this.#bytes = Buffer.allocUnsafeSlow(headBytes + bodyBytes);
+    return true;
+  }
+}

@@ -1,0 +1,76 @@
+/** The events of a generation so far, kept for clients that join later or read more slowly than others. */
+import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
+
+interface LoggedBatch {
+  readonly events: readonly TurnEvent[];
+  /** Approximate size in bytes. */
+  readonly cost: number;
+  /** Sum over all earlier batches. */
+  readonly costBefore: number;
+}
+
+/** The memory that the logs of all generations share. */
+export class LogRoom {
+  readonly #maxBytes: number;
+  usedBytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get isFull(): boolean {
+    return this.usedBytes > this.#maxBytes;
+  }
+}
+
+export class EventLog {
+  readonly #room: LogRoom;
+  #batches: LoggedBatch[] = [];
+  /** Number of the first batch that is still kept. */
+  #first = 0;
+  #total = 0;
+  /** Sum over all kept batches. */
+  cost = 0;
+
+  constructor(room: LogRoom) {
+    this.#room = room;
+  }
+
+  /** Number of the next batch to come. */
+  get end(): number {
+    return this.#first + this.#batches.length;
+  }
+
+  /** Whether nothing was dropped. */
+  get isWhole(): boolean {
+    return this.#first === 0;
+  }
+
+  add(events: readonly TurnEvent[], cost: number): void {
+    this.#batches.push({ events, cost, costBefore: this.#total });
+    this.#total += cost;
+    this.#grow(cost);
+  }
+
+  /** The events of a batch; undefined when it has not come yet. */
+  at(number: number): readonly TurnEvent[] | undefined {
+    return this.#batches[number - this.#first]?.events;
+  }
+
+  /** Sum over all batches before a kept batch, or before the next one to come. */
+  costBefore(number: number): number {
+    return this.#batches[number - this.#first]?.costBefore ?? this.#total;
+  }
+
+  /** Drops all batches before a number. */
+  dropUntil(number: number): void {
+    const dropped = this.#batches.splice(0, Math.max(0, number - this.#first));
+    this.#first += dropped.length;
+    for (const { cost } of dropped) this.#grow(-cost);
+  }
+
+  #grow(bytes: number): void {
+    this.cost += bytes;
+    this.#room.usedBytes += bytes;
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * A turn that is shared by all requests of a key with the same Idempotency-Key and the same body that run at the same time. Each client gets
+ * every event from the beginning. The turn runs at the pace of the fastest client, and is cancelled when the last one has left.
+ */
+import { equals } from "@bufbuild/protobuf";
+import { type Caller, CallerSchema } from "../../gen/sluice/admin/v1/access_service_pb.ts";
+import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
+import { Fault, FaultOrigin, FaultReason } from "../fault.ts";
+import type { TurnControl, TurnListener } from "../session/turn-listener.ts";
+import { EventLog, type LogRoom } from "./event-log.ts";
+import { TurnFollower, type Source } from "./turn-follower.ts";
+
+/** Bytes of events that are kept for clients that join later, and the distance that a client may lag behind the fastest one. */
+const maxLoggedBytes = 4_194_304;
+/** Maximum of clients of a generation. */
+const maxClients = 1_024;
+
+/** Refuses a request that cannot join the running one: its client has to retry when that is over. */
+const inFlight = (): Fault =>
+  new Fault(FaultReason.RATE_LIMITED, "A request with this Idempotency-Key is running", {
+    retryAfterMs: 1_000,
+    origin: FaultOrigin.CLIENT,
+    metadata: { error_type: "rate_limit_exceeded" },
+  });
+
+/** A prepared turn that further requests can join. */
+export interface KeyedTurn {
+  /** The key of the turn with its policy. */
+  readonly key: Caller;
+}
+
+/** A request that belongs to a generation, from its headers on. */
+export interface JoinedRequest {
+  /** Reads the turn from its beginning. @param cut breaks the connection when the client reads too slowly */
+  follow(listener: TurnListener, cut: () => void): TurnControl;
+  /** Further calls do nothing. */
+  readonly leave: () => void;
+}
+
+/** The outcome of the first request of a generation. */
+interface Opened<Turn> {
+  /** Undefined when the body of the first request was never read. */
+  readonly fingerprint: string | undefined;
+  /** The prepared turn, or the reason why there is none. */
+  readonly outcome: Turn | Fault;
+}
+
+export class Generation<Turn extends KeyedTurn> implements TurnListener, Source {
+  readonly log: EventLog;
+  readonly #room: LogRoom;
+  readonly #closed: () => void;
+  readonly #followers = new Set<TurnFollower>();
+  readonly #opened: Promise<Opened<Turn>>;
+  #open: (opened: Opened<Turn>) => void = () => {};
+  #fingerprint: string | undefined;
+  #control: TurnControl | undefined;
+  #settled: (left: boolean) => void = () => {};
+  #members = 0;
+  #isHeld = false;
+  #isJoinable = true;
+  #isClosed = false;
+  end: Source["end"];
+
+  /** @param closed called when no further request may join, so that the next one opens a new generation */
+  constructor(room: LogRoom, closed: () => void) {
+    this.log = new EventLog(room);
+    this.#room = room;
+    this.#closed = closed;
+    this.#opened = new Promise((resolve) => {
+      this.#open = resolve;
+    });
+  }
+
+  /** @throws Fault RATE_LIMITED when no further request can join */
+  join(): JoinedRequest {
+    if (!this.#isJoinable || this.#members >= maxClients) throw inFlight();
+    this.#members++;
+    let follower: TurnFollower | undefined;
+    let isIn = true;
+    const leave = () => {
+      if (!isIn) return;
+      isIn = false;
+      follower?.cancel();
+      if (--this.#members === 0) this.#abandon();
+    };
+    return { follow: (listener, cut) => (follower = this.#follow(listener, cut)), leave };
+  }
+
+  /** Called when the first request has been read. @param fingerprint of its body and of all else that decides about the answer */
+  read(fingerprint: string): void {
+    this.#fingerprint = fingerprint;
+  }
+
+  /**
+   * @param open throws where no turn can be opened
+   * @param settled called exactly once later; `left` says whether all clients left before the end
+   */
+  opened(turn: Turn, open: (listener: TurnListener) => TurnControl, settled: (left: boolean) => void): void {
+    this.#control = open(this);
+    this.#settled = settled;
+    this.#open({ fingerprint: this.#fingerprint, outcome: turn });
+  }
+
+  /** Called when the first request fails before it opens a turn. */
+  refused(fault: Fault): void {
+    this.#close();
+    this.#open({ fingerprint: this.#fingerprint, outcome: fault });
+  }
+
+  /**
+   * Waits for the prepared turn. A request cannot join one under another policy, because a policy change holds for every request that comes
+   * after it.
+   * @throws Fault of the first request for an equal one; UNPROCESSABLE for a different request; RATE_LIMITED when they cannot be compared
+   */
+  async prepared(fingerprint: string, key: Caller): Promise<Turn> {
+    const { fingerprint: first, outcome } = await this.#opened;
+    const isSame = first === fingerprint;
+    if (isSame && outcome instanceof Fault) throw outcome;
+    if (outcome instanceof Fault) throw inFlight();
+    if (isSame && equals(CallerSchema, outcome.key, key)) return outcome;
+    if (isSame) throw inFlight();
+    throw new Fault(FaultReason.UNPROCESSABLE, "idempotency-key: another request is running under this key", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+
+  events(events: readonly TurnEvent[], cost: number): void {
+    this.log.add(events, cost);
+    for (const follower of this.#followers) follower.pump();
+    if (this.log.cost > maxLoggedBytes || this.#room.isFull) this.#isJoinable = false;
+    if (!this.#isJoinable) this.#forget();
+    this.moved();
+  }
+
+  ended(): void {
+    this.#finish(undefined, true);
+  }
+
+  failed(fault: Fault, accepted: boolean): void {
+    this.#finish(fault, accepted);
+  }
+
+  /** Pauses the turn while no client waits for the next batch. */
+  moved(): void {
+    const isHeld = this.#followers.size > 0 && !this.#anyWaits;
+    if (isHeld === this.#isHeld) return;
+    this.#isHeld = isHeld;
+    if (isHeld) this.#control?.pause();
+    else this.#control?.resume();
+  }
+
+  left(follower: TurnFollower): void {
+    this.#followers.delete(follower);
+    this.moved();
+  }
+
+  get #anyWaits(): boolean {
+    for (const follower of this.#followers) if (follower.waits) return true;
+    return false;
+  }
+
+  #follow(listener: TurnListener, cut: () => void): TurnFollower {
+    if (!this.log.isWhole) throw inFlight();
+    const follower = new TurnFollower(this, listener, cut);
+    this.#followers.add(follower);
+    // The listener needs the returned control before the first event, since it may pause at that event.
+    queueMicrotask(() => {
+      follower.pump();
+      this.moved();
+    });
+    return follower;
+  }
+
+  /** Drops batches that no client needs, once no further request can join. A client too far behind the fastest is cut off. */
+  #forget(): void {
+    for (;;) {
+      const places = [...this.#followers].map(({ next }) => next);
+      const [slowest, fastest] = [Math.min(this.log.end, ...places), Math.max(0, ...places)];
+      this.log.dropUntil(slowest);
+      if (this.log.costBefore(fastest) - this.log.costBefore(slowest) <= maxLoggedBytes) return;
+      for (const follower of this.#followers) if (follower.next === slowest) follower.cut();
+    }
+  }
+
+  /** Calls back once: later another generation may have the same name. */
+  #close(): void {
+    this.#isJoinable = false;
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#closed();
+  }
+
+  #finish(fault: Fault | undefined, accepted: boolean): void {
+    this.end = { fault, accepted };
+    this.#close();
+    this.#settled(false);
+    for (const follower of this.#followers) follower.pump();
+  }
+
+  /** Cancels the turn and drops its events, when all clients have left. */
+  #abandon(): void {
+    if (!this.end) {
+      this.#close();
+      this.#control?.cancel();
+      this.#settled(true);
+    }
+    this.log.dropUntil(this.log.end);
+  }
+}

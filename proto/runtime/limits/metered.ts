@@ -1,0 +1,12 @@
+/** Counts the tokens of a turn while its events pass. */
+import type { TurnListener } from "../session/turn-listener.ts";
+import type { TokenMeter } from "./meter.ts";
+
+export const metered = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
+  events: (events, cost) => {
+    meter.note(events);
+    listener.events(events, cost);
+  },
+  ended: () => listener.ended(),
+  failed: (fault, accepted) => listener.failed(fault, accepted),
+});

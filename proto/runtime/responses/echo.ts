@@ -1,0 +1,143 @@
+/** The settings that a response object repeats from its request: JSON fragments, built once and written many times. */
+import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
+import type { JsonObject } from "../validation/fields.ts";
+import { elementsOf, membersOf, oneLine, withMembers } from "../validation/json-span.ts";
+
+export interface Echo {
+  /** The value of `instructions`. */
+  readonly instructionsJson: string;
+  /** Members from `parallel_tool_calls` to `reasoning`, without commas around them. */
+  readonly beforeTier: string;
+  /** Members from `store` to `safety_identifier`, without commas around them. */
+  readonly afterTier: string;
+}
+
+interface Samplers {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly penalty?: number;
+}
+
+/** Values of unset samplers for clients that do not accept null. */
+const filledSamplers: Samplers = { temperature: 1, topP: 1, penalty: 0 };
+const unsetSamplers: Samplers = {};
+
+/** Fields of the body that the turn does not carry in the form in which they were sent. */
+interface Sent {
+  /** Value of `reasoning`, whose members are not checked; only known ones are repeated. */
+  readonly reasoning: JsonObject | null | undefined;
+  readonly metadata: Readonly<Record<string, string>> | null | undefined;
+}
+
+/**
+ * Joins the members, because a joined text is one object: the pieces of a text that was put together step by step stay in memory with it.
+ * @param fillDefaults whether an unset field shows its default instead of null
+ */
+export function buildEcho(request: RunTurnRequest, { reasoning, metadata }: Sent, fillDefaults: boolean): Echo {
+  const tools = withoutCredentials(verbatim(request.toolsJson, "[]"));
+  return {
+    instructionsJson: text(request.instructions),
+    beforeTier: [
+      `"parallel_tool_calls":${request.parallelToolCalls ?? true}`,
+      `"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')}`,
+      `"tools":${fillDefaults ? filledTools(tools) : tools}`,
+      `"max_output_tokens":${number(request.maxOutputTokens)}`,
+      `"max_tool_calls":${number(request.maxToolCalls)}`,
+      metadata ? `"metadata":${JSON.stringify(metadata)}` : noMetadata,
+      samplersJson(request, fillDefaults ? filledSamplers : unsetSamplers),
+      `"truncation":"${request.truncation || "disabled"}"`,
+      `"text":${textJson(request)}`,
+      reasoning ? `"reasoning":${reasoningJson(reasoning)}` : noReasoning,
+    ].join(","),
+    afterTier: hasAfterTier(request) ? afterTier(request) : unsetAfterTier,
+  };
+}
+
+// Members of requests that leave these fields unset, as most do: they are neither put together nor kept for each request.
+const noMetadata = '"metadata":null';
+const noReasoning = '"reasoning":{"effort":null,"summary":null}';
+const noSamplers = '"temperature":null,"top_p":null,"frequency_penalty":null,"presence_penalty":null,"top_logprobs":0';
+
+function samplersJson(request: RunTurnRequest, unset: Samplers): string {
+  const { temperature, topP, frequencyPenalty, presencePenalty, topLogprobs } = request;
+  const isUnset = (temperature ?? topP ?? frequencyPenalty ?? presencePenalty ?? topLogprobs) === undefined;
+  if (isUnset && unset === unsetSamplers) return noSamplers;
+  return [
+    `"temperature":${number(temperature ?? unset.temperature)}`,
+    `"top_p":${number(topP ?? unset.topP)}`,
+    `"frequency_penalty":${number(frequencyPenalty ?? unset.penalty)}`,
+    `"presence_penalty":${number(presencePenalty ?? unset.penalty)}`,
+    `"top_logprobs":${topLogprobs ?? 0}`,
+  ].join(",");
+}
+
+type AfterTier = Pick<RunTurnRequest, "user" | "promptCacheKey" | "safetyIdentifier" | "promptCacheOptionsJson">;
+
+const hasAfterTier = (request: AfterTier): boolean =>
+  request.promptCacheOptionsJson.length > 0 ||
+  (request.user ?? request.promptCacheKey ?? request.safetyIdentifier) !== undefined;
+
+const afterTier = (request: AfterTier): string =>
+  [
+    `"store":false,"background":false,"user":${text(request.user)}`,
+    `"previous_response_id":null,"prompt_cache_key":${text(request.promptCacheKey)}`,
+    `"safety_identifier":${text(request.safetyIdentifier)}${cacheOptions(request.promptCacheOptionsJson)}`,
+  ].join(",");
+
+const text = (value: string | undefined): string => (value === undefined ? "null" : JSON.stringify(value));
+const number = (value: number | undefined): string => (value === undefined ? "null" : JSON.stringify(value));
+
+/** The client's own JSON on one line, because a line break would end the `data:` line of an event. */
+function verbatim(json: Uint8Array, otherwise: string): string {
+  if (json.length === 0) return otherwise;
+  return oneLine(Buffer.from(json.buffer, json.byteOffset, json.byteLength));
+}
+
+const cacheOptions = (json: Uint8Array): string =>
+  json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
+
+/** Credentials of MCP servers are for these servers alone: no answer repeats them. */
+function withoutCredentials(json: string): string {
+  // A type may be written with escapes.
+  if (!/"mcp"|\\u/.test(json)) return json;
+  const bytes = Buffer.from(json);
+  const tools = elementsOf(bytes).map(({ start, end }) => bytes.toString("utf8", start, end));
+  return `[${tools.map((tool) => (isMcp(tool) ? withMembers(tool, { authorization: undefined, headers: undefined }) : tool)).join(",")}]`;
+}
+
+const isMcp = (tool: string): boolean => (JSON.parse(tool) as JsonObject | null)?.["type"] === "mcp";
+
+/** Adds to function tools the members without which clients that accept no null refuse them. */
+function filledTools(json: string): string {
+  const bytes = Buffer.from(json);
+  const tools = elementsOf(bytes).map(({ start, end }) => filledTool(bytes.subarray(start, end)));
+  return `[${tools.join(",")}]`;
+}
+
+function filledTool(bytes: Buffer): string {
+  const tool = bytes.toString();
+  const members = tool.startsWith("{") ? membersOf(bytes) : [];
+  const isFunction = members.some(
+    ({ key, start, end }) => key === "type" && bytes.toString("utf8", start, end) === '"function"',
+  );
+  if (!isFunction) return tool;
+  const missing = ["description", "strict"].filter((name) => members.every(({ key }) => key !== name));
+  return `${tool.slice(0, -1)}${missing.map((name) => `,"${name}":null`).join("")}}`;
+}
+
+const unsetAfterTier = afterTier({
+  user: undefined,
+  promptCacheKey: undefined,
+  safetyIdentifier: undefined,
+  promptCacheOptionsJson: new Uint8Array(),
+});
+
+function textJson({ textFormatJson, textVerbosity }: RunTurnRequest): string {
+  const verbosity = textVerbosity === "" ? "" : `,"verbosity":${JSON.stringify(textVerbosity)}`;
+  return `{"format":${verbatim(textFormatJson, '{"type":"text"}')}${verbosity}}`;
+}
+
+function reasoningJson(reasoning: JsonObject): string {
+  const { effort = null, summary = null, enabled, max_tokens, context, mode } = reasoning;
+  return JSON.stringify({ effort, summary, enabled, max_tokens, context, mode });
+}

@@ -1,0 +1,167 @@
+/**
+ * Measures variants of a request against the plain request in one running Sluice: the variants take turns in every round. With several
+ * builds, each takes its turn as well.
+ */
+import type { Bench, Finding } from "../bench.ts";
+import type { LoadTarget } from "../client/target.ts";
+import type { BenchHouse } from "../house.ts";
+import { type Round as PairedRound, type Rounds, median, pairedRounds } from "../measure/rounds.ts";
+import type { SubjectLoad } from "../measure/subject-windows.ts";
+import type { LoadWindow } from "../roles/load.ts";
+
+/** A way to send the same request. */
+export interface Variant {
+  readonly name: string;
+  readonly target: LoadTarget;
+}
+
+export interface VariantScenario extends SubjectLoad {
+  readonly title: string;
+  /** Maximum ratio to the plain request, by the name of the variant; a variant without one is only reported. */
+  readonly gates: Readonly<Record<string, number>>;
+  readonly goal?: number;
+}
+
+interface VariantHouse {
+  readonly house: BenchHouse;
+  readonly plain: Variant;
+  readonly variants: readonly Variant[];
+}
+
+interface Round extends PairedRound {
+  /** Microseconds of both processes for a unit. */
+  readonly costs: ReadonlyMap<Variant, number>;
+}
+
+/** @param open makes the variants of one Sluice, the plain request first */
+export async function measureVariants(
+  bench: Bench,
+  scenarios: readonly VariantScenario[],
+  open: (house: BenchHouse) => Promise<readonly [Variant, ...Variant[]]>,
+): Promise<readonly Finding[]> {
+  const houses: VariantHouse[] = [];
+  for (const house of bench.houses) {
+    const [plain, ...variants] = await open(house);
+    houses.push({ house, plain, variants });
+  }
+  const findings: Finding[] = [];
+  for (const scenario of scenarios) findings.push(...(await measure(bench, scenario, houses)));
+  return findings;
+}
+
+async function measure(
+  bench: Bench,
+  scenario: VariantScenario,
+  houses: readonly VariantHouse[],
+): Promise<readonly Finding[]> {
+  const { pace } = bench;
+  for (const { house, plain, variants } of houses)
+    for (const { target } of [plain, ...variants]) await load(bench, scenario, { house, target }, pace.warmUpMs);
+  const rounds = await pairedRounds(
+    pace.rounds,
+    (round) => measureRound(bench, scenario, round % 2 === 0 ? houses : houses.toReversed()),
+    () => performance.now() < pace.repeatUntilMs,
+  );
+  return houses.flatMap((subject, place) =>
+    subject.variants.flatMap((variant, index) => {
+      const first = place === 0 ? undefined : houses[0]?.variants[index];
+      const found = finding(bench, scenario, { subject, variant }, rounds);
+      return first === undefined ? [found] : [found, comparison(scenario, { subject, variant, first }, rounds)];
+    }),
+  );
+}
+
+/** @param houses in the order of this round: the second of two finds warm caches */
+async function measureRound(bench: Bench, scenario: VariantScenario, houses: readonly VariantHouse[]): Promise<Round> {
+  const costs = new Map<Variant, number>();
+  const foreignShares: number[] = [];
+  for (const { house, plain, variants } of houses) {
+    const all = [plain, ...variants];
+    for (const variant of all) {
+      const window = await load(bench, scenario, { house, target: variant.target }, bench.pace.windowMs);
+      foreignShares.push(window.foreignShare);
+      for (const [problem, count] of window.problems) bench.say(`  ${count} x ${problem}`);
+      costs.set(variant, costOf(window));
+    }
+    bench.say(`  ${house.name}: ${all.map((each) => `${each.name} ${us(costs.get(each) ?? Number.NaN)}`).join(", ")}`);
+  }
+  const plain = houses.map((house) => costs.get(house.plain) ?? Number.NaN);
+  return { referenceUs: Math.min(...plain), foreignShare: Math.max(...foreignShares), costs };
+}
+
+function load(
+  bench: Bench,
+  { script, connections, spreadMs, form }: VariantScenario,
+  { house, target }: { readonly house: BenchHouse; readonly target: LoadTarget },
+  windowMs: number,
+): Promise<LoadWindow> {
+  return bench.load.call("window", {
+    target,
+    script,
+    connections,
+    spreadMs,
+    ...(form && { form }),
+    rampMs: spreadMs + 300,
+    windowMs,
+    watched: [house.gatewayPid, house.inferencePid],
+    root: process.pid,
+  });
+}
+
+/** Microseconds of both processes per unit. */
+const costOf = ({ watchedNs, units }: LoadWindow): number => watchedNs.reduce((sum, ns) => sum + ns, 0) / units / 1_000;
+
+const us = (value: number) => `${value.toFixed(1)} us`;
+
+function costIn({ costs }: Round, variant: Variant): number {
+  const found = costs.get(variant);
+  if (found === undefined) throw new Error(`${variant.name} was not measured`);
+  return found;
+}
+
+interface Measured {
+  readonly subject: VariantHouse;
+  readonly variant: Variant;
+}
+
+const titleOf = ({ title }: VariantScenario, { subject: { plain }, variant }: Measured): string =>
+  `${title}, ${variant.name} against ${plain.name}`;
+
+function finding(
+  { houses }: Bench,
+  scenario: VariantScenario,
+  measured: Measured,
+  { used, inconclusive }: Rounds<Round>,
+): Finding {
+  const { house, plain } = measured.subject;
+  const { variant } = measured;
+  const middle = (pick: (round: Round) => number) => median(used.map(pick));
+  const ratio = middle((round) => costIn(round, variant) / costIn(round, plain));
+  const gate = scenario.gates[variant.name];
+  const goal = scenario.goal === undefined ? "" : `(goal ${scenario.goal.toFixed(1)})`;
+  return {
+    measure: titleOf(scenario, measured) + (houses.length === 1 ? "" : ` [${house.name}]`),
+    house: `${us(middle((round) => costIn(round, variant)))}, ${plain.name} ${us(middle((round) => costIn(round, plain)))}`,
+    pipe: "",
+    ratio: `median ${ratio.toFixed(2)} (${used.length} rounds)`,
+    gate: gate === undefined ? goal : `<= ${gate}`,
+    verdict: gate === undefined ? "reported" : inconclusive ? "inconclusive" : ratio <= gate ? "pass" : "MISS",
+  };
+}
+
+/** Ratios within single rounds, which disturb both builds alike. */
+function comparison(
+  scenario: VariantScenario,
+  { first, ...measured }: Measured & { readonly first: Variant },
+  { used, inconclusive }: Rounds<Round>,
+): Finding {
+  const ratio = median(used.map((round) => costIn(round, measured.variant) / costIn(round, first)));
+  return {
+    measure: `${titleOf(scenario, measured)}: ${measured.subject.house.name} against the first build`,
+    house: "",
+    pipe: "",
+    ratio: `median ${ratio.toFixed(2)} (${used.length} rounds)`,
+    gate: "",
+    verdict: inconclusive ? "inconclusive" : "reported",
+  };
+}

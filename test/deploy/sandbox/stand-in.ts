@@ -1,0 +1,55 @@
+/**
+ * A program that stands for podman where no containers can be made: a container is a file, and a program of it is JavaScript that Node runs
+ * in a process of the test. Nothing that it is given reaches a shell.
+ */
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const program = `
+const { appendFileSync, existsSync, readFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+const { spawn } = require("node:child_process");
+const { join } = require("node:path");
+const [operation, ...args] = process.argv.slice(2);
+const folder = process.env.STAND_IN_FOLDER;
+const fileOf = (name) => join(folder, name);
+const after = (option) => args[args.indexOf(option) + 1];
+const end = (name) => {
+  for (const pid of readFileSync(fileOf(name), "utf8").split("\\n").filter(Boolean)) try { process.kill(Number(pid), "SIGKILL"); } catch {}
+};
+const remove = (name) => { if (existsSync(fileOf(name))) { end(name); rmSync(fileOf(name)); } };
+const operations = {
+  info: () => console.log(process.env.STAND_IN_INFO),
+  run: () => { appendFileSync(join(folder, "..", "runs"), JSON.stringify(args) + "\\n"); writeFileSync(fileOf(after("--name")), ""); },
+  ps: () => console.log(readdirSync(folder).join("\\n")),
+  rm: () => { for (const name of args.filter((each) => existsSync(fileOf(each)))) remove(name); },
+  container: () => console.log(existsSync(fileOf(args.at(-1)))),
+  exec() {
+    const [name, , , text] = args;
+    if (!existsSync(fileOf(name))) process.exit(125);
+    if (text === "kill -9 -1") return end(name);
+    const child = spawn(process.execPath, ["-e", text], { stdio: ["ignore", "inherit", "inherit"] });
+    appendFileSync(fileOf(name), child.pid + "\\n");
+    child.on("close", (code) => process.exit(code ?? 137));
+  },
+};
+operations[operation]();
+`;
+
+export interface StandIn {
+  /** Folder for PATH. */
+  readonly path: string;
+  /** Arguments of every container that was made, a JSON array a line. */
+  readonly runs: string;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** @param info of the host, as `podman info` gives it */
+export function makeStandIn(info: object): StandIn {
+  const folder = mkdtempSync(join(tmpdir(), "sluice-test-podman-"));
+  writeFileSync(join(folder, "podman"), `#!${process.execPath}\n${program}`, { mode: 0o755 });
+  const containers = mkdtempSync(join(folder, "containers-"));
+  const environment = { STAND_IN_FOLDER: containers, STAND_IN_INFO: JSON.stringify({ host: info }) };
+  writeFileSync(join(folder, "runs"), "");
+  return { path: folder, runs: join(folder, "runs"), environment };
+}

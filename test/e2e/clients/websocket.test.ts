@@ -1,0 +1,249 @@
+/** Responses over a WebSocket, as Codex asks for them: one connection, many responses, the same events. */
+import { once } from "node:events";
+import { request as httpRequest } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type ServerEvent, SocketClient, textOf } from "../../support/answers/socket-client.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import {
+  type Received,
+  type Reply,
+  type Upstream,
+  chatAnswer,
+  chatChunk,
+  startUpstream,
+} from "../../support/providers/upstream.ts";
+
+const says = (text: string): Reply => ({
+  chunks: [{ sse: [chatChunk({ content: text }), chatChunk({}, "stop"), "[DONE]"] }],
+});
+
+let upstream: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+  - {id: sluice, dialect: echo}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+cors: {allow_origins: ["https://pages.example"]}
+limits: {streams_per_key: 300}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+const bearer = () => ({ authorization: `Bearer ${house.apiKey}` });
+
+async function connect(headers: Readonly<Record<string, string>> = bearer()): Promise<SocketClient> {
+  const client = new SocketClient(house.ports.gateway, headers);
+  await once(client.socket, "open");
+  return client;
+}
+
+/** Status and body of the answer that refuses a connection. */
+async function refusal(headers: Readonly<Record<string, string>>): Promise<[status: number, body: string]> {
+  const { socket } = new SocketClient(house.ports.gateway, headers);
+  const [, response] = (await once(socket, "unexpected-response")) as [unknown, import("node:http").IncomingMessage];
+  let body = "";
+  for await (const bytes of response) body += String(bytes);
+  return [response.statusCode ?? 0, body];
+}
+
+const idOf = (events: readonly ServerEvent[]) => events.at(-1)?.response?.id;
+const lastMessages = () =>
+  ((upstream.requests.at(-1) as Received).json as { messages: { role: string; content: unknown }[] }).messages;
+
+describe("a response over a WebSocket", () => {
+  test("has the events of a stream, a frame for each, and the connection goes on", async () => {
+    const client = await connect();
+    for (const word of ["one", "two"]) {
+      upstream.script([says(word)]);
+      const events = await client.ask({ input: "x" });
+      expect(events.map(({ type }) => type)).toEqual([
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.content_part.added",
+        "response.output_text.delta",
+        "response.output_text.done",
+        "response.content_part.done",
+        "response.output_item.done",
+        "response.completed",
+      ]);
+      expect(textOf(events)).toBe(word);
+    }
+    client.socket.close();
+  });
+
+  test("goes on from the last one by its id, and from no other", async () => {
+    const client = await connect();
+    upstream.script([says("Anna")]);
+    const first = idOf(await client.ask({ input: [{ type: "message", role: "user", content: "Who?" }] }));
+    upstream.script([says("Bern")]);
+    const second = idOf(await client.ask({ previous_response_id: first, input: "Where?" }));
+    expect(lastMessages().map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
+    expect(JSON.stringify(lastMessages())).toMatch(/Who\?.*Anna.*Where\?/);
+
+    const asked = upstream.requests.length;
+    const [stale] = await client.ask({ previous_response_id: first, input: "When?" });
+    expect(stale).toMatchObject({
+      type: "error",
+      status: 400,
+      error: { code: "previous_response_not_found", param: "previous_response_id" },
+    });
+    expect(upstream.requests).toHaveLength(asked);
+    upstream.script([says("1291")]);
+    expect(textOf(await client.ask({ previous_response_id: second, input: "When?" }))).toBe("1291");
+    expect(lastMessages()).toHaveLength(5);
+    client.socket.close();
+  });
+
+  test("is remembered by its connection alone", async () => {
+    const [one, other] = [await connect(), await connect()];
+    upstream.script([says("x")]);
+    const id = idOf(await one.ask({ input: "x" }));
+    expect(await other.ask({ previous_response_id: id, input: "y" })).toMatchObject([{ status: 400 }]);
+    for (const { socket } of [one, other]) socket.close();
+  });
+
+  test("is prepared without a model when generate is false, and gone on from", async () => {
+    const client = await connect();
+    const asked = upstream.requests.length;
+    const prepared = await client.ask({
+      generate: false,
+      instructions: "Be brief.",
+      input: [{ type: "message", role: "developer", content: "rules" }],
+    });
+    expect(prepared.map(({ type }) => type)).toEqual([
+      "response.created",
+      "response.in_progress",
+      "response.completed",
+    ]);
+    expect(upstream.requests).toHaveLength(asked);
+    upstream.script([says("ok")]);
+    await client.ask({ previous_response_id: idOf(prepared), input: "go" });
+    expect(JSON.stringify(lastMessages())).toMatch(/rules.*go/);
+    client.socket.close();
+  });
+
+  test("that is refused says so in one frame, and the connection goes on", async () => {
+    const client = await connect();
+    expect(await client.ask({ input: "x", temperature: 9 })).toMatchObject([
+      { type: "error", status: 400, error: { code: "invalid_request" } },
+    ]);
+    expect(await client.ask({ input: "x", model: "acme/none" })).toMatchObject([{ type: "error", status: 400 }]);
+    client.socket.send("{");
+    expect(await client.response()).toMatchObject([{ status: 400 }]);
+    client.socket.send(Buffer.from("{}"));
+    expect(await client.response()).toMatchObject([{ error: { message: "frame: must be text" } }]);
+    upstream.script([says("still here")]);
+    expect(textOf(await client.ask({ input: "x" }))).toBe("still here");
+    client.socket.close();
+  });
+
+  test("waits for the one before it", async () => {
+    const client = await connect();
+    upstream.script([says("first"), says("second")]);
+    client.send({ input: "a" });
+    client.send({ input: "b" });
+    expect(textOf(await client.response())).toBe("first");
+    expect(textOf(await client.response())).toBe("second");
+    client.socket.close();
+  });
+
+  test("ends when the client cancels it, and the provider hears of it", async () => {
+    const client = await connect();
+    upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
+    client.send({ input: "x" });
+    await eventually(() => client.events.some(({ delta }) => delta === "begun "));
+    const closed = upstream.nextClose();
+    client.socket.send('{"type":"response.cancel"}');
+    expect((await client.response()).at(-1)).toMatchObject({ type: "response.failed", response: { status: "failed" } });
+    await closed;
+    client.socket.close();
+  });
+
+  test("ends at the provider when the client leaves", async () => {
+    const client = await connect();
+    upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
+    client.send({ input: "x" });
+    await eventually(() => client.events.some(({ delta }) => delta === "begun "));
+    const closed = upstream.nextClose();
+    client.socket.terminate();
+    await closed;
+  });
+});
+
+describe("a connection", () => {
+  test("needs a key, and one that is in force", async () => {
+    expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
+    expect(await refusal({ authorization: `Bearer ${house.apiKey.slice(0, -1)}x` })).toMatchObject([
+      401,
+      expect.any(String),
+    ]);
+  });
+
+  test("is refused to pages that are not allowed to call", async () => {
+    expect(await refusal({ ...bearer(), origin: "https://other.example" })).toMatchObject([
+      403,
+      expect.stringContaining("cors.allow_origins"),
+    ]);
+    (await connect({ ...bearer(), origin: "https://pages.example" })).socket.close();
+  });
+
+  test("ends when its key is revoked", async () => {
+    const { stdout } = await house.admin("keys", "create", "--name", "for a socket", "--json");
+    const { key, hash } = JSON.parse(stdout) as { key: string; hash: string };
+    const client = await connect({ authorization: `Bearer ${key}` });
+    await house.admin("keys", "revoke", hash);
+    const closed = once(client.socket, "close");
+    expect(await client.ask({ input: "x" })).toMatchObject([{ status: 401 }]);
+    expect((await closed)[0]).toBe(1008);
+  });
+
+  test("with another Upgrade is a request like any other", async () => {
+    upstream.script([chatAnswer({ role: "assistant", content: "plain" })]);
+    const body = JSON.stringify({ model: "acme/large-2", input: "x" });
+    const request = httpRequest(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: {
+        ...bearer(),
+        "content-type": "application/json",
+        "content-length": body.length,
+        connection: "Upgrade, HTTP2-Settings",
+        upgrade: "h2c",
+        "http2-settings": "AAMAAABk",
+      },
+    });
+    request.end(body);
+    const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
+    let answer = "";
+    for await (const bytes of response) answer += String(bytes);
+    expect([response.statusCode, answer]).toEqual([200, expect.stringContaining("plain")]);
+  });
+});
+
+test("two hundred connections with ten responses each lose no frame, and get none of another's", async () => {
+  const clients = await Promise.all(Array.from({ length: 200 }, () => connect()));
+  const echo = (name: string) => ({ model: "sluice/echo", input: name });
+  await Promise.all(
+    clients.map(async (client, number) => {
+      for (let turn = 0; turn < 10; turn++) {
+        const name = `client ${number} turn ${turn}`;
+        const events = await client.ask(echo(name));
+        expect(events.flatMap(({ delta }) => delta ?? []).join("")).toBe(textOf(events));
+        expect(textOf(events)).toContain(name);
+      }
+      client.socket.close();
+    }),
+  );
+});

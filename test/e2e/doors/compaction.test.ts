@@ -1,0 +1,183 @@
+/** Compaction of a conversation: over its own path, by a trigger in the input, and what a later turn of any model reads of it. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../../support/house.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+interface Item {
+  readonly type: string;
+  readonly encrypted_content: string;
+}
+
+/** Members of an answer or of its failure. */
+interface Answered {
+  readonly object: string;
+  readonly output: readonly Item[];
+  readonly usage: object;
+  readonly error: { readonly message: string };
+}
+
+let upstream: Upstream;
+let house: House;
+let otherKey: string;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1"}
+  - {id: anthropic, dialect: messages, base_url: "${upstream.url}", api_keys: [k]}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+  - {id: acme/small-1, endpoints: [{provider: acme}]}
+  - {id: anthropic/one, endpoints: [{provider: anthropic}], max_output_tokens: 1000}
+internal_models: {compactor: {model: acme/small-1, max_output_tokens: 500}}
+`,
+  });
+  await house.admin("workspaces", "create", "--name", "elsewhere");
+  const { stdout } = await house.admin("keys", "create", "--name", "other", "--workspace", "elsewhere", "--json");
+  otherKey = (JSON.parse(stdout) as { key: string }).key;
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+async function post(path: string, body: object, key = house.apiKey): Promise<{ status: number; body: Answered }> {
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/large-2", ...body }),
+  });
+  return { status: response.status, body: (await response.json()) as Answered };
+}
+
+const conversation = [
+  { type: "message", role: "user", content: "Rename parse to read in src/a.ts." },
+  { type: "function_call", call_id: "c_1", name: "edit", arguments: '{"file":"src/a.ts"}' },
+  { type: "function_call_output", call_id: "c_1", output: "3 places changed" },
+];
+const summary = "parse is called read now, in 3 places of src/a.ts.";
+const sent = () => JSON.stringify(upstream.requests.at(-1)?.json);
+
+async function compact(): Promise<Item> {
+  upstream.script([chatAnswer({ role: "assistant", content: summary })]);
+  const { body } = await post("/responses/compact", { input: conversation });
+  return body.output[0] as Item;
+}
+
+describe("POST /responses/compact", () => {
+  test("asks the operator's model with the conversation as one text, and seals what it wrote", async () => {
+    upstream.script([chatAnswer({ role: "assistant", content: summary })]);
+    const { status, body } = await post("/responses/compact", {
+      input: conversation,
+      tools: [{ type: "function", name: "edit", parameters: {} }],
+    });
+    expect([status, body.object, body.output.map(({ type }) => type)]).toEqual([
+      200,
+      "response.compaction",
+      ["compaction"],
+    ]);
+    expect(body.usage).toMatchObject({ total_tokens: expect.any(Number) });
+    expect(JSON.stringify(body)).not.toContain("src/a.ts");
+    expect(upstream.requests.at(-1)?.json).toMatchObject({
+      model: "acme/small-1",
+      messages: [{ role: "system" }, { role: "user" }],
+    });
+    expect(sent()).toMatch(/Rename parse.*call of edit.*3 places changed/);
+    expect(sent()).not.toContain('"tools"');
+  });
+
+  test.each([
+    ["no input", {}, /^input/],
+    ["an empty input", { input: [] }, /holds nothing to compact/],
+    ["a stream", { input: "x", stream: true }, /^stream/],
+  ])("refuses %s", async (_, body, message) => {
+    const answer = await post("/responses/compact", body);
+    expect([answer.status, answer.body.error.message]).toEqual([400, expect.stringMatching(message)]);
+  });
+
+  test("fails when the model writes nothing", async () => {
+    upstream.script([chatAnswer({ role: "assistant", content: "" })]);
+    expect((await post("/responses/compact", { input: conversation })).status).toBe(502);
+  });
+});
+
+describe("a compacted conversation", () => {
+  test.each(["acme/large-2", "anthropic/one"])(
+    "goes on with %s, which reads the summary and the user's words",
+    async (model) => {
+      const item = await compact();
+      upstream.script([
+        model === "anthropic/one"
+          ? {
+              chunks: [
+                {
+                  json: {
+                    type: "message",
+                    role: "assistant",
+                    content: [{ type: "text", text: "ok" }],
+                    stop_reason: "end_turn",
+                    usage: {},
+                  },
+                },
+              ],
+            }
+          : chatAnswer({ role: "assistant", content: "ok" }),
+      ]);
+      const { status } = await post("/responses", {
+        model,
+        input: [item, { type: "message", role: "user", content: "And the tests?" }],
+      });
+      expect(status).toBe(200);
+      expect(sent()).toMatch(/parse is called read now.*Rename parse to read.*And the tests\?/);
+    },
+  );
+
+  test("can be compacted again", async () => {
+    const item = await compact();
+    upstream.script([chatAnswer({ role: "assistant", content: "shorter" })]);
+    const { status } = await post("/responses/compact", {
+      input: [item, { type: "message", role: "user", content: "more" }],
+    });
+    expect([status, sent()]).toEqual([200, expect.stringContaining("parse is called read now")]);
+  });
+
+  test("is refused when it was changed, and to another workspace", async () => {
+    const item = await compact();
+    const changed = { ...item, encrypted_content: `${item.encrypted_content.slice(0, -2)}AA` };
+    for (const [key, input] of [
+      [house.apiKey, [changed]],
+      [otherKey, [item]],
+    ] as const) {
+      const { status, body } = await post("/responses", { input }, key);
+      expect([status, body.error.message]).toEqual([
+        400,
+        expect.stringContaining("input.0.encrypted_content: was changed, or made for another workspace"),
+      ]);
+    }
+  });
+});
+
+describe("a trigger", () => {
+  const input = [...conversation, { type: "compaction_trigger" }];
+
+  test("at the end of an input gives the item in a stream as well", async () => {
+    upstream.script([chatAnswer({ role: "assistant", content: summary })]);
+    const response = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large-2", stream: true, input }),
+    });
+    const text = await response.text();
+    expect(text).toMatch(/response.output_item.done[^\n]*\n[^\n]*"type":"compaction"/);
+    expect(text).toMatch(/event: response.completed/);
+  });
+
+  test("elsewhere is refused", async () => {
+    const { status, body } = await post("/responses", {
+      input: [...input, conversation[0]],
+    });
+    expect([status, body.error.message]).toEqual([400, expect.stringContaining("must be the last item")]);
+  });
+});

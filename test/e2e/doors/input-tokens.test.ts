@@ -1,0 +1,38 @@
+/** Counting the tokens of a request without sending it. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import OpenAI from "openai";
+import { type House, startHouse } from "../../support/house.ts";
+
+let house: House;
+let client: OpenAI;
+
+beforeAll(async () => {
+  house = await startHouse();
+  client = new OpenAI({ baseURL: house.baseUrl, apiKey: house.apiKey, maxRetries: 0 });
+});
+afterAll(async () => {
+  await house?.stop();
+});
+
+const tools = [{ type: "function" as const, name: "find", parameters: { type: "object" }, strict: false }];
+
+test("a longer request has more tokens, and each of its parts counts", async () => {
+  const count = async (body: OpenAI.Responses.InputTokenCountParams) =>
+    (await client.responses.inputTokens.count({ model: "sluice/echo", ...body })).input_tokens;
+  const short = await count({ input: "Hello there." });
+  expect(short).toBeGreaterThan(0);
+  expect(await count({ input: "Hello there. ".repeat(100) })).toBeGreaterThan(30 * short);
+  expect(await count({ input: "Hello there.", instructions: "Be brief in all that you say." })).toBeGreaterThan(short);
+  expect(await count({ input: "Hello there.", tools })).toBeGreaterThan(short);
+});
+
+test("a wrong request is refused like a response, and nothing is recorded", async () => {
+  await expect(client.responses.inputTokens.count({ model: "sluice/echo", input: 7 as never })).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("input"),
+  });
+  const activity = await fetch(`${house.baseUrl}/activity`, {
+    headers: { authorization: `Bearer ${house.managementKey}` },
+  });
+  expect(await activity.json()).toMatchObject({ data: [] });
+});

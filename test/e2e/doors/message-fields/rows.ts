@@ -1,0 +1,48 @@
+/** Parts of requests in Anthropic's format, and the fate of a field. */
+export const textBlock = (words: string, more: object = {}) => ({ type: "text", text: words, ...more });
+export const said = (...content: readonly object[]) => ({ messages: [{ role: "user", content }] });
+export const answered = (...content: readonly object[]) => ({
+  messages: [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content },
+    { role: "user", content: "Go on." },
+  ],
+});
+export const declaredTool = (more: object = {}) => ({ name: "a", input_schema: { type: "object" }, ...more });
+export const typed = (type: string, more: object = {}) => ({ tools: [{ type, name: "a", ...more }] });
+export const called = (result: object) => ({
+  tools: [declaredTool()],
+  messages: [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "a", input: { b: 1 } }] },
+    { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", ...result }] },
+  ],
+});
+
+export const base64 = { type: "base64", media_type: "image/png", data: "iVBORw0KGgo=" };
+export const image = { type: "image", source: base64 };
+export const pdf = { type: "base64", media_type: "application/pdf", data: "JVBERi0x" };
+export const documentBlock = (source: object, more: object = {}) => ({ type: "document", source, ...more });
+export const search = {
+  type: "search_result",
+  source: "https://a.example/",
+  title: "Moons",
+  content: [textBlock("Phobos")],
+};
+export const edits = { edits: [{ type: "clear_thinking_20251015", keep: "all" }] };
+export const schema = {
+  type: "object",
+  properties: { a: { type: "string" } },
+  required: ["a"],
+  additionalProperties: false,
+};
+export const format = { type: "json_schema", schema };
+
+/** Fate of a field: words of the body that the provider gets, or the path under which it is noted or refused. */
+export type Fate = { readonly carried: string } | { readonly noted: string } | { readonly refused: string };
+export type FieldRow = readonly [field: string, body: object, atClaude: Fate, elsewhere?: Fate];
+
+export const carried = (words: string): Fate => ({ carried: words });
+export const noted = (path: string): Fate => ({ noted: path });
+export const refused = (path: string): Fate => ({ refused: path });
+export const innerJson = (value: unknown): string => JSON.stringify(value).slice(1, -1);

@@ -1,0 +1,62 @@
+/** Tools of Anthropic's format. */
+import { declaredTool, typed, type FieldRow, carried, noted, refused } from "./rows.ts";
+
+export const toolFieldRows: readonly FieldRow[] = [
+  ["a function", { tools: [declaredTool({ description: "Reads." })] }, carried('"description":"Reads."')],
+  ["strict", { tools: [declaredTool({ strict: true })] }, carried('"strict":true')],
+  [
+    "cache_control",
+    { tools: [declaredTool({ cache_control: { type: "ephemeral" } })] },
+    carried('"cache_control":{'),
+    noted("tools.0.cache_control"),
+  ],
+  [
+    "defer_loading",
+    { tools: [declaredTool(), { ...declaredTool({ defer_loading: true }), name: "b" }] },
+    noted("tools.1"),
+  ],
+  ...["allowed_callers", "eager_input_streaming", "input_examples"].map(
+    (name): FieldRow => [name, { tools: [declaredTool({ [name]: [] })] }, noted(`tools.0.${name}`)],
+  ),
+  ["bash", typed("bash_20250124"), carried('"type":"bash_20250124"'), noted("tools.0.type")],
+  [
+    "text_editor",
+    typed("text_editor_20250728", { max_characters: 9 }),
+    carried('"max_characters":9'),
+    noted("tools.0.type"),
+  ],
+  [
+    "computer",
+    typed("computer_20251124", { display_width_px: 1, display_height_px: 1, enable_zoom: true }),
+    carried('"enable_zoom":true'),
+    noted("tools.0.type"),
+  ],
+  ["memory", typed("memory_20250818"), carried('"type":"memory_20250818"'), noted("tools.0.type")],
+  [
+    "web_search",
+    typed("web_search_20260209", { max_uses: 3, allowed_domains: ["a.example"] }),
+    carried('"max_uses":3'),
+    carried('"name":"web_search"'),
+  ],
+  [
+    "web_search, other",
+    typed("web_search_20260209", { allowed_callers: ["direct"] }),
+    noted("tools.0.allowed_callers"),
+  ],
+  ["web_fetch", typed("web_fetch_20260309", { use_cache: false }), noted("tools.0.use_cache")],
+  ["code_execution", typed("code_execution_20250825"), carried("code_interpreter")],
+  [
+    "tool_search",
+    {
+      tools: [
+        { type: "tool_search_tool_regex_20251119", name: "s" },
+        declaredTool(),
+        { ...declaredTool({ defer_loading: true }), name: "b" },
+      ],
+    },
+    carried("tool_search"),
+  ],
+  ["mcp_toolset.configs", typed("mcp_toolset", { mcp_server_name: "m", configs: {} }), noted("tools.0.configs")],
+  ["advisor", typed("advisor_20260301", { model: "m" }), refused("tools.0.type")],
+  ["browser_toolset", typed("browser_toolset_20260801"), refused("tools.0.type")],
+];

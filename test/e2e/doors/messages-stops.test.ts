@@ -1,0 +1,131 @@
+/** Stop reasons of Anthropic's format come out of the messages door as they came from the provider. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { parseSse } from "../../support/answers/sse.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
+import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+
+let upstream: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: claude, dialect: messages, base_url: "${upstream.url}/v1"}
+  - {id: chatty, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: t/claude, endpoints: [{provider: claude}]}
+  - {id: t/chat, endpoints: [{provider: chatty}]}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+const ask = (body: object) =>
+  fetch(`${house.baseUrl}/messages`, {
+    method: "POST",
+    headers: { "x-api-key": house.apiKey, "content-type": "application/json" },
+    body: JSON.stringify({ max_tokens: 64, messages: [{ role: "user", content: "Hi" }], ...body }),
+  });
+
+interface Answer {
+  readonly content: readonly object[];
+  readonly stop_reason: string;
+}
+
+async function answerOf(body: object): Promise<Answer> {
+  return (await (await ask(body)).json()) as Answer;
+}
+
+async function lastDelta(body: object): Promise<unknown> {
+  const { events } = parseSse(await (await ask({ ...body, stream: true })).text());
+  return events.find(({ type }) => type === "message_delta")?.["delta"];
+}
+
+const said = [{ type: "text", text: "Hello" }];
+const reasons = [
+  ["end_turn", {}],
+  ["max_tokens", {}],
+  ["stop_sequence", { stop_sequence: "END" }],
+  ["pause_turn", {}],
+  ["refusal", {}],
+  ["model_context_window_exceeded", {}],
+] as const;
+
+test.each(reasons)("%s comes out as it came in", async (reason, more) => {
+  const asked = { model: "t/claude", stop_sequences: ["END"] };
+  const end = { stop_reason: reason, stop_sequence: null, ...more };
+  upstream.script([claudeMessage(said, reason, more)]);
+  expect(await answerOf(asked)).toMatchObject({ content: said, ...end });
+  upstream.script([
+    claudeStream(
+      [
+        [
+          { type: "text", text: "" },
+          { type: "text_delta", text: "Hello" },
+        ],
+      ],
+      reason,
+      more,
+    ),
+  ]);
+  expect(await lastDelta(asked)).toMatchObject(end);
+});
+
+test("a refusal has the words of the provider", async () => {
+  const details = { type: "refusal", category: "bio", explanation: "Not this." };
+  upstream.script([claudeMessage(said, "refusal", { stop_details: details })]);
+  expect(await answerOf({ model: "t/claude" })).toMatchObject({
+    stop_reason: "refusal",
+    stop_details: { type: "refusal", explanation: "Not this." },
+  });
+});
+
+const chatReasons: readonly (readonly [finish: string, reason: string])[] = [
+  ["stop", "end_turn"],
+  ["length", "max_tokens"],
+  ["content_filter", "refusal"],
+  ["model_length", "model_context_window_exceeded"],
+];
+
+test.each(chatReasons)("%s of chat completions is %s", async (finish, reason) => {
+  upstream.script([chatAnswer({ role: "assistant", content: "Hello" }, finish)]);
+  expect(await answerOf({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
+  const stream: Reply = { chunks: [{ sse: [chatChunk({ content: "Hello" }), chatChunk({}, finish), "[DONE]"] }] };
+  upstream.script([stream]);
+  expect(await lastDelta({ model: "t/chat" })).toMatchObject({ stop_reason: reason });
+});
+
+test("a stop text that a server of chat completions names", async () => {
+  const named = {
+    id: "c",
+    choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop", stop_reason: "END" }],
+  };
+  upstream.script([{ chunks: [{ json: named }] }]);
+  expect(await answerOf({ model: "t/chat", stop_sequences: ["END"] })).toMatchObject({
+    stop_reason: "stop_sequence",
+    stop_sequence: "END",
+  });
+});
+
+test("a search in which the provider paused has no result yet", async () => {
+  const use = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Mars" } };
+  upstream.script([claudeMessage([...said, use], "pause_turn")]);
+  const tools = [{ type: "web_search_20250305", name: "web_search" }];
+  const first = await answerOf({ model: "t/claude", tools });
+  expect(first).toMatchObject({
+    stop_reason: "pause_turn",
+    content: [said[0], { type: "server_tool_use", name: "web_search", input: { query: "Mars" } }],
+  });
+  const messages = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: first.content },
+  ];
+  await answerOf({ model: "t/claude", tools, messages });
+  expect(upstream.requests.at(-1)?.body).not.toContain("failed");
+});

@@ -1,0 +1,170 @@
+/** Conversations of eight turns with thoughts, tools and pictures: signatures go back as they came, and each turn begins with the bytes of the turn before. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../../support/house.ts";
+import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+import { pixelUrl } from "../../support/clients/stage.ts";
+
+const turns = 8;
+const thoughtOf = (turn: number) => `Thinking about step ${turn}, "as told" \u00e9.`;
+const signatureOf = (turn: number) => Buffer.from(`signature ${turn}`).toString("base64");
+const format = "anthropic-claude-v1";
+const args = { q: "caf\u00e9", n: 1.5 };
+
+/** Every second turn of the model is a call. */
+const calls = (turn: number) => turn % 2 === 1;
+
+/** The answer of a provider in its format, by the number of the turn. */
+const answers: Readonly<Record<"chat" | "messages", (turn: number) => Reply>> = {
+  chat: (turn) =>
+    chatAnswer(
+      {
+        role: "assistant",
+        content: calls(turn) ? null : `Answer ${turn}.`,
+        reasoning: thoughtOf(turn),
+        reasoning_details: [
+          { type: "reasoning.text", text: thoughtOf(turn), signature: signatureOf(turn), format, index: 0 },
+        ],
+        ...(calls(turn) && {
+          tool_calls: [
+            { id: `call_${turn}`, type: "function", function: { name: "find", arguments: JSON.stringify(args) } },
+          ],
+        }),
+      },
+      calls(turn) ? "tool_calls" : "stop",
+    ),
+  messages: (turn) => ({
+    chunks: [
+      {
+        json: {
+          id: `msg_${turn}`,
+          type: "message",
+          role: "assistant",
+          content: [
+            { type: "thinking", thinking: thoughtOf(turn), signature: signatureOf(turn) },
+            calls(turn)
+              ? { type: "tool_use", id: `call_${turn}`, name: "find", input: args }
+              : { type: "text", text: `Answer ${turn}.` },
+          ],
+          stop_reason: calls(turn) ? "tool_use" : "end_turn",
+          usage: { input_tokens: 9, output_tokens: 9 },
+        },
+      },
+    ],
+  }),
+};
+type Dialect = keyof typeof answers;
+
+interface ChatBody {
+  readonly choices: readonly { readonly message: object }[];
+}
+interface ResponseBody {
+  readonly output: readonly object[];
+}
+
+const parameters = { type: "object", properties: { q: { type: "string" } } };
+const isPictured = (turn: number) => turn % 4 === 0;
+
+/** The two formats: how a conversation is asked, how an answer joins it, and what comes next. */
+const doors = {
+  "/chat/completions": {
+    request: (messages: readonly object[]) => ({
+      messages: [{ role: "system", content: "Be exact." }, ...messages],
+      tools: [{ type: "function", function: { name: "find", parameters } }],
+      reasoning: { effort: "low" },
+    }),
+    answered: (body: unknown) => [(body as ChatBody).choices[0]?.message as object],
+    said: (turn: number) => ({
+      role: "user",
+      content: [
+        { type: "text", text: `Question ${turn}` },
+        ...(isPictured(turn) ? [{ type: "image_url", image_url: { url: pixelUrl } }] : []),
+      ],
+    }),
+    found: (turn: number) => ({ role: "tool", tool_call_id: `call_${turn}`, content: `Found ${turn}` }),
+  },
+  "/responses": {
+    request: (input: readonly object[]) => ({
+      instructions: "Be exact.",
+      input,
+      tools: [{ type: "function", name: "find", parameters }],
+      reasoning: { effort: "low" },
+      include: ["reasoning.encrypted_content"],
+    }),
+    answered: (body: unknown) => (body as ResponseBody).output,
+    said: (turn: number) => ({
+      role: "user",
+      content: [
+        { type: "input_text", text: `Question ${turn}` },
+        ...(isPictured(turn) ? [{ type: "input_image", image_url: pixelUrl }] : []),
+      ],
+    }),
+    found: (turn: number) => ({ type: "function_call_output", call_id: `call_${turn}`, output: `Found ${turn}` }),
+  },
+};
+
+/** The beginning of a body up to its last message; all of it stands before the next turn's new messages. */
+const prefixOf = (body: string): string => {
+  const { messages } = JSON.parse(body) as { messages: unknown[] };
+  const prefix = `"messages":${JSON.stringify(messages).slice(0, -1)}`;
+  expect(body).toContain(prefix);
+  return prefix;
+};
+
+describe("a conversation of eight turns", () => {
+  const upstreams = {} as Record<Dialect, Upstream>;
+  let house: House;
+
+  beforeAll(async () => {
+    upstreams.chat = await startUpstream();
+    upstreams.messages = await startUpstream();
+    const takes = `[tools, tool_choice, reasoning, "reasoning_details.${format}"]`;
+    house = await startHouse({
+      config: `
+providers:
+  - {id: chat, dialect: chat, base_url: "${upstreams.chat.url}/v1"}
+  - {id: messages, dialect: messages, base_url: "${upstreams.messages.url}/v1"}
+models:
+  - {id: far/chat, input_modalities: [text, image], endpoints: [{provider: chat, supported_parameters: ${takes}}]}
+  - {id: far/messages, input_modalities: [text, image], endpoints: [{provider: messages}]}
+`,
+    });
+  });
+  afterAll(async () => {
+    await house?.stop();
+    await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
+  });
+
+  async function post(path: string, body: object): Promise<unknown> {
+    const response = await fetch(`${house.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const answer: unknown = await response.json();
+    expect([response.status, answer]).toEqual([200, expect.anything()]);
+    return answer;
+  }
+
+  const cases = Object.entries(doors).flatMap(([path, door]) =>
+    (["chat", "messages"] as const).map((dialect) => [path, dialect, door] as const),
+  );
+
+  test.each(cases)("through %s at a provider of %s", async (path, dialect, door) => {
+    const upstream = upstreams[dialect];
+    const from = upstream.requests.length;
+    const conversation: object[] = [door.said(0)];
+    for (let turn = 1; turn <= turns; turn++) {
+      upstream.script([answers[dialect](turn)]);
+      const answer = await post(path, { model: `far/${dialect}`, ...door.request(conversation) });
+      conversation.push(...door.answered(answer), calls(turn) ? door.found(turn) : door.said(turn));
+    }
+    const bodies = upstream.requests.slice(from).map(({ body }) => body);
+    expect(bodies).toHaveLength(turns);
+    for (let turn = 1; turn < turns; turn++) {
+      expect(bodies[turn]).toContain(prefixOf(bodies[turn - 1] as string));
+      expect(bodies[turn]).toContain(JSON.stringify(thoughtOf(turn)));
+      expect(bodies[turn]).toContain(`"signature":"${signatureOf(turn)}"`);
+    }
+    expect(bodies.at(-1)).toContain(pixelUrl.split(",")[1]);
+  });
+});

@@ -1,0 +1,73 @@
+/** No output rule lets forbidden words out through the doors of other formats, in whatever channel a provider sends them. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { type House, startHouse } from "../../support/house.ts";
+import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
+import { answers, forbidden, shownOf } from "./guarded-answers.ts";
+
+const dialects = ["chat", "responses", "messages", "gemini", "converse", "cohere"];
+const doors: readonly (readonly [path: string, settings: object])[] = [
+  ["/chat/completions", {}],
+  ["/messages", { max_tokens: 1_000, thinking: { type: "adaptive" } }],
+];
+
+let upstream: Upstream;
+let house: House;
+let guarded: string;
+/** Doors and dialects through which the words come when no rule forbids them. */
+const shown = new Set<string>();
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const access = (dialect: string) =>
+    dialect === "converse" ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}" : "api_keys: [k]";
+  house = await startHouse({
+    config: `
+providers:
+${dialects.map((dialect) => `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${upstream.url}", ${access(dialect)}}\n`).join("")}
+models:
+${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: ${dialect}, upstream_model: m}]}\n`).join("")}
+`,
+  });
+  const { key } = JSON.parse((await house.admin("keys", "create", "--name", "guarded", "--json")).stdout) as {
+    key: string;
+  };
+  guarded = key;
+  const filters = [{ pattern: forbidden, label: "<metal>", action: "redact" }];
+  const made = await administer("/guardrails", { name: "metal", content_filters: filters, applies_to: "output" });
+  const { data } = (await made.json()) as { data: { id: string } };
+  await administer(`/guardrails/${data.id}/assignments/keys`, { key_hashes: [hashKey(key)] });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+const post = (path: string, body: object, key: string) =>
+  fetch(`${house.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "x-service-metadata": "enabled" },
+    body: JSON.stringify(body),
+  });
+const administer = (path: string, body: object) => post(path, body, house.managementKey);
+
+describe.each(doors)("%s", (path, settings) => {
+  test.each(answers)("$dialect $channel", async ({ dialect, streamed, whole }) => {
+    const messages = [{ role: "user", content: "Say it" }];
+    for (const stream of [true, false]) {
+      const body = { model: `${dialect}/model`, messages, stream, ...settings };
+      upstream.script([stream ? streamed : whole]);
+      const text = await (await post(path, body, guarded)).text();
+      expect([stream, shownOf(text)]).toEqual([stream, undefined]);
+      upstream.script([stream ? streamed : whole]);
+      if (shownOf(await (await post(path, body, house.apiKey)).text())) shown.add(`${path} ${dialect} ${stream}`);
+    }
+  });
+});
+
+test("every format and dialect shows the words when no rule forbids them", () => {
+  const all = doors.flatMap(([path]) =>
+    dialects.flatMap((dialect) => [true, false].map((stream) => `${path} ${dialect} ${stream}`)),
+  );
+  expect([...shown].toSorted()).toEqual(all.toSorted());
+});

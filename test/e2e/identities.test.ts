@@ -1,0 +1,102 @@
+/** A provider that is called by the identity of the processes, through the whole house: no key in its configuration, and no credential in its logs. */
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { answer } from "../inference-svc/dialects/converse-translation.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import { type Reply, type Upstream, startUpstream } from "../support/providers/upstream.ts";
+
+const secrets = [
+  "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+  "session-token-of-the-role",
+  "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJwb2QifQ.c2ln",
+];
+const [secret, sessionToken, podToken] = secrets as [string, string, string];
+
+const xml = (text: string, status = 200): Reply => ({
+  status,
+  headers: { "content-type": "text/xml" },
+  chunks: [{ bytes: text }],
+});
+const space = 'xmlns="https://sts.amazonaws.com/doc/2011-06-15/"';
+const role = (expiration: Date): Reply =>
+  xml(`<AssumeRoleWithWebIdentityResponse ${space}><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>ASIAROLE</AccessKeyId>
+<SecretAccessKey>${secret}</SecretAccessKey><SessionToken>${sessionToken}</SessionToken><Expiration>${expiration.toISOString()}</Expiration>
+</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`);
+const denial = xml(
+  `<ErrorResponse ${space}><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>Not authorized with ${podToken}</Message></Error></ErrorResponse>`,
+  403,
+);
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-test-identities-"));
+let bedrock: Upstream;
+let sts: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  bedrock = await startUpstream([{ chunks: [{ json: answer([{ text: "Hi" }]) }] }]);
+  sts = await startUpstream();
+  writeFileSync(join(folder, "token"), podToken);
+  house = await startHouse({
+    environment: {
+      AWS_ENDPOINT_URL_STS: sts.url,
+      AWS_ROLE_ARN: "arn:aws:iam::123456789012:role/sluice",
+      AWS_WEB_IDENTITY_TOKEN_FILE: join(folder, "token"),
+      AWS_EC2_METADATA_DISABLED: "true",
+      HOME: folder,
+    },
+    config: `
+providers: [{id: bedrock, dialect: converse, base_url: "${bedrock.url}", aws: {region: eu-central-1}}]
+models: [{id: anthropic/sonnet, endpoints: [{provider: bedrock, upstream_model: eu.anthropic.claude-sonnet-4-6}]}]
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await bedrock?.stop();
+  await sts?.stop();
+  rmSync(folder, { recursive: true });
+});
+
+const post = () =>
+  fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "anthropic/sonnet", input: "Hi" }),
+  });
+
+test("a token service that refuses is a failure of the provider, with its reason in the log alone", async () => {
+  sts.script([denial]);
+  const response = await post();
+  const body = await response.text();
+  expect([response.status, JSON.parse(body)]).toMatchObject([
+    502,
+    { error: { metadata: { provider_name: "bedrock" } } },
+  ]);
+  expect(body).not.toContain("authorized");
+  await house.logged("inference-svc", "the cloud gave no credentials for a provider");
+  expect(house.logs("inference-svc")).toContain("no credentials: Not authorized with [redacted]");
+});
+
+test("once it answers, requests are signed with the role, and one call was enough for all of them", async () => {
+  sts.script([role(new Date(Date.now() + 3_600_000))]);
+  // After a refusal nobody asks for some seconds.
+  await eventually(async () => (await post()).status === 200);
+  const before = sts.requests.length;
+  const responses = await Promise.all(Array.from({ length: 20 }, post));
+  expect(responses.map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => 200));
+  expect(sts.requests.length).toBe(before);
+  expect(bedrock.requests.at(-1)?.headers).toMatchObject({
+    authorization: expect.stringContaining("Credential=ASIAROLE/"),
+    "x-amz-security-token": sessionToken,
+  });
+});
+
+test("no credential is in any log", async () => {
+  await house.allLogged();
+  const logs = join(house.dataDir, "logs");
+  const texts = readdirSync(logs).map((name) => readFileSync(join(logs, name), "utf8"));
+  for (const text of [...texts, house.output()]) for (const word of secrets) expect(text).not.toContain(word);
+});

@@ -1,0 +1,91 @@
+/** service/auto learns from what keys pay for the models that they name, and from nothing else. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+let upstream: Upstream;
+let house: House;
+let database: pg.Client;
+const model = (id: string, general: number) => `
+  - id: ${id}
+    endpoints: [{provider: acme, pricing: {prompt: "10", completion: "10"}}]
+    scores: {general: ${general}}`;
+const config = (limits: string) => `
+providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
+auto_router: {learning_share: 1}
+models:${model("a/best", 0.8)}${model("b/favourite", 0.6)}
+${limits}`;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({ config: config("") });
+  database = new pg.Client({ connectionString: house.databaseUrl });
+  await database.connect();
+});
+afterAll(async () => {
+  await database?.end();
+  await house?.stop();
+  await upstream?.stop();
+});
+
+const code = "Fix the bug in this Python function: def add(a, b): return a - b";
+const translation = "Translate into French: the cat sleeps on the warm stove all day long.";
+const usage = { prompt_tokens: 3_000_000, completion_tokens: 0, total_tokens: 3_000_000 };
+
+interface Told {
+  readonly model: string;
+  readonly service_metadata: { readonly pipeline: readonly { readonly data: Readonly<Record<string, unknown>> }[] };
+}
+async function ask(body: object, path = ""): Promise<Told> {
+  upstream.script([chatAnswer({ role: "assistant", content: "Done" }, "stop", { usage })]);
+  const answer = await fetch(`${house.baseUrl}/responses${path}`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${house.apiKey}`,
+      "content-type": "application/json",
+      "x-service-metadata": "enabled",
+    },
+    body: JSON.stringify({ model: "service/auto", ...body }),
+  });
+  return (await answer.json()) as Told;
+}
+const best = { plugins: [{ id: "auto-router", cost_tier: "low" }] };
+async function ranked(input: string): Promise<readonly unknown[]> {
+  const { service_metadata } = await ask({ input, ...best }, "/dry-run");
+  const { task_type, ranking, candidates } = service_metadata.pipeline[0]?.data ?? {};
+  return [task_type, ranking, (candidates as string[])[0]];
+}
+async function rows(count: number): Promise<readonly Record<string, unknown>[]> {
+  let found: Record<string, unknown>[] = [];
+  await eventually(async () => {
+    ({ rows: found } = await database.query("select * from usage_records order by turn_id"));
+    return found.length >= count;
+  });
+  return found;
+}
+let reloads = 0;
+/** A reload reads the spending anew, as an hour does. */
+const reload = () => writeFileSync(join(house.dataDir, "sluice.yaml"), config(`# ${++reloads}`));
+
+test("the records of requests that named their model have a task, and no text; those of routers have none", async () => {
+  await ask({ model: "b/favourite", input: code });
+  await ask({ input: code, ...best });
+  const found = await rows(2);
+  expect(found.map(({ model: slug, task }) => [slug, task])).toEqual([
+    ["b/favourite", "code"],
+    ["a/best", null],
+  ]);
+  expect(JSON.stringify(found)).not.toMatch(/bug|Python/);
+});
+
+test("the favourite rises for its task alone, and the receipt says so", async () => {
+  expect(await ranked(code)).toEqual(["code", "prior", "a/best"]);
+  reload();
+  await eventually(async () => (await ranked(code))[1] === "learned");
+  expect(await ranked(code)).toEqual(["code", "learned", "b/favourite"]);
+  expect(await ranked(translation)).toEqual(["translate", "prior", "a/best"]);
+});

@@ -1,0 +1,50 @@
+/** A format of requests to models, as the fuzz generates, reads and answers it. */
+import type { FaultForm } from "@sluice/gateway/http/errors.js";
+import type { DoorContext, DoorTurn } from "@sluice/gateway/turns/door.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
+import type { Dialect } from "@sluice/inference-svc/upstream/dialect.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { Random } from "../random.ts";
+import type { JsonObject } from "./json.ts";
+
+/** The words of an answer, however it was written: texts, then calls. */
+export type AnswerWords = readonly string[];
+
+export const context: DoorContext = {
+  sessionId: undefined,
+  serviceMetadata: false,
+  headers: {},
+  compat: { emit_metadata_alias: null, fill_defaults: false } as unknown as DoorContext["compat"],
+};
+
+export interface Accepted {
+  readonly turn: TurnRequest;
+  /** The forms of the answer; absent where the operation does not answer with a turn. */
+  readonly answer?: DoorTurn;
+}
+
+export interface FuzzedFormat {
+  /**
+   * Reads a body.
+   * @param throughWire whether the request takes the form in which it travels between the processes
+   * @throws Fault when the body is refused; anything else is a bug
+   */
+  readonly accept: (body: Buffer, members: readonly JsonMember[], throughWire: boolean) => Accepted;
+  readonly faults: Pick<FaultForm, "body">;
+  /** The formats of providers that are told the turn. */
+  readonly dialects: readonly Dialect[];
+  /** Names of the schemas in the document; frames that refuse have none. */
+  readonly schemas: { readonly request: string; readonly error?: (status: number) => string };
+  /** Fields of the body. */
+  readonly fields: ReadonlySet<string>;
+  /** Field of the conversation, and a short one in the format. */
+  readonly conversation: { readonly field: string; readonly short: unknown };
+  /** Fields by which nearly every request would be refused: they come up less often than others. */
+  readonly rare: ReadonlySet<string>;
+  /** Makes the parts of a random body refer to one another as those of a real one do, so that it gets past the first checks. */
+  readonly repair: (body: JsonObject, random: Random) => void;
+  /** Differences between the beginning of an answer and the document; absent where an answer does not repeat its request. */
+  readonly problemsOfBeginning?: (body: Buffer, members: readonly JsonMember[]) => readonly string[];
+  /** Read an answer as a client does. @throws for an answer unlike the document's; absent for the format whose events other tests hold against the document */
+  readonly folds?: { readonly whole: (json: string) => AnswerWords; readonly stream: (text: string) => AnswerWords };
+}

@@ -1,0 +1,43 @@
+/** Reads the bodies of operations that are no doors: frames of a WebSocket, embeddings, and prompts whose tokens are counted. */
+import { parseEmbeddings } from "@sluice/gateway/embeddings/request.js";
+import { readResponse } from "@sluice/gateway/responses/door.js";
+import { itemsIn } from "@sluice/gateway/responses/items.js";
+import { bodyOf, readFrame, unknownPrevious } from "@sluice/gateway/responses/socket/frame.js";
+import { estimateInputTokens, measureInput } from "@sluice/inference-svc/estimate/tokens.js";
+import { parseEmbedding } from "@sluice/inference-svc/turn/parse/embedding.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { type Accepted, type FuzzedFormat, context } from "./format.ts";
+import { toTurn } from "./subject.ts";
+
+/** @throws when the estimate is no number of tokens */
+export function counted(request: RunTurnRequest, throughWire: boolean): Accepted {
+  const turn = toTurn(request, throughWire);
+  const tokens = estimateInputTokens(measureInput(turn), turn.models[0] ?? "");
+  if (!Number.isSafeInteger(tokens) || tokens < 0) throw new Error(`an estimate of ${tokens} tokens`);
+  return { turn };
+}
+
+/** Reads a body as the frame that asks for the same. A connection that has seen no response knows no earlier one. */
+export const acceptFrame: FuzzedFormat["accept"] = (body, members, throughWire) => {
+  const bytes = body.toString().replace("{", members.length > 0 ? `${frameType},` : frameType);
+  const frame = readFrame(Buffer.from(bytes));
+  if (frame === undefined) throw new Error("the frame cancels a response");
+  if (frame.previousId !== undefined) throw unknownPrevious(frame.previousId);
+  const asked = bodyOf(frame, itemsIn(frame.bytes, frame.members));
+  const { request } = readResponse(asked, scanObject(asked, "frame"), context);
+  return { turn: toTurn(request, throughWire) };
+};
+
+const frameType = '{"type":"response.create"';
+
+const names = { resolve: () => undefined };
+const reading = {
+  access: { generation: 1n },
+  limits: { body_bytes: 1_000_000, turn_ms: 1_000 },
+  compat: context.compat,
+};
+
+export const acceptEmbeddings: FuzzedFormat["accept"] = (body, members) => ({
+  turn: parseEmbedding(parseEmbeddings(reading, {}, body, members), { scanned: true, names }),
+});

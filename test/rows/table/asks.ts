@@ -1,0 +1,57 @@
+/** Parts of requests that many rows share. */
+import { buildDocx, docxParagraph } from "../../support/office.ts";
+import { pdfPages, textPdf, toDataUrl } from "../../support/pdf.ts";
+import { pixel } from "../services.ts";
+
+/** Replaced by the origin of the services when a request is sent. */
+export const servicesOrigin = "http://services.invalid";
+
+/** Replaced by another number in every request, for what caches would keep. */
+export const uniqueWord = "unique-word";
+
+export const user = (...content: readonly object[]) => ({ role: "user", content });
+export const textPart = (text: string) => ({ type: "input_text", text });
+export const greeting = { role: "user", content: "Hi" };
+
+/** A request whose only message holds these parts. */
+export const part = (...content: readonly object[]) => ({ input: [user(...content)] });
+/** A request whose history holds these items, and a question after them. */
+export const history = (...items: readonly object[]) => ({
+  input: [greeting, ...items, { role: "user", content: "Go on" }],
+});
+
+export const pngUrl = `data:image/png;base64,${pixel}`;
+export const pdfFile = {
+  type: "input_file",
+  filename: "cup.pdf",
+  file_data: toDataUrl(textPdf(["Cup notes of the PDF"])),
+};
+/** Pages without text. */
+export const scanFile = {
+  type: "input_file",
+  filename: "scan.pdf",
+  file_data: toDataUrl(pdfPages(["0 0 m 100 100 l S"])),
+};
+export const docxFile = {
+  type: "input_file",
+  filename: "cup.docx",
+  file_data: toDataUrl(
+    buildDocx(docxParagraph("Cup notes of the DOCX")),
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ),
+};
+
+export const plugin = (id: string, settings: object = {}) => ({ plugins: [{ id, ...settings }] });
+export const tool = (type: string, settings: object = {}) => ({ tools: [{ type, ...settings }] });
+export const service = (kind: string, parameters: object = {}) => tool(`service:${kind}`, { parameters });
+
+export const f = { type: "function", name: "f", parameters: { type: "object", properties: { a: { type: "string" } } } };
+
+/** The model calls a tool, then answers. */
+export const calls = (name: string, args: object = {}) => [{ calls: [{ name, args }] }, { text: "Done" }];
+
+/** Each item of the answer that is named. */
+export const output = (...items: readonly object[]) => ({ output: items });
+export const stage = (name: string, data?: object) => ({
+  service_metadata: { pipeline: [{ name, ...(data && { data }) }] },
+});

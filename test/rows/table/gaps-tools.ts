@@ -1,0 +1,246 @@
+/** Rows of tools that did not work once. */
+import type { Row } from "../row.ts";
+import { calls, f, output, part, pdfFile, service, servicesOrigin, tool, uniqueWord } from "./asks.ts";
+
+const cup = { input: "Who won the cup?" };
+const everywhere = ["chat", "responses", "messages", "gemini", "converse", "sluice/echo"];
+const functionsOnly = ["chat", "messages", "gemini", "converse"];
+
+/** A tool of clients: told to every provider in some form, and its call comes back as its own item. */
+const clientTool = (type: string, settings: object, args: object, item: object): Row => ({
+  name: `2.5 tool ${type}`,
+  cases: [
+    { ask: tool(type, settings), sent: /apply_patch|shell|computer/ },
+    {
+      ask: tool(type, settings),
+      on: functionsOnly,
+      says: calls(type === "computer_use_preview" ? "computer" : type, args),
+      back: output(item),
+    },
+  ],
+});
+
+const searches = (type: string, settings: object = {}): Row => ({
+  name: `2.5 tool ${type}`,
+  cases: [
+    { ask: { ...cup, ...tool(type, settings) }, on: ["responses"], sent: { tools: [{ type }] } },
+    {
+      ask: { ...cup, ...tool(type, settings) },
+      on: ["chat", "converse"],
+      says: calls("web_search", { query: "cup" }),
+      to: { search: /cup/ },
+      back: output({ type: "web_search_call", status: "completed" }, { type: "message" }),
+    },
+    { ask: { ...cup, ...tool(type, settings) }, on: ["messages", "gemini"], sent: /web_search|googleSearch/ },
+    {
+      ask: { ...cup, tools: [{ type, ...settings }, f] },
+      on: ["gemini"],
+      says: calls("web_search", { query: "cup" }),
+      to: { search: /cup/ },
+    },
+    { ask: { ...cup, ...tool(type, settings) }, on: ["sluice/echo", "service/auto"], back: { status: "completed" } },
+  ],
+});
+
+/** An address that needs no name server; a vendor reads it, so nothing is fetched from there. */
+const publicPage = `http://93.184.215.14/${uniqueWord}-cup.html`;
+const fetchEngine = (engine: string): Row => ({
+  name: `2.5 web_fetch engine ${engine}`,
+  cases: [
+    {
+      ask: { input: `Read ${publicPage}`, ...service("web_fetch", { engine }) },
+      says: calls("service_web_fetch", { url: publicPage }),
+      to: { search: new RegExp(`/${engine}/.*cup\\.html`) },
+      back: output({ type: "service:web_fetch", status: "completed", httpStatus: 200, content: "Bern won" }),
+    },
+    {
+      ask: service("web_fetch", { engine }),
+      on: ["chat"],
+      bare: true,
+      refused: [400, new RegExp(`search\\.engines\\.${engine}`)],
+    },
+  ],
+});
+const searchEngine = (engine: string): Row => ({
+  name: `2.5 web_search engine ${engine}`,
+  cases: [
+    {
+      ask: { ...cup, ...service("web_search", { engine }) },
+      says: calls("service_web_search", { query: "cup" }),
+      to: { search: new RegExp(`/${engine}/`) },
+      back: output({ type: "service:web_search", status: "completed" }),
+    },
+    {
+      ask: service("web_search", { engine }),
+      on: ["chat"],
+      bare: true,
+      refused: [400, new RegExp(`search\\.engines\\.${engine}`)],
+    },
+  ],
+});
+
+const mcpServer = { server_label: "s", server_url: `${servicesOrigin}/mcp` };
+/** A call that an earlier response asked for, and the client's yes. */
+const allowedCall = [
+  { role: "user", content: "Find it." },
+  { type: "mcp_approval_request", id: "m_1", server_label: "s", name: "find", arguments: "{}" },
+  { type: "mcp_approval_response", approval_request_id: "m_1", approve: true },
+];
+
+export const toolGaps: readonly Row[] = [
+  clientTool(
+    "apply_patch",
+    {},
+    { type: "delete_file", path: "a" },
+    { type: "apply_patch_call", operation: { path: "a" } },
+  ),
+  clientTool("local_shell", {}, { command: ["ls"] }, { type: "local_shell_call" }),
+  clientTool("shell", {}, { commands: ["ls"] }, { type: "shell_call" }),
+  clientTool(
+    "computer_use_preview",
+    { display_width: 100, display_height: 100, environment: "linux" },
+    { type: "click", x: 1, y: 2, button: "left" },
+    { type: "computer_call" },
+  ),
+  {
+    name: "2.5 tool file_search",
+    cases: [
+      {
+        ask: tool("file_search", { vector_store_ids: ["handbook"], max_num_results: 3 }),
+        says: calls("file_search", { query: "cup" }),
+        to: { search: { query: "cup", max_num_results: 3 } },
+        sent: /Bern won/,
+        back: output({ type: "file_search_call", status: "completed", queries: ["cup"] }),
+      },
+      {
+        ask: tool("file_search", { vector_store_ids: ["vs_1"] }),
+        on: ["responses"],
+        sent: { tools: [{ type: "file_search" }] },
+      },
+      {
+        ask: tool("file_search", { vector_store_ids: ["vs_1"] }),
+        on: functionsOnly,
+        refused: [400, /file_search\.stores/],
+      },
+    ],
+  },
+  {
+    name: "2.5 tool mcp",
+    cases: [
+      { ask: tool("mcp", mcpServer), on: ["responses"], sent: { tools: [{ type: "mcp" }] } },
+      {
+        ask: tool("mcp", { ...mcpServer, require_approval: "never" }),
+        on: functionsOnly,
+        says: calls("s__find", {}),
+        to: { mcp: /tools\/call/ },
+        sent: /A secret of Alice/,
+        back: output(
+          { type: "mcp_list_tools", tools: [{ name: "find" }] },
+          { type: "mcp_call", output: "A secret of Alice" },
+          { type: "message" },
+        ),
+      },
+      {
+        ask: tool("mcp", mcpServer),
+        on: functionsOnly,
+        says: calls("s__find", {}),
+        back: output({ type: "mcp_list_tools" }, { type: "mcp_approval_request", name: "find" }),
+      },
+      {
+        ask: { ...tool("mcp", mcpServer), input: allowedCall },
+        on: functionsOnly,
+        to: { mcp: /tools\/call/ },
+        back: output({ type: "mcp_call", approval_request_id: "m_1" }, { type: "message" }),
+      },
+      { ask: tool("mcp", mcpServer), on: ["chat"], bare: true, refused: [400, /mcp\.allow/] },
+    ],
+  },
+  {
+    name: "2.5 tool service:apply_patch",
+    cases: [
+      {
+        ask: service("apply_patch"),
+        on: functionsOnly,
+        says: calls("apply_patch", { type: "delete_file", path: "a" }),
+        back: output({ type: "apply_patch_call" }),
+      },
+    ],
+  },
+  {
+    name: "2.5 tool service:files",
+    cases: [
+      {
+        ask: { ...part(pdfFile), ...service("files") },
+        says: calls("service_files", { operation: "list" }),
+        sent: /cup\.pdf/,
+        back: output({ type: "service:files", operation: "list" }),
+      },
+    ],
+  },
+  searches("web_search", { search_context_size: "low", filters: { allowed_domains: ["127.0.0.1"] } }),
+  searches("web_search_2025_08_26"),
+  searches("web_search_preview"),
+  searches("web_search_preview_2025_03_11"),
+  {
+    name: "2.5 web search run by the house where the provider has none",
+    cases: [
+      {
+        ask: { ...cup, tools: [f, { type: "custom", name: "apply_patch" }, { type: "web_search" }] },
+        on: ["chat", "converse", "gemini"],
+        says: calls("web_search", { query: "cup" }),
+        to: { search: /cup/ },
+        back: output({ type: "web_search_call" }),
+      },
+      { ask: { ...cup, tools: [f, { type: "web_search" }] }, on: everywhere, back: { status: "completed" } },
+    ],
+  },
+  ...["exa", "firecrawl", "parallel"].map(fetchEngine),
+  {
+    name: "2.5 web_fetch engine native",
+    final: "only a provider that reads pages can run it",
+    cases: [
+      {
+        ask: { ...cup, ...service("web_fetch", { engine: "native" }) },
+        on: functionsOnly,
+        refused: [400, /^tools\.0\.parameters\.engine: /],
+      },
+    ],
+  },
+  ...["exa", "firecrawl", "parallel", "perplexity"].map(searchEngine),
+  {
+    name: "2.5 web_search engine native",
+    final: "only a provider with a search of its own can run it",
+    cases: [
+      {
+        ask: { ...cup, ...service("web_search", { engine: "native" }) },
+        on: ["chat", "converse"],
+        refused: [400, /^tools\.0\.parameters\.engine: /],
+      },
+    ],
+  },
+  {
+    name: "2.5 web_search user_location, mode",
+    cases: [
+      {
+        ask: {
+          ...cup,
+          ...service("web_search", { engine: "tavily", user_location: { type: "approximate", country: "CH" } }),
+        },
+        on: ["chat"],
+        says: calls("service_web_search", { query: "cup" }),
+        to: { search: { country: /switzerland/i } },
+      },
+      {
+        ask: { ...cup, ...service("web_search", { engine: "parallel", mode: "fast" }) },
+        on: ["chat"],
+        says: calls("service_web_search", { query: "cup" }),
+        to: { search: { mode: "fast" } },
+      },
+      {
+        ask: { ...cup, ...service("web_search", { engine: "brave", mode: "fast" }) },
+        on: ["chat"],
+        lost: { chat: "tools.0.parameters.mode" },
+      },
+    ],
+  },
+];

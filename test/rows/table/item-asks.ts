@@ -1,0 +1,14 @@
+/** Parts of the rows of items: calls with marks that a provider must read, and the forms of such rows. */
+import type { Row, RowCase } from "../row.ts";
+import { history, pngUrl } from "./asks.ts";
+
+export const itemRow = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.3 ${name}`, cases });
+/** Text of the history that every provider must read. */
+export const toldItems = (name: string, items: readonly object[], sent: RegExp, more: object = {}): Row =>
+  itemRow(name, { ask: { ...history(...items), ...more }, sent });
+export const refusedInput = (name: string, input: unknown, message: RegExp): Row =>
+  itemRow(name, { ask: { input }, on: ["chat"], refused: [400, message] });
+export const endedCall = { call_id: "c_1", status: "completed" };
+export const markedCall = { type: "function_call", id: "i_1", ...endedCall, name: "f", arguments: '{"a":"marker37"}' };
+export const markedOutput = { type: "function_call_output", call_id: "c_1", output: "result37" };
+export const pngImage = { type: "input_image", image_url: pngUrl };

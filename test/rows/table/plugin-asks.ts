@@ -1,0 +1,39 @@
+/** Forms of the rows of plugins. */
+import type { Row, RowCase } from "../row.ts";
+import { plugin } from "./asks.ts";
+
+export const pluginRow = (id: string, what: string, ...cases: readonly RowCase[]): Row => ({
+  name: `2.2 ${id}: ${what}`,
+  cases,
+});
+
+export const chars = (count: number) => "x".repeat(count);
+export const manyWords = (count: number, text = "a") => Array.from({ length: count }, (_, n) => `${text}${n}`);
+
+/** Settings that are accepted, and settings that are refused with the name of the plugin and of the field. */
+export function pluginLimits(
+  id: string,
+  field: string,
+  accepted: readonly unknown[],
+  refused: readonly unknown[],
+  more: { readonly on?: string; readonly settings?: object; readonly ask?: object } = {},
+): Row {
+  const { on = "chat", settings = {}, ask = {} } = more;
+  const given = (value: unknown) => ({ ...ask, ...plugin(id, { ...settings, [field]: value }) });
+  return pluginRow(
+    id,
+    `${field}: limits`,
+    ...accepted.map((value) => ({
+      ask: given(value),
+      on: [on],
+      otherSays: verdict(0.1),
+      back: { object: "response" },
+    })),
+    ...refused.map((value) => ({ ask: given(value), on: [on], refused: [400, new RegExp(field)] as const })),
+  );
+}
+
+/** The answer of a judge. */
+export const verdict = (probability: number) => [
+  { text: JSON.stringify({ evidence: "", verdict: probability > 0.5 ? "broken" : "followed", probability }) },
+];

@@ -1,0 +1,109 @@
+/** SPEC 2.5: functions, custom tools and namespaces of them, as providers are sent them and call them. */
+import type { Row, RowCase } from "../row.ts";
+import { calls, f, output, tool } from "./asks.ts";
+
+const row = (name: string, ...cases: readonly RowCase[]): Row => ({ name: `2.5 ${name}`, cases });
+const deep = { type: "object", properties: { where37: { type: "string", enum: ["a", "b"] } }, required: ["where37"] };
+const functions: readonly Row[] = [
+  row("function", {
+    ask: tool("function", { name: "f37", description: "Does 37", parameters: deep }),
+    sent: /f37.*Does 37|Does 37.*f37/s,
+  }),
+  row("function: parameters", { ask: tool("function", { name: "f", parameters: deep }), sent: /where37/ }),
+  row("function: parameters null", { ask: tool("function", { name: "f37", parameters: null }), sent: /f37/ }),
+  row("function: strict", {
+    ask: tool("function", { name: "f", strict: true, parameters: { ...deep, additionalProperties: false } }),
+    on: ["chat", "responses"],
+    sent: /"strict":true/,
+  }),
+  row("function: async", { ask: { tools: [{ ...f, async: true }] }, sent: /"f"/ }),
+  row("function: defer_loading without tool_search", {
+    ask: {
+      tools: [
+        { ...f, defer_loading: true },
+        { ...f, name: "g" },
+      ],
+    },
+    on: ["chat"],
+    refused: [400, /tool_search/],
+  }),
+  row("function: defer_loading of every tool", {
+    ask: { tools: [{ ...f, defer_loading: true }, { type: "service:tool_search" }] },
+    on: ["chat"],
+    refused: [400, /deferred/],
+  }),
+  row("function: defer_loading withholds", {
+    ask: {
+      tools: [
+        { ...f, description: "Secret 37", defer_loading: true },
+        { ...f, name: "g" },
+        { type: "service:tool_search" },
+      ],
+    },
+    unsent: /Secret 37/,
+  }),
+  row("function: found by tool_search", {
+    ask: {
+      tools: [{ ...f, name: "hidden37", defer_loading: true }, { ...f, name: "g" }, { type: "service:tool_search" }],
+    },
+    says: calls("service_tool_search", { query: "hidden37" }),
+    sent: /hidden37/,
+    back: output({ type: "service:tool_search", status: "completed" }),
+  }),
+  row("function: defer_loading and tool_choice required", {
+    ask: {
+      tools: [{ ...f, name: "h", defer_loading: true }, f, { type: "service:tool_search" }],
+      tool_choice: "required",
+    },
+    on: ["chat"],
+    refused: [400, /tool_choice/],
+  }),
+  row("function: two of one name", { ask: { tools: [f, f] }, on: ["chat"], refused: [400, /tools/] }),
+  row("function: nested as in chat", {
+    ask: { tools: [{ type: "function", function: { name: "f" } }] },
+    on: ["chat"],
+    refused: [400, /^tools\.0\.function/],
+  }),
+  row("function: without a name", {
+    ask: { tools: [{ type: "function", parameters: {} }] },
+    on: ["chat"],
+    refused: [400, /^tools\.0\.name/],
+  }),
+];
+
+const customs: readonly Row[] = [
+  row("custom", { ask: tool("custom", { name: "c37", description: "Does 37" }), sent: /c37/ }),
+  row("custom: its call", {
+    ask: tool("custom", { name: "c" }),
+    on: ["chat", "messages", "gemini", "converse"],
+    says: calls("c", { input: "words37" }),
+    back: output({ type: "custom_tool_call", name: "c", input: "words37" }),
+  }),
+  row("custom: format text", { ask: tool("custom", { name: "c37", format: { type: "text" } }), sent: /c37/ }),
+  ...["lark", "regex"].map((syntax) =>
+    row(`custom: grammar ${syntax}`, {
+      ask: tool("custom", { name: "c37", format: { type: "grammar", syntax, definition: "start: /a/" } }),
+      sent: /c37/,
+    }),
+  ),
+  row("namespace", {
+    ask: tool("namespace", { name: "n37", description: "Things", tools: [{ ...f, name: "g37" }] }),
+    sent: /g37/,
+  }),
+  row("namespace: its call", {
+    ask: tool("namespace", { name: "n", description: "Things", tools: [f] }),
+    on: ["chat", "messages", "gemini", "converse"],
+    says: calls("n__f", { a: "1" }),
+    back: output({ type: "function_call", name: "f", namespace: "n" }),
+  }),
+  row("namespace: with a custom tool", {
+    ask: tool("namespace", { name: "n", description: "Things", tools: [{ type: "custom", name: "c37" }] }),
+    sent: /c37/,
+  }),
+  row("namespace: empty description", {
+    ask: tool("namespace", { name: "n", description: "", tools: [{ ...f, name: "g37" }] }),
+    sent: /g37/,
+  }),
+];
+
+export const functionRows: readonly Row[] = [...functions, ...customs];

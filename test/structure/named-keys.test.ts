@@ -1,0 +1,59 @@
+/** Texts name only keys that the configuration file takes, and a refusal for want of a setting names its key. */
+import { expect, test } from "@jest/globals";
+import { isKey, namedKeys } from "../support/named-keys.ts";
+import { root } from "../support/processes.ts";
+import { type SourceFile, parseSource, readSources } from "./sources.ts";
+import { visitNodes } from "./syntax.ts";
+
+interface Message {
+  readonly place: string;
+  readonly text: string;
+}
+
+/** Texts and templates of a file; `*` stands for each value that a template holds. */
+function readMessages(file: SourceFile): Message[] {
+  const messages: Message[] = [];
+  visitNodes(parseSource(file).program, (node) => {
+    const text =
+      node.type === "StringLiteral"
+        ? node["value"]
+        : node.type === "TemplateLiteral"
+          ? (node["quasis"] as { readonly value: { readonly raw: string } }[]).map(({ value }) => value.raw).join("*")
+          : undefined;
+    if (typeof text === "string") messages.push({ place: `${file.path}:${node.loc?.start.line}`, text });
+  });
+  return messages;
+}
+
+const programs = readSources(root).filter(({ path, room }) => room !== "test" && path.endsWith(".ts"));
+const messages = programs.flatMap(readMessages);
+
+const findUnknownKeys = ({ place, text }: Message): string[] =>
+  namedKeys(text)
+    .filter((key) => !isKey(key))
+    .map((key) => `${place}: ${key}`);
+
+/** Words of a refusal that a setting would change. */
+const wants =
+  /\b(?:its operator|operator of this service|the operator sets|this service (?:has (?:no|none)|lacks|allows))\b/;
+
+test("every key that a text names exists", () => {
+  expect(messages.flatMap(findUnknownKeys)).toEqual([]);
+  expect(messages.flatMap(({ text }) => namedKeys(text)).length).toBeGreaterThan(8);
+});
+
+test("what an operator can set is named by its key", () => {
+  const vague = messages.filter(({ text }) => wants.test(text) && namedKeys(text).length === 0);
+  expect(vague.map(({ place, text }) => `${place}: ${text}`)).toEqual([]);
+});
+
+test("a key that does not exist is found, also in a template", () => {
+  const text = 'const a = `its operator sets search.engines.${name}.colour`;\nconst b = "set internal_models.judge";\n';
+  const planted = readMessages({ path: "gateway/a.ts", room: "gateway", text });
+  expect(planted.flatMap(findUnknownKeys)).toEqual([
+    "gateway/a.ts:1: search.engines.*.colour",
+    "gateway/a.ts:2: internal_models.judge",
+  ]);
+  expect(isKey("search.engines.*.api_key")).toBe(true);
+  expect(isKey("providers.native_tools")).toBe(true);
+});

@@ -1,0 +1,5 @@
+/** Writes the table of tested clients into the page of clients. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { clientsPage, withTable } from "./table.ts";
+
+writeFileSync(clientsPage, withTable(readFileSync(clientsPage, "utf8")));

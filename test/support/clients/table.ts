@@ -1,0 +1,105 @@
+/** The clients that run unchanged in tests, and what is tested of each. The table of the documentation is made from it. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../processes.ts";
+
+export type ClientFeature =
+  | "text"
+  | "stream"
+  | "tools"
+  | "structured output"
+  | "images"
+  | "errors"
+  | "abort"
+  | "retries"
+  | "embeddings";
+
+export type ClientDoor = "responses" | "chat" | "messages" | "embeddings";
+
+export interface CoveredClient {
+  /** The package as its users install it; two of them where one is used through the other. */
+  readonly client: string;
+  /** Names under which the packages are installed, in the same order; those of `deploy/test-clients/` begin with `test-clients/`. */
+  readonly installed: readonly string[];
+  readonly door: ClientDoor;
+  readonly features: readonly ClientFeature[];
+}
+
+const turn = ["text", "stream", "tools", "structured output", "images", "errors", "abort", "retries"] as const;
+
+const covered = (
+  client: string,
+  installed: readonly string[],
+  doors: readonly ClientDoor[] = ["responses", "chat"],
+  features: readonly ClientFeature[] = turn,
+): CoveredClient[] =>
+  doors.map((door) => ({
+    client,
+    installed,
+    door,
+    features: door === "embeddings" ? ["embeddings", "errors"] : features,
+  }));
+
+const apart = "test-clients/";
+
+export const coveredClients: readonly CoveredClient[] = [
+  ...["openai-7", "openai", `${apart}openai`].flatMap((name) =>
+    covered("openai", [name], ["responses", "chat", "embeddings"]),
+  ),
+  ...["", apart].flatMap((folder) =>
+    covered("@langchain/openai", [`${folder}@langchain/openai`], ["responses", "chat", "embeddings"]),
+  ),
+  ...[
+    ["ai7", "ai-sdk-openai-4"],
+    ["ai", "@ai-sdk/openai"],
+  ].flatMap((names) => covered("ai, @ai-sdk/openai", names, ["responses", "chat", "embeddings"])),
+  ...[
+    ["ai7", "ai-sdk-openai-compatible-3"],
+    ["ai", "@ai-sdk/openai-compatible"],
+  ].flatMap((names) => covered("ai, @ai-sdk/openai-compatible", names, ["chat", "embeddings"])),
+  ...[apart, ""].flatMap((folder) =>
+    covered("ai, @openrouter/ai-sdk-provider", [`${folder}ai`, `${folder}@openrouter/ai-sdk-provider`], ["chat"]),
+  ),
+  ...["@openrouter/sdk", "openrouter-sdk-0"].flatMap((name) =>
+    covered("@openrouter/sdk", [name], ["responses", "chat", "embeddings"]),
+  ),
+  ...["@openai/agents", "openai-agents-0.19"].flatMap((name) => covered("@openai/agents", [name])),
+];
+
+/** The version of a client as installed, such as "7.57.0", or "7.0.173, 4.0.118" of two packages. */
+export const versionOf = ({ installed }: CoveredClient): string =>
+  installed
+    .map((name) => JSON.parse(readFileSync(manifestOf(name), "utf8")) as { version: string })
+    .map(({ version }) => version)
+    .join(", ");
+
+/** npm puts a package into the folder of its workspace or into the one of the checkout. */
+function manifestOf(name: string): string {
+  const workspace = name.startsWith(apart) ? `deploy/${apart}` : "test/";
+  const path = join("node_modules", name.replace(apart, ""), "package.json");
+  return [join(root, workspace, path), join(root, path)].find(existsSync) as string;
+}
+
+/** The lines around the table in the page of clients. */
+const tableStart = "<!-- tested clients: made by npm run clients -->\n";
+const tableEnd = "\n<!-- end of tested clients -->";
+
+export const clientsPage = join(root, "gateway/clients/README.md");
+
+/** The page with the table as it has to be. @throws when the lines around the table are not there */
+export function withTable(page: string): string {
+  const [start, end] = [page.indexOf(tableStart), page.indexOf(tableEnd)];
+  if (start === -1 || end < start) throw new Error(`${clientsPage} has no lines ${tableStart} and ${tableEnd}`);
+  return page.slice(0, start) + tableStart + coverageTable() + page.slice(end);
+}
+
+function coverageTable(): string {
+  const rows = coveredClients.map((each) => {
+    const names = each.client
+      .split(", ")
+      .map((name) => `\`${name}\``)
+      .join(", ");
+    return `| ${names} | ${versionOf(each)} | ${each.door} | ${each.features.join(", ")} |`;
+  });
+  return ["| client | version | door | features |", "|---|---|---|---|", ...rows].join("\n");
+}

@@ -1,0 +1,47 @@
+/** Keys of the configuration file that a text names, and whether the file takes them. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./processes.ts";
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly anyOf?: readonly SchemaNode[];
+}
+
+const schema = JSON.parse(readFileSync(join(root, "deploy/local/sluice.schema.json"), "utf8")) as SchemaNode;
+
+/** Whether the file takes the key. The index of a list may be left out, and `*` stands for any name. */
+export const isKey = (path: string): boolean => takes(schema, path.split("."));
+
+function takes(node: SchemaNode, [name, ...rest]: readonly string[]): boolean {
+  if (name === undefined) return true;
+  const { properties = {}, anyOf = [], items, additionalProperties: any } = node;
+  const named = name === "*" ? Object.values(properties) : [properties[name] ?? []].flat();
+  if (named.some((inner) => takes(inner, rest))) return true;
+  if (anyOf.some((each) => takes(each, [name, ...rest]))) return true;
+  if (items && (takes(items, [name, ...rest]) || (name === "*" && takes(items, rest)))) return true;
+  return typeof any === "object" && takes(any, rest);
+}
+
+/** Sections whose keys no request has, nor the code as fields of its own: what begins with one of them is a key. */
+const sections = [
+  "alignment",
+  "search",
+  "internal_models",
+  "fusion",
+  "sandbox",
+  "mcp",
+  "fetch",
+  "compat",
+  "console",
+  "alerts",
+  "exports",
+]
+  .concat(["capture", "limits", "end_users", "cors", "data_policy", "file_search"])
+  .join("|");
+const key = new RegExp(String.raw`(?<![\w./-])(?:${sections})(?:\.(?:[a-z_0-9]+(?:-[a-z_0-9]+)*|\*))+(?![\w(/])`, "g");
+
+/** Keys that a message names; each begins with a section of the file. */
+export const namedKeys = (text: string): readonly string[] => text.match(key) ?? [];

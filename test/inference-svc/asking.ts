@@ -11,6 +11,7 @@ import { learnedTasks } from "@sluice/inference-svc/plugins/auto-router/tasks/le
 import { type Stack, buildStack } from "@sluice/inference-svc/stack.js";
 import type { FunctionTool, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { Scope } from "@sluice/inference-svc/turn/scope.js";
+import { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import { TurnState } from "@sluice/inference-svc/turn/state.js";
 import { Trace } from "@sluice/inference-svc/turn/trace.js";
 import type { Answer, Batch, Turn, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
@@ -57,13 +58,13 @@ export function functionTool(fields: Partial<FunctionTool> = {}): FunctionTool {
 
 export interface Asked {
   readonly scope: Scope;
-  readonly abort: AbortController;
+  readonly abort: TurnAbort;
 }
 
 export function newScope(caller: Partial<Caller> = {}): Asked {
-  const abort = new AbortController();
+  const abort = new TurnAbort();
   const scope = new Scope({
-    signal: abort.signal,
+    signal: abort,
     caller: create(CallerSchema, caller as object),
     requestId: "req_test",
     turnId: newUuid(),

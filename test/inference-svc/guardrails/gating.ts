@@ -93,11 +93,9 @@ export async function gatedTurn(
   filters: readonly Filter[],
   fields: GuardrailFields = {},
 ): Promise<Omit<Outcome, "stopped">> {
-  const { scope } = newScope({ guardrail: guardrailOf(filters, fields) });
-  const { events, fault, rejected } = await run(outputGuardrails(turn), asking(), {
-    scope,
-    abort: new AbortController(),
-  });
+  const asked = newScope({ guardrail: guardrailOf(filters, fields) });
+  const { scope } = asked;
+  const { events, fault, rejected } = await run(outputGuardrails(turn), asking(), asked);
   return { events, fault, rejected, stages: scope.trace.stages };
 }
 

@@ -4,6 +4,7 @@ import type { CallLedger, OnStarted } from "@sluice/inference-svc/ledger/ledger.
 import type { CallEnd } from "@sluice/inference-svc/ledger/record.js";
 import { recorded } from "@sluice/inference-svc/ledger/recorded.js";
 import { WholeAnswer } from "@sluice/inference-svc/turn/answers.js";
+import type { TurnAbort } from "@sluice/inference-svc/turn/signal.js";
 import type { Answer, TurnEvent } from "@sluice/inference-svc/turn/turn.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { asking, newScope } from "../asking.ts";
@@ -14,7 +15,7 @@ let started: OnStarted;
 let closed: CallEnd[];
 let asked: number;
 let woken: number;
-let abort: AbortController;
+let abort: TurnAbort;
 let answer: Answer;
 const wake = () => void woken++;
 

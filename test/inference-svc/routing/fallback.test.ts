@@ -206,7 +206,7 @@ describe("moving on", () => {
     await first.stop();
     await expect(batches.next()).rejects.toMatchObject({ message: "Provider connection lost" });
     expect(second.requests).toHaveLength(0);
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("an abort between attempts ends it", async () => {

@@ -318,7 +318,7 @@ describe("with a session", () => {
     while (sessions.asked().filter((each) => each === "tools/call").length < 2) await new Promise(setImmediate);
     const cut = sessions.untilCut();
     const from = performance.now();
-    asked.abort.abort();
+    asked.abort.abort(new Error("left"));
     await running;
     const endedMs = performance.now() - from;
     const cutMs = (await cut) - from;
@@ -334,7 +334,7 @@ test("a turn that ends while tools are listed ends at once", async () => {
   await server.until("tools/list");
   const cut = server.untilCut();
   const from = performance.now();
-  asked.abort.abort();
+  asked.abort.abort(new Error("left"));
   await running;
   await cut;
   expect(performance.now() - from).toBeLessThan(250);

@@ -168,7 +168,7 @@ describe.each(Object.entries(stories))("%s", (_, story) => {
     service.script([...story.before, { hang: true }]);
     const ending = start(story);
     for (let left = story.before.length; left >= 0; left--) await service.nextRequest();
-    asked.abort.abort();
+    asked.abort.abort(new Error("left"));
     expect((await ending).fault).toBeDefined();
     expect(row()).toMatchObject({
       ...story.row,

@@ -203,7 +203,7 @@ describe("a stream in a coding", () => {
     release();
     const two = await batches.next();
     expect(two.value).toMatchObject([{ type: "text.delta", delta: "you" }, { type: "item.end" }, { type: "end" }]);
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("cut anywhere, it is the same", async () => {
@@ -305,7 +305,7 @@ describe("bounds count what was unpacked", () => {
     expect(await ahead()).toBeLessThan(20 * 1024 * 1024);
     await read(Number.POSITIVE_INFINITY);
     expect(characters).toBe(1_500 * words.length);
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("an abort closes the socket of a stream that nobody reads", async () => {

@@ -216,7 +216,7 @@ describe("how it comes", () => {
     expect(settled).toBe(false);
     release();
     await answer;
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("the finish was seen, then the connection broke: nothing but figures is missing", async () => {
@@ -462,7 +462,7 @@ describe("failures after output", () => {
     );
     expect(fault).toBeInstanceOf(Fault);
     expect([(fault as Fault).reason, (fault as Fault).message]).toEqual([reason, message]);
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 });
 
@@ -533,7 +533,7 @@ describe("a window that is full while the answer runs is its end, as a limit of 
       type: "end",
       outcome: { status: "incomplete", reason: "max_output_tokens" },
     });
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("before that nothing runs: the input does not fit", async () => {
@@ -654,7 +654,7 @@ describe("bounds", () => {
       for (const event of next.value) if (event.type === "text.delta") characters += event.delta.length;
     }
     expect(characters).toBeGreaterThan((many - 300) * 900);
-    abort.abort();
+    abort.abort(new Error("left"));
   });
 
   test("an event that is larger than all that may wait arrives", async () => {

@@ -173,6 +173,6 @@ test("a turn that is over waits for no file", async () => {
   site.script([{ headers: { "content-type": "text/plain" }, chunks: [{ bytes: "a" }], hang: true }]);
   const asked = newScope();
   const outcome = ask("acme/text", naming(`${site.url}/a.txt`), asked);
-  asked.abort.abort();
+  asked.abort.abort(new Error("left"));
   expect((await outcome).fault).toContain("The turn was ended");
 });

@@ -232,7 +232,7 @@ describe("a PDF that means harm", () => {
     const busy = pdfPages([deflatedPdfStream(Buffer.from(pdfText("ab", 10, 10).repeat(1_500_000)))]);
     const { scope, abort } = newScope();
     const endless = reader.read(partOf({ file_data: toDataUrl(busy) }), scope).catch((error: unknown) => error);
-    setTimeout(() => abort.abort(), 300);
+    setTimeout(() => abort.abort(new Error("left")), 300);
     expect(String(await endless)).toContain("The turn was ended");
     expect((await readPdf(textPdf(["beside it"]))).text).toBe("beside it");
   }, 300_000);

@@ -201,7 +201,7 @@ test("a client that leaves stops the call within 250 ms, and its pages are charg
   await arrived;
   const closed = reader.nextClose();
   const left = performance.now();
-  asked.abort.abort();
+  asked.abort.abort(new Error("left"));
   expect((await closed) - left).toBeLessThan(250);
   expect((await outcome).fault?.message).toContain("The turn was ended");
   expect(rows()).toEqual([["ocr", "key", "reader", "cancelled", "0.004"]]);

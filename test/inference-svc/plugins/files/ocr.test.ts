@@ -148,7 +148,7 @@ describe("a model that", () => {
     reader.script([{ hang: true }]);
     const asked = newScope();
     const outcome = ask("acme/text", sending(scan), asked);
-    asked.abort.abort();
+    asked.abort.abort(new Error("left"));
     expect((await outcome).fault).toContain("The turn was ended");
   });
 });

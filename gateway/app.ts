@@ -20,7 +20,7 @@ import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
 import { writeFault, writeJsonText } from "./http/errors.ts";
 import { authenticate, begin, close, fail } from "./http/exchange.ts";
-import { pathIn } from "./http/path.ts";
+import { pathIn, underBasePath } from "./http/path.ts";
 import { admit, countReading } from "./limits/admission.ts";
 import { countMessage } from "./messages/count-tokens.ts";
 import { dryRun } from "./responses/dry-run.ts";
@@ -117,7 +117,12 @@ async function respondTokenCount(parts: AppParts, context: EdgeContext, count: t
 
 /** Answers a wrong method as well, since the contract has no 405; the header `allow` lists the methods of the path. */
 function notFound(router: EdgeRouter, { req: request, res: response, path }: EdgeContext): never {
-  const methods = doorAt(path) ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);
+  const methods = methodsAt(router, path);
   if (methods.length > 0) response.setHeader("allow", methods.join(", "));
-  throw new Fault(FaultReason.NOT_FOUND, `Resource not found: ${request.method} ${path}`);
+  const meant = underBasePath(path);
+  const hint = meant !== path && methodsAt(router, meant).length > 0 ? `; it is at ${meant}` : "";
+  throw new Fault(FaultReason.NOT_FOUND, `Resource not found: ${request.method} ${path}${hint}`);
 }
+
+const methodsAt = (router: EdgeRouter, path: string): readonly string[] =>
+  doorAt(path) ? ["POST"] : router.match(path, "").path.flatMap((layer) => layer.methods);

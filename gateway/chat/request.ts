@@ -46,7 +46,7 @@ const known = new KnownFields(Object.keys(chatRequestShape.fields));
 export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
   const problems = new Problems();
   const fields = readChatFields(body, members, problems);
-  const sessionId = readSession(fields.session_id, headers.sessionId, problems);
+  const sessionId = readSession(fields.session_id ?? undefined, headers.sessionId, problems);
   problems.throwIfAny();
   const input = writeInput(fields.messages);
   const request = buildTurn(body, members, fields, input.json);
@@ -95,7 +95,7 @@ function buildTurn(
     maxToolCalls: fields.max_tool_calls ?? undefined,
     metadata: fields.metadata ?? {},
     modalities: fields.modalities ?? [],
-    user: fields.user,
+    user: fields.user ?? undefined,
     safetyIdentifier: fields.safety_identifier ?? undefined,
     sessionId: undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
@@ -104,7 +104,7 @@ function buildTurn(
     serviceMetadata: false,
     truncation: "",
     imageConfigJson: bytesOf("image_config"),
-    cacheControl: mark && { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" },
+    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
     promptCacheOptionsJson: bytesOf("prompt_cache_options"),
     traceJson: bytesOf("trace"),
     stopServerToolsWhenJson: bytesOf("stop_server_tools_when"),
@@ -168,7 +168,8 @@ function additions({ logprobs, reasoning, reasoning_effort: effort, messages }: 
 const compression = "context-compression";
 
 /** `transforms` stands for the plugin context-compression, unless that is given itself. */
-function plugins({ plugins: given = [], transforms }: ChatFields): Plugin[] {
+function plugins({ plugins, transforms }: ChatFields): Plugin[] {
+  const given = plugins ?? [];
   if (!transforms || given.some(({ id }) => id === compression)) return given.length === 0 ? [] : pluginMessages(given);
   const plugin: PluginJson = { id: compression, enabled: transforms.length > 0 };
   return pluginMessages([...given, plugin]);

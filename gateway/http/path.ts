@@ -1,5 +1,6 @@
 /** Reads the path of a request without normalising it; a segment is decoded exactly once. */
 import type { IncomingMessage } from "node:http";
+import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 
 const absoluteForm = /^https?:\/\/([^/?#]*)([^?]*)/i;
@@ -28,6 +29,10 @@ function withoutQuery(url: string): string {
   const query = url.indexOf("?");
   return query === -1 ? url : url.slice(0, query);
 }
+
+/** The path that a client means whose base URL lacks the base path, or has it twice, or ends in a slash. */
+export const underBasePath = (path: string): string =>
+  basePath + path.replaceAll(/\/{2,}/g, "/").replace(/^(?:\/(?:api|v1)(?=\/))+|\/$/g, "");
 
 const encoded = /^(?:[!-$&-~]|%[0-9a-fA-F]{2})*$/;
 

@@ -17,7 +17,7 @@ import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from
 /** A body whose shape has been checked. */
 export interface MessagesBody extends RequestedReasoning {
   readonly model?: string;
-  readonly models?: string[];
+  readonly models?: string[] | null;
   readonly messages: readonly Message[];
   readonly system?: string | readonly Block[] | null;
   readonly max_tokens?: number | null;
@@ -36,8 +36,8 @@ export interface MessagesBody extends RequestedReasoning {
   readonly context_management?: { readonly edits?: readonly unknown[] } | null;
   readonly cache_control?: { readonly ttl?: string } | null;
   readonly provider?: PreferencesJson | null;
-  readonly plugins?: readonly PluginJson[];
-  readonly session_id?: string;
+  readonly plugins?: readonly PluginJson[] | null;
+  readonly session_id?: string | null;
   readonly service_metadata?: boolean | null;
 }
 
@@ -64,7 +64,7 @@ export function checkMessages(
   checkShape(shape, value, "", problems);
   const betas = readBetas(headers, problems);
   const fields = value as MessagesBody;
-  const session = readSession(fields.session_id, sessionId, problems);
+  const session = readSession(fields.session_id ?? undefined, sessionId, problems);
   problems.throwIfAny();
   return { fields, betas, session, unread: ignored.filter((path) => isUnread(path, fields)) };
 }

@@ -127,7 +127,7 @@ function buildTurn(
     // The parsed object is used without a copy: copying key by key would lose a key such as `__proto__`.
     metadata: fields.metadata ?? {},
     modalities: fields.modalities ?? [],
-    user: fields.user,
+    user: fields.user ?? undefined,
     safetyIdentifier: fields.safety_identifier ?? undefined,
     sessionId: undefined,
     promptCacheKey: fields.prompt_cache_key ?? undefined,
@@ -136,7 +136,7 @@ function buildTurn(
     serviceMetadata: false,
     truncation: (typeof truncation === "object" ? truncation?.type : truncation) ?? "",
     imageConfigJson: subtreeBytes(body, spans.of("image_config")),
-    cacheControl: mark && { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" },
+    cacheControl: mark ? { $typeName: "sluice.inference.v1.CacheControl", ttl: mark.ttl ?? "" } : undefined,
     promptCacheOptionsJson: subtreeBytes(body, spans.of("prompt_cache_options")),
     traceJson: subtreeBytes(body, spans.of("trace")),
     stopServerToolsWhenJson: subtreeBytes(body, spans.of("stop_server_tools_when")),

@@ -2,14 +2,14 @@
 import type { PluginJson } from "@sluice/proto/contract/plugin-messages.js";
 import type { PreferencesJson } from "@sluice/proto/contract/request/preferences.js";
 
-/** Accepted values by their JSON names. Undefined stands for an absent field. */
+/** Accepted values by their JSON names. Undefined stands for an absent field. Null, where a format takes it, means the same. */
 export class TurnFields {
-  readonly model: string | undefined = undefined;
-  readonly models: string[] | undefined = undefined;
+  readonly model: string | null | undefined = undefined;
+  readonly models: string[] | null | undefined = undefined;
   readonly stream: boolean | null | undefined = undefined;
   readonly temperature: number | null | undefined = undefined;
   readonly top_p: number | null | undefined = undefined;
-  readonly top_k: number | undefined = undefined;
+  readonly top_k: number | null | undefined = undefined;
   readonly frequency_penalty: number | null | undefined = undefined;
   readonly presence_penalty: number | null | undefined = undefined;
   readonly top_logprobs: number | null | undefined = undefined;
@@ -20,13 +20,13 @@ export class TurnFields {
   readonly max_tool_calls: number | null | undefined = undefined;
   readonly stop_server_tools_when: unknown = undefined;
   readonly metadata: Record<string, string> | null | undefined = undefined;
-  readonly user: string | undefined = undefined;
+  readonly user: string | null | undefined = undefined;
   readonly safety_identifier: string | null | undefined = undefined;
-  readonly session_id: string | undefined = undefined;
+  readonly session_id: string | null | undefined = undefined;
   readonly prompt_cache_key: string | null | undefined = undefined;
-  readonly cache_control: { readonly ttl?: string } | undefined = undefined;
+  readonly cache_control: { readonly ttl?: string } | null | undefined = undefined;
   readonly service_tier: string | null | undefined = undefined;
   readonly provider: PreferencesJson | null | undefined = undefined;
-  readonly plugins: readonly PluginJson[] | undefined = undefined;
-  readonly debug: { readonly echo_upstream_body?: boolean } | undefined = undefined;
+  readonly plugins: readonly PluginJson[] | null | undefined = undefined;
+  readonly debug: { readonly echo_upstream_body?: boolean } | null | undefined = undefined;
 }

@@ -177,6 +177,23 @@ describe("bad input gets the stated status in the contract's form, and the house
     expectFault(await send("POST", `${path}/remove`, management, body), status);
   });
 
+  test.each([
+    ["POST", "/v1/chat/completions", "/api/v1/chat/completions"],
+    ["POST", "/chat/completions", "/api/v1/chat/completions"],
+    ["POST", "/api/v1/v1/messages", "/api/v1/messages"],
+    ["POST", "/api/v1//embeddings", "/api/v1/embeddings"],
+    ["POST", "/api/v1/responses/", "/api/v1/responses"],
+    ["GET", "/v1/models", "/api/v1/models"],
+  ])("%s %s says where the operation is", async (method, path, meant) => {
+    const answer = await send(method, path, [`Authorization: Bearer ${house.apiKey}`, json], valid);
+    expectFault(answer, 404, new RegExp(`^Resource not found: ${method} ${path}; it is at ${meant}$`));
+  });
+
+  test("an operation that does not exist is said to be nowhere", async () => {
+    const answer = await send("POST", "/v1/moderations", [`Authorization: Bearer ${house.apiKey}`, json], valid);
+    expectFault(answer, 404, /^Resource not found: POST \/v1\/moderations$/);
+  });
+
   test("a key of the other kind is refused", async () => {
     const path = "/api/v1/guardrails/550e8400-e29b-41d4-a716-446655440000/assignments/keys";
     const inference = [`Authorization: Bearer ${house.apiKey}`, json];

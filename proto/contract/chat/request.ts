@@ -22,7 +22,10 @@ import { string } from "../../runtime/validation/shape.ts";
 import { chatMessages } from "./messages.ts";
 import { chatFunctionChoice, chatFunctions, chatToolChoice, chatTools, noType, webSearchOptions } from "./tools.ts";
 
-const { fields: shared } = requestShape;
+/** The fields of /responses, all of which may be null here: clients of this format write settings that they leave open as null. */
+const shared = Object.fromEntries(
+  Object.entries(requestShape.fields).map(([name, shape]) => [name, nullable(shape)]),
+) as Readonly<Record<keyof typeof requestShape.fields, Shape>>;
 
 const formatName = string({
   pattern: { form: /^[A-Za-z0-9_-]{1,64}$/, says: "1 to 64 letters, digits, _ and -" },
@@ -139,7 +142,7 @@ export const chatRequestShape = named(
       reasoning: described(nullable(chatReasoning), "How much the model is to think, and whether that is shown."),
       reasoning_effort: described(nullable(effort), "The effort of `reasoning`."),
       include_reasoning: described(nullable(boolean), "false is the same as exclude of `reasoning`."),
-      modalities: nullable(shared.modalities),
+      modalities: shared.modalities,
       image_config: shared.image_config,
       audio: unset("sound of the model is not supported"),
       prediction: shared.prediction,

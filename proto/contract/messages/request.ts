@@ -121,7 +121,7 @@ const prompt = {
 };
 
 function checkModel({ model, models }: JsonObject, problems: Problems): void {
-  const none = models === undefined || (Array.isArray(models) && models.length === 0);
+  const none = models === undefined || models === null || (Array.isArray(models) && models.length === 0);
   if (none && model === undefined) problems.add("model", "required");
 }
 
@@ -152,11 +152,14 @@ export const messagesRequest = named(
         "Container in which code is run.",
       ),
       thread: described(thread, "Not supported: nothing is stored."),
-      models: described(array(slug, { max: 32 }), "Further slugs, tried in order when the first cannot serve."),
+      models: described(
+        nullable(array(slug, { max: 32 })),
+        "Further slugs, tried in order when the first cannot serve.",
+      ),
       provider: described(nullable(providerPreferences), "Preferences for where the request is served."),
-      plugins: described(plugins, "What the service does beyond asking the model."),
+      plugins: described(nullable(plugins), "What the service does beyond asking the model."),
       session_id: described(
-        string({ identifier: true, max: 256 }),
+        nullable(string({ identifier: true, max: 256 })),
         "Groups requests and keeps them with one provider; counts before the header x-session-id.",
       ),
       service_metadata: described(nullable(boolean), "Asks for the receipt, as the header X-Service-Metadata does."),

@@ -70,8 +70,8 @@ const metadata = map(identifier(512), {
 const notStored = "must be false: responses are not stored";
 
 function checkModel({ model, models }: JsonObject, problems: Problems): void {
-  const none = models === undefined || (Array.isArray(models) && models.length === 0);
-  if (none && (model === undefined || model === "")) problems.add("model", "model or models is required");
+  const none = (models ?? null) === null || (Array.isArray(models) && models.length === 0);
+  if (none && (model ?? "") === "") problems.add("model", "model or models is required");
 }
 
 const anySteps = nullable(integer());

@@ -12,7 +12,11 @@ export function nullable<Value>(shape: Shape<Value>): Shape<Value | null> {
     check: (value, path, problems) => {
       if (value !== null) shape.check(value, path, problems, " or null");
     },
-    schema: (components) => ({ anyOf: [shape.schema(components), { type: "null" }] }),
+    schema: (components) => {
+      const { description, ...inner } = shape.schema(components);
+      const schema = { anyOf: [inner, { type: "null" }] };
+      return description === undefined ? schema : { ...schema, description };
+    },
   };
 }
 

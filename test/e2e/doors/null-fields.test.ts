@@ -1,0 +1,81 @@
+/** Fields that a client leaves open as null mean the same as absent ones, through each format that lets clients do so. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
+import { messagesRequest } from "@sluice/proto/contract/messages/request.js";
+import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
+import { type House, startHouse } from "../../support/house.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+const messages = [{ role: "user", content: "Hello" }];
+const vectors = {
+  object: "list",
+  data: [{ object: "embedding", index: 0, embedding: [1] }],
+  usage: { prompt_tokens: 1 },
+};
+const answers = {
+  chat: chatAnswer({ role: "assistant", content: "Hi." }),
+  embeddings: { chunks: [{ json: vectors }] },
+};
+
+const doors = [
+  {
+    path: "/chat/completions",
+    fields: chatRequestShape.fields,
+    body: { model: "far/model", messages },
+    answer: answers.chat,
+  },
+  { path: "/messages", fields: messagesRequest.fields, body: { model: "far/model", messages }, answer: answers.chat },
+  {
+    path: "/embeddings",
+    fields: embeddingsRequest.fields,
+    body: { model: "far/embed", input: "Hello" },
+    answer: answers.embeddings,
+  },
+];
+
+let upstream: Upstream;
+let house: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: far, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: far/model, endpoints: [{provider: far}]}
+  - {id: far/embed, output_modalities: [embeddings], endpoints: [{provider: far}]}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+async function asked(path: string, body: object): Promise<string> {
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  expect([JSON.stringify(body), response.status, text]).toEqual([expect.any(String), 200, expect.any(String)]);
+  expect(response.headers.get("x-sluice-warning")).toBeNull();
+  return (upstream.requests.at(-1) as { body: string }).body;
+}
+
+describe.each(doors)("$path", ({ path, fields, body, answer }) => {
+  const open = Object.keys(fields).filter((name) => !(name in body));
+
+  test.each(open)("%s", async (name) => {
+    upstream.script([answer]);
+    expect(await asked(path, { ...body, [name]: null })).toBe(await asked(path, body));
+  });
+});
+
+test("a model that is null counts as absent", async () => {
+  upstream.script([answers.chat]);
+  const { body } = doors[0] as (typeof doors)[0];
+  expect(await asked("/chat/completions", { ...body, model: null, models: ["far/model"] })).toContain("Hello");
+});

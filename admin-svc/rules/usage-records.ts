@@ -92,9 +92,13 @@ function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "a
 const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");
 
 /** An empty text means no filter. @throws Fault INVALID_REQUEST */
-export function checkActivityFilter(filter: { readonly date?: string; readonly keyHash?: string }): void {
+export function checkActivityFilter(filter: {
+  readonly date?: string;
+  readonly keyHash?: string;
+  readonly door?: string;
+}): void {
   checked((problems) => {
-    activityQuery.check({ date: filter.date, api_key_hash: filter.keyHash }, "", problems);
+    activityQuery.check({ date: filter.date, api_key_hash: filter.keyHash, door: filter.door }, "", problems);
     if (problems.empty && filter.date !== undefined && !isDay(filter.date)) problems.add("date", "is not a day");
   });
 }

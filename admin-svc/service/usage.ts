@@ -41,12 +41,17 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         if (rows.length === 0) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
         return create(GetGenerationResponseSchema, { records: rows.map(toRecord) });
       }),
-    listActivity: ({ date, keyHash, workspaceId, byOperation }, context) =>
+    listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
-        const filter = { ...(date !== "" && { date }), ...(keyHash !== "" && { keyHash }) };
+        const filter = {
+          ...(date !== "" && { date }),
+          ...(keyHash !== "" && { keyHash }),
+          ...(door !== "" && { door }),
+        };
         checkActivityFilter(filter);
-        const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, byOperation, ...filter });
+        const units = { byOperation, byDoor };
+        const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, ...units, ...filter });
         return create(ListActivityResponseSchema, { activities: rows.map(activityMessage) });
       }),
   };
@@ -67,4 +72,5 @@ const activityMessage = (row: ActivityRow): Activity =>
     outputTokens: BigInt(row.output_tokens),
     reasoningTokens: BigInt(row.reasoning_tokens),
     ...(row.operation !== null && { operation: callOperations[row.operation] }),
+    door: row.door ?? "",
   });

@@ -87,8 +87,12 @@ export interface ActivityFilter {
   /** A day such as 2026-11-21. */
   readonly date?: string;
   readonly keyHash?: string;
+  /** Format of clients. */
+  readonly door?: string;
   /** Sums each operation apart. */
   readonly byOperation?: boolean;
+  /** Sums each format of clients apart. */
+  readonly byDoor?: boolean;
 }
 
 export interface ActivityRow {
@@ -98,6 +102,8 @@ export interface ActivityRow {
   readonly service_tier: string;
   /** Null unless each operation is summed apart. */
   readonly operation: OperationWord | null;
+  /** Null unless each format of clients is summed apart. */
+  readonly door: string | null;
   readonly cost_usd: string;
   readonly calls: string;
   readonly requests: string;
@@ -109,26 +115,29 @@ export interface ActivityRow {
 /** Sums by day, model, provider and tier, of the last 30 days in UTC, over the calls that keys pay for. */
 export async function activityOf(
   database: Kysely<Database>,
-  { workspaceId, date, keyHash, byOperation = false }: ActivityFilter,
+  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
   const { rows } = await sql<ActivityRow>`
     with calls as (
       select
         *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, ${countsRequest} as counts,
         coalesce(nullif(service_tier, ''), 'default') as tier,
-        ${byOperation ? sql`operation` : sql`null::text`} as shown_operation
+        ${byOperation ? sql`operation` : sql`null::text`} as shown_operation,
+        ${byDoor ? sql`door` : sql`null::text`} as shown_door
       from usage_records
       where workspace_id = ${workspaceId} and payer = 'key'
         and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
         and (${date ?? null}::date is null or (opened_at at time zone 'UTC')::date = ${date ?? null}::date)
         and (${keyHash ?? null}::text is null or key_hash = ${keyHash ?? null})
+        and (${door ?? null}::text is null or door = ${door ?? null})
     )
     select
-      date, model, provider, tier as service_tier, shown_operation as operation, coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
+      date, model, provider, tier as service_tier, shown_operation as operation, shown_door as door,
+      coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
       count(*) filter (where counts) as requests, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
     from calls
-    group by 1, 2, 3, 4, 5
-    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5`.execute(database);
+    group by 1, 2, 3, 4, 5, 6
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6`.execute(database);
   return rows;
 }

@@ -42,11 +42,13 @@ const listActivity = forwarded(
     statuses: administrationStatuses,
   }),
   method.listActivity,
-  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, group_by: unit } }) => ({
+  ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, door, group_by: unit } }) => ({
     date,
     keyHash,
     workspaceId,
     byOperation: unit === "operation",
+    door,
+    byDoor: unit === "door",
   }),
   ({ activities }) => ({ data: activities.map(shownActivity) }),
   { timeoutMs },

@@ -121,4 +121,5 @@ export const shownActivity = (activity: Activity): JsonObject => ({
   completion_tokens: Number(activity.outputTokens),
   reasoning_tokens: Number(activity.reasoningTokens),
   ...operationJson(activity),
+  ...(activity.door !== "" && { door: activity.door }),
 });

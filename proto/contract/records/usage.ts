@@ -30,7 +30,11 @@ export const activityQuery = object(
     date: described(activityDate, "A day in UTC of the last 30; all of them, today included, when absent."),
     api_key_hash: described(string({ min: 1, max: 1_024, identifier: true }), "Only what this key has used."),
     workspace_id: ownWorkspace,
-    group_by: described(word("operation"), "`operation` sums each operation apart."),
+    door: described(word("responses", "chat", "messages", "embeddings"), "Only what clients of this format have used."),
+    group_by: described(
+      word("operation", "door"),
+      "`operation` sums each operation apart, `door` each format in which clients spoke.",
+    ),
   },
   { strict: true },
 );
@@ -151,6 +155,7 @@ const activity = {
   completion_tokens: described(tokens, "Tokens of answers, reasoning among them."),
   reasoning_tokens: described(tokens, "Tokens of reasoning."),
   operation: described(operation, "What the calls were made for; absent without `group_by=operation`."),
+  door: described(string(), "Format in which the clients spoke; absent without `group_by=door`."),
 };
 
 export const activityAnswer = named(
@@ -161,7 +166,7 @@ export const activityAnswer = named(
         named(
           "Activity",
           object(activity, {
-            required: Object.keys(activity).filter((name) => name !== "operation"),
+            required: Object.keys(activity).filter((name) => name !== "operation" && name !== "door"),
             description: "The calls of one day, model, provider and tier.",
           }),
         ),

@@ -263,7 +263,35 @@ describe("what is on record can be asked for", () => {
     expect(new Set(body.data.map(({ operation }) => operation))).toEqual(new Set(["turn"]));
   });
 
+  test("each format of clients apart on request, and one of them alone", async () => {
+    first.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage: figures })]);
+    const body = { model: "acme/large", messages: [{ role: "user", content: "Hi" }], session_id: "spoken" };
+    const answer = await fetch(`${house.baseUrl}/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    expect(answer.status).toBe(200);
+    await recordsOf("spoken", 1);
+    const sums = async (query: string) => {
+      const shown = (await (await get(`/activity?${query}`, house.managementKey)).json()) as {
+        data: Record<string, unknown>[];
+      };
+      expect(validate("ActivityAnswer", shown)).toEqual([]);
+      return shown.data;
+    };
+    expect(new Set((await sums("group_by=door")).map(({ door }) => door))).toEqual(new Set(["chat", "responses"]));
+    const [chat, ...others] = await sums("door=chat");
+    expect(others).toEqual([]);
+    expect(chat).toMatchObject({ model: "acme/large", requests: 1, attempts: 1 });
+    expect(chat).not.toHaveProperty("door");
+    expect(await sums("door=embeddings")).toEqual([]);
+    const { stdout } = await house.admin("usage", "show", "--by", "door", "--json");
+    expect((JSON.parse(stdout) as { door: string }[]).map(({ door }) => door)).toEqual(["chat", "responses"]);
+  });
+
   test.each<[string, number, string]>([
+    ["/activity?door=sse", 400, "door: must be one of responses, chat, messages, embeddings"],
     ["/generation", 400, "id: required"],
     ["/generation?id=", 400, "id: at least 1 character"],
     ["/generation?id=gen-unknown", 404, "Generation not found"],

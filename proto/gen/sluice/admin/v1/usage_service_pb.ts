@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQiYQoTTGlzdEFjdGl2aXR5UmVxdWVzdBIMCgRkYXRlGAEgASgJEhAKCGtleV9oYXNoGAIgASgJEhQKDHdvcmtzcGFjZV9pZBgDIAEoCRIUCgxieV9vcGVyYXRpb24YBCABKAgiRQoUTGlzdEFjdGl2aXR5UmVzcG9uc2USLQoKYWN0aXZpdGllcxgBIAMoCzIZLnNsdWljZS5hZG1pbi52MS5BY3Rpdml0eSL8AQoIQWN0aXZpdHkSDAoEZGF0ZRgBIAEoCRINCgVtb2RlbBgCIAEoCRIQCghwcm92aWRlchgDIAEoCRIQCghjb3N0X3VzZBgEIAEoCRINCgVjYWxscxgFIAEoBBIUCgxpbnB1dF90b2tlbnMYBiABKAQSFQoNb3V0cHV0X3Rva2VucxgHIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAggASgEEhAKCHJlcXVlc3RzGAkgASgEEhQKDHNlcnZpY2VfdGllchgKIAEoCRIxCglvcGVyYXRpb24YCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbiITChFHZXRDcmVkaXRzUmVxdWVzdCJhChJHZXRDcmVkaXRzUmVzcG9uc2USFgoJdG90YWxfdXNkGAEgASgJSACIAQESEAoIdXNlZF91c2QYAiABKAkSEwoLbGltaXRfcmVzZXQYAyABKAlCDAoKX3RvdGFsX3VzZDKiAgoMVXNhZ2VTZXJ2aWNlEl4KDUdldEdlbmVyYXRpb24SJS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvblJlc3BvbnNlElsKDExpc3RBY3Rpdml0eRIkLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlc3BvbnNlElUKCkdldENyZWRpdHMSIi5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuR2V0Q3JlZGl0c1Jlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQigAEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDAoEZGF0ZRgBIAEoCRIQCghrZXlfaGFzaBgCIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkSFAoMYnlfb3BlcmF0aW9uGAQgASgIEgwKBGRvb3IYBSABKAkSDwoHYnlfZG9vchgGIAEoCCJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IooCCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBGRvb3IYDCABKAkiEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2QyogIKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -91,6 +91,20 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
    * @generated from field: bool by_operation = 4;
    */
   byOperation: boolean;
+
+  /**
+   * The only format of clients to sum: responses, chat, messages or embeddings; empty means all of them.
+   *
+   * @generated from field: string door = 5;
+   */
+  door: string;
+
+  /**
+   * Sums each format of clients apart.
+   *
+   * @generated from field: bool by_door = 6;
+   */
+  byDoor: boolean;
 };
 
 /**
@@ -122,7 +136,7 @@ export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 3);
 
 /**
- * The calls of one day, model, provider and tier, and of one operation where that was asked for.
+ * The calls of one day, model, provider and tier, and of one operation or one format of clients where that was asked for.
  *
  * @generated from message sluice.admin.v1.Activity
  */
@@ -203,6 +217,13 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
    * @generated from field: sluice.admin.v1.CallOperation operation = 11;
    */
   operation: CallOperation;
+
+  /**
+   * Format in which the clients spoke; empty unless each format is summed apart.
+   *
+   * @generated from field: string door = 12;
+   */
+  door: string;
 };
 
 /**

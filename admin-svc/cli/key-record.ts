@@ -25,6 +25,7 @@ export const describeListedKey = (row: ListedKey, spending: Spending | undefined
   usage_daily: Number(spending?.daily ?? 0),
   usage_weekly: Number(spending?.weekly ?? 0),
   usage_monthly: Number(spending?.monthly ?? 0),
+  last_used_at: spending?.last_used_at ?? null,
 });
 
 const titles = [
@@ -36,6 +37,7 @@ const titles = [
   "LIMIT USD",
   "SPENT USD",
   "REMAINING USD",
+  "LAST USED",
   "CREATED",
   "NAME",
 ];
@@ -52,6 +54,7 @@ export function keyTable(rows: readonly ListedKey[], spending: ReadonlyMap<strin
       limitText(row),
       usd(spent?.total ?? "0"),
       usd(spent?.remaining),
+      time(spent?.last_used_at ?? null),
       time(row.created_at),
       row.name,
     ];
@@ -70,6 +73,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `created        ${time(row.created_at)}`,
   `updated        ${time(row.updated_at)}`,
   `expires        ${time(row.expires_at)}`,
+  `last used      ${time(spending?.last_used_at ?? null)}`,
   `limit          ${limitText(row)}${row.limit_usd === null ? "" : " USD"}`,
   `remaining      ${usd(spending?.remaining)}${spending?.remaining === undefined ? "" : " USD"}`,
   `spent          ${usd(spending?.total ?? "0")} USD (today ${usd(spending?.daily ?? "0")}, this week ${usd(spending?.weekly ?? "0")}, this month ${usd(spending?.monthly ?? "0")})`,

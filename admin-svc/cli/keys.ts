@@ -1,10 +1,13 @@
 /** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
+import { keyOrders } from "@sluice/proto/contract/records/keys.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
-import { type KeyRow, createKey, findKey, listKeys, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
+import { readKeySearch } from "../rules/key.ts";
+import { listKeys } from "../store/key-list.ts";
+import { type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
 import { keyChangeOptions, keyChangeUsage, keyOptions, keyUsage, readKeySettings } from "./key-options.ts";
 import { describeKey, describeListedKey, keyLines, keyTable } from "./key-record.ts";
@@ -48,11 +51,16 @@ export const keys: Commands = {
     },
   },
   list: {
-    usage: "[--json]",
-    summary: "Lists all keys, including revoked ones.",
+    usage: "[--search TEXT] [--sort ORDER] [--json]",
+    summary: "Lists all keys with limits and spending, including revoked ones.",
+    details: [
+      "TEXT is a part of the name or label, or the beginning of the hash.",
+      `ORDER is one of ${keyOrders.join(", ")}, after a minus in the opposite direction: --sort=-spent. created without one.`,
+    ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, json);
-      const rows = await listKeys(await database(), (await author()).workspaceId);
+      const { values } = readArguments(args, { ...json, search: text, sort: text });
+      const search = await asUsage(() => readKeySearch({ q: values.search, sort: values.sort }));
+      const rows = await listKeys(await database(), (await author()).workspaceId, search);
       const spending = await spendingOf(
         await database(),
         rows.map(({ hash }) => hash),

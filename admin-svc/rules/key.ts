@@ -1,7 +1,8 @@
 /** Checks the settings of a key, over gRPC and on the command line. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
-import { keySettingRows, keySettings } from "@sluice/proto/contract/records/keys.js";
+import { type KeySort, keySearch, keySettingRows, keySettings } from "@sluice/proto/contract/records/keys.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { object } from "@sluice/proto/runtime/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
 const form = /^[0-9a-f]{64}$/;
@@ -32,3 +33,14 @@ function toJsonForm(settings: KeySettings): object {
 
 /** Date has no text for an invalid time; the empty text is refused as a time. */
 const timeText = (time: Date): string => (Number.isNaN(time.getTime()) ? "" : time.toISOString());
+
+const search = object(keySearch);
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export function readKeySearch(given: { readonly q?: string | undefined; readonly sort?: string | undefined }): {
+  readonly q?: string | undefined;
+  readonly sort?: KeySort | undefined;
+} {
+  checked((problems) => search.check(given, "", problems));
+  return given as { readonly sort?: KeySort };
+}

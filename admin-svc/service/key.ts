@@ -18,8 +18,9 @@ import {
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { mintKey } from "@sluice/proto/runtime/key.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { checkKeySettings, isKeyHash } from "../rules/key.ts";
-import { type KeyRow, createKey, findKey, pageOfKeys, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
+import { checkKeySettings, isKeyHash, readKeySearch } from "../rules/key.ts";
+import { pageOfKeys } from "../store/key-list.ts";
+import { type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import type { Deps } from "./deps.ts";
@@ -38,10 +39,11 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
   const { reads, serviceToken } = deps;
   const administer = administering(deps);
   return {
-    listKeys: ({ offset, limit, includeDisabled, workspaceId }, context) =>
+    listKeys: ({ offset, limit, includeDisabled, workspaceId, query, sort }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
-        const filter = { workspaceId: administrator.workspaceId, includeDisabled };
+        const search = readKeySearch({ q: query === "" ? undefined : query, sort: sort === "" ? undefined : sort });
+        const filter = { workspaceId: administrator.workspaceId, includeDisabled, ...search };
         const { rows, total } = await pageOfKeys(reads, filter, pageOf({ offset, limit }, defaultPageSize));
         return create(ListKeysResponseSchema, { keys: await keyMessages(deps, rows), totalCount: BigInt(total) });
       }),
@@ -123,5 +125,8 @@ const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found
 async function keyMessages({ reads }: Deps, rows: readonly KeyRow[]): Promise<Key[]> {
   const hashes = rows.map(({ hash }) => hash);
   const spending = await spendingOf(reads, hashes);
-  return rows.map((row) => keyRecord({ ...row, spending: spending.get(row.hash) }));
+  return rows.map((row) => {
+    const spent = spending.get(row.hash);
+    return keyRecord({ ...row, spending: spent, last_used_at: spent?.last_used_at });
+  });
 }

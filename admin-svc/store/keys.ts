@@ -6,7 +6,6 @@ import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { requireAccount } from "./account.ts";
 import { type Author, difference } from "./audit.ts";
 import type { ApiKeysTable, Database } from "./database.ts";
-import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, currentGeneration, recordChange } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -76,48 +75,8 @@ export function findLiveKey(database: Kysely<Database>, hash: string): Promise<K
     .executeTakeFirst();
 }
 
-/** A key with its guardrail, for lists. */
+/** A key with its guardrail. */
 export type ListedKey = KeyRow & { readonly guardrail_id: string | null };
-
-export function listKeys(database: Kysely<Database>, workspaceId: string): Promise<ListedKey[]> {
-  return database
-    .selectFrom("api_keys")
-    .leftJoin("guardrail_key_assignments", "key_hash", "hash")
-    .selectAll("api_keys")
-    .select("guardrail_id")
-    .where("workspace_id", "=", workspaceId)
-    .orderBy("api_keys.created_at")
-    .orderBy("hash")
-    .execute();
-}
-
-export interface KeyFilter {
-  readonly workspaceId: string;
-  readonly includeDisabled: boolean;
-}
-
-/** Inference keys that are not revoked, oldest first. */
-export function pageOfKeys(database: Kysely<Database>, filter: KeyFilter, page: Page): Promise<Paged<KeyRow>> {
-  return readTogether(database, async (snapshot) => {
-    const keys = snapshot
-      .selectFrom("api_keys")
-      .where("workspace_id", "=", filter.workspaceId)
-      .where("kind", "=", "inference")
-      .where("revoked_at", "is", null)
-      .$if(!filter.includeDisabled, (enabled) => enabled.where("disabled", "=", false));
-    const { total } = await keys
-      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
-      .executeTakeFirstOrThrow();
-    const rows = await keys
-      .selectAll()
-      .orderBy("created_at")
-      .orderBy("hash")
-      .offset(page.offset)
-      .limit(page.limit)
-      .execute();
-    return { rows, total };
-  });
-}
 
 /** Finds revoked keys as well. */
 export function findKey(database: Kysely<Database>, workspaceId: string, hash: string): Promise<ListedKey | undefined> {

@@ -1,6 +1,8 @@
 /** KeyService through real gRPC: what a key becomes, who finds it, and from when on it counts. */
 import { type Timestamp, timestampDate, timestampFromDate, timestampNow } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { toRow } from "@sluice/admin-svc/service/usage-record.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type CreateKeyResponse, type Key, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
@@ -19,6 +21,7 @@ import {
   patiently,
   resolveKey,
 } from "./house.ts";
+import { usageRecord } from "./usage.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -321,4 +324,77 @@ test("any key may ask about itself", async () => {
   const disabled = (await addKeys(house.database, 1))[0] ?? "";
   await change(disabled, { disabled: true }, ["disabled"]);
   await expect(administrate(house, getCurrentKey, {}, bearer("x"))).rejects.toMatchObject({ status: 401 });
+});
+
+describe("the list", () => {
+  const names = async (fields: { query?: string; sort?: string; offset?: number; limit?: number }) => {
+    const { keys, totalCount } = await administrate(house, listKeys, fields);
+    return { names: keys.map(({ name }) => name), total: Number(totalCount) };
+  };
+  const used = async (keyHash: string, costUsd: string, openedAtMs: number) => {
+    const record = usageRecord({ keyHash, costUsd, openedAtMs: BigInt(openedAtMs) });
+    await insertUsage(house.database, [toRow(record)]);
+  };
+  const hashes: string[] = [];
+
+  beforeAll(async () => {
+    for (const name of ["list 50%", "List b", "list_a", "list b"]) {
+      hashes.push((await make({ name })).key?.hash ?? "");
+    }
+    const [percent = "", second = "", third = ""] = hashes;
+    await used(percent, "2", Date.parse("2026-01-01"));
+    await used(second, "1", Date.parse("2026-01-03"));
+    await used(third, "3", Date.parse("2026-01-02"));
+  });
+
+  test("is searched in names, labels and beginnings of hashes, and reads no wildcards", async () => {
+    expect(await names({ query: "LIST" })).toMatchObject({ total: 4 });
+    expect(await names({ query: "list b" })).toEqual({ names: ["List b", "list b"], total: 2 });
+    expect(await names({ query: "50%" })).toEqual({ names: ["list 50%"], total: 1 });
+    expect(await names({ query: "t_" })).toEqual({ names: ["list_a"], total: 1 });
+    expect(await names({ query: (hashes[2] ?? "").slice(0, 20) })).toEqual({ names: ["list_a"], total: 1 });
+    expect(await names({ query: (hashes[2] ?? "").slice(-20) })).toEqual({ names: [], total: 0 });
+    const { keys } = await administrate(house, listKeys, { query: "list_a" });
+    expect((await names({ query: keys[0]?.label ?? "" })).names).toEqual(["list_a"]);
+  });
+
+  test("has every order in both directions", async () => {
+    const order = async (sort: string) => (await names({ query: "list", sort })).names;
+    expect(await order("created")).toEqual(["list 50%", "List b", "list_a", "list b"]);
+    expect(await order("-created")).toEqual(["list b", "list_a", "List b", "list 50%"]);
+    expect(await order("spent")).toEqual(["list b", "List b", "list 50%", "list_a"]);
+    expect(await order("-spent")).toEqual(["list_a", "list 50%", "List b", "list b"]);
+    expect(await order("last_used")).toEqual(["list b", "list 50%", "list_a", "List b"]);
+    expect(await order("-last_used")).toEqual(["List b", "list_a", "list 50%", "list b"]);
+    expect((await order("name")).map((name) => name.toLowerCase())).toEqual(
+      (await order("-name")).map((name) => name.toLowerCase()).toReversed(),
+    );
+    const { keys } = await administrate(house, listKeys, { query: "list", sort: "last_used" });
+    expect(keys.map(({ lastUsedAt }) => lastUsedAt && timestampDate(lastUsedAt).toISOString().slice(0, 10))).toEqual([
+      undefined,
+      "2026-01-01",
+      "2026-01-02",
+      "2026-01-03",
+    ]);
+  });
+
+  test("of equal keys has pages that neither overlap nor leave one out", async () => {
+    const added = await addKeys(house.database, 30);
+    const page = (offset: number) => administrate(house, listKeys, { sort: "-spent", offset, limit: 10 });
+    const total = Number((await page(0)).totalCount);
+    const listed: string[] = [];
+    while (listed.length < total) listed.push(...(await page(listed.length)).keys.map(({ hash }) => hash));
+    expect(new Set(listed).size).toBe(total);
+    expect(listed).toEqual(expect.arrayContaining(added));
+  });
+
+  test.each([
+    [{ sort: "age" }, "sort: must be one of"],
+    [{ query: "x".repeat(201) }, "q: "],
+  ])("%j is 400", async (fields, message) => {
+    await expect(administrate(house, listKeys, fields)).rejects.toMatchObject({
+      reason: FaultReason.INVALID_REQUEST,
+      message: expect.stringContaining(message),
+    });
+  });
 });

@@ -1,7 +1,8 @@
 /** admin-svc as a process: settings, bootstrap keys, SIGTERM, kill -9. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
-import { listKeys, revokeKey } from "@sluice/admin-svc/store/keys.js";
+import { listKeys } from "@sluice/admin-svc/store/key-list.js";
+import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";

@@ -20,6 +20,8 @@ export interface Spending {
   readonly monthly: string;
   /** Rest of the budget, never below 0; absent without a budget. */
   readonly remaining?: string;
+  /** Start of the latest call to a provider that is on record; null when there is none. */
+  readonly last_used_at: Date | null;
 }
 
 interface SpendingRow {
@@ -29,6 +31,7 @@ interface SpendingRow {
   readonly weekly: string;
   readonly monthly: string;
   readonly remaining: string | null;
+  readonly last_used_at: Date | null;
 }
 
 /** Spending by key hash. */
@@ -45,7 +48,8 @@ export async function spendingOf(
       coalesce(sum(cost_usd) filter (where day >= date_trunc('month', now() at time zone 'UTC')::date), 0) as monthly,
       case when limit_usd is not null then
         greatest(0, limit_usd - coalesce(sum(cost_usd) filter (where day >= ${periodStart}), 0))
-      end as remaining
+      end as remaining,
+      (select max(opened_at) from usage_records where usage_records.key_hash = hash) as last_used_at
     from api_keys left join key_days on key_hash = hash
     where hash = any(${keyHashes}::text[])
     group by hash`.execute(database);

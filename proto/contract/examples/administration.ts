@@ -204,6 +204,7 @@ export const keyExample = {
   workspace_id: workspace,
   created_at: "2026-09-16T12:00:00.000000Z",
   updated_at: null,
+  last_used_at: "2026-09-17T08:30:00.000000Z",
 } as const;
 
 export const createdKeyExample = { data: keyExample, key: `sk-sl-Xy12${"0".repeat(41)}9aBc` } as const;

@@ -45,19 +45,23 @@ const listKeys = forwarded(
     key: "management",
     summary: "List the keys",
     description:
-      "The keys of the workspace that create responses, oldest first; those that were deleted are not among them, nor are management keys.",
+      "The keys of the workspace that create responses, oldest first unless `sort` says otherwise; those that were deleted are not among them, nor are management keys.",
     query: keyQuery,
     answer: { says: "A page of keys.", content: [json(keyList, example({ data: [keyExample], total_count: 1 }))] },
     statuses: administrationStatuses,
   }),
   method.listKeys,
-  ({ query: { offset, limit, include_disabled: includeDisabled, workspace_id: workspaceId } }) => ({
+  ({ query: { offset, limit, q, sort, include_disabled: includeDisabled, workspace_id: workspaceId } }) => ({
     offset,
     limit,
     includeDisabled,
     workspaceId,
+    query: q,
+    sort,
   }),
   ({ keys, totalCount }) => ({ data: keys.map(shownKey), total_count: Number(totalCount) }),
+  // An admin-svc that does not know the search would list every key.
+  { carriesSettings: true },
 );
 
 const createKey = forwarded(

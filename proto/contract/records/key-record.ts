@@ -37,7 +37,7 @@ const rateLimitNames: ReadonlySet<string> = new Set(
 
 const times = { toMessage: timestampFromDate, toJson: timestampDate };
 const rules: CodecRules = {
-  conversions: { expires_at: times, created_at: times, updated_at: times },
+  conversions: { expires_at: times, created_at: times, updated_at: times, last_used_at: times },
   nullable: [...rateLimitNames],
 };
 const creation = jsonCodec(CreateKeyRequestSchema, rules);
@@ -96,7 +96,7 @@ export function maskedKeySettings(message: Key | undefined, mask: readonly strin
   return Object.fromEntries(named);
 }
 
-/** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at` and `spending` */
+/** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at`, `last_used_at` and `spending` */
 export const keyRecord = (stored: JsonObject): Key => record.message({ ...stored, ...inMessage(stored) });
 
 /** A key as management keys see it. */
@@ -109,6 +109,7 @@ export const shownKey = (key: Key): JsonObject => ({
   workspace_id: key.workspaceId,
   created_at: key.createdAt ? instant(key.createdAt) : null,
   updated_at: key.updatedAt ? instant(key.updatedAt) : null,
+  last_used_at: key.lastUsedAt ? instant(key.lastUsedAt) : null,
 });
 
 /** A key as its own bearer sees it. */

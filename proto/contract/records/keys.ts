@@ -156,9 +156,27 @@ export const keySettings = object(given);
 
 export const keyChange = named("KeyChange", changeShape({ ...given, ...unavailable }));
 
+/** Orders of a list of keys; after a minus the order is the opposite one. */
+export const keyOrders = ["name", "created", "spent", "last_used"] as const;
+export type KeyOrder = (typeof keyOrders)[number];
+export type KeySort = KeyOrder | `-${KeyOrder}`;
+
+/** What a list of keys is narrowed and ordered by, also on the command line. */
+export const keySearch = {
+  q: described(
+    string({ min: 1, max: 200 }),
+    "Lists keys whose name or label contains this, in either case, or whose hash begins with it.",
+  ),
+  sort: described(
+    word(...keyOrders, ...keyOrders.map((order): `-${KeyOrder}` => `-${order}`)),
+    "Order of the list: `name`, `created`, `spent` or `last_used`, after a minus in the opposite direction; `created` when absent. Equal keys follow by hash, so pages never overlap.",
+  ),
+};
+
 export const keyQuery = object(
   {
     ...pageQuery(100),
+    ...keySearch,
     include_disabled: described(boolean, "Whether disabled keys are listed, too; false when absent."),
     workspace_id: ownWorkspace,
   },
@@ -198,6 +216,10 @@ const fields = {
   workspace_id: workspace,
   created_at: described(time, "When it was made."),
   updated_at: described(nullable(time), "When it was last changed; null: never."),
+  last_used_at: described(
+    nullable(time),
+    "When the latest of its calls to a provider began that are on record; null: there is none.",
+  ),
 };
 
 export const key = named(

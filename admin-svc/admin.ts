@@ -1,10 +1,12 @@
 /** Composition root of admin-svc: database, policy feed, RPC port, and the order in which they close. */
 import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
@@ -21,11 +23,13 @@ import type { Pool } from "pg";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
+import { auditService } from "./service/audit.ts";
 import { endUserService } from "./service/end-user.ts";
 import { usageService } from "./service/usage.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
+import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
@@ -125,7 +129,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
     registry,
     tracing,
     readMaxBytes,
-    services: [AccessService, GuardrailService, EndUserService, KeyService, LedgerService, UsageService],
+    services: [AccessService, LedgerService, ...administrationServices],
     strict: administrationServices.map(({ typeName }) => typeName),
     routes: (router) => {
       router.service(AccessService, accessService(deps));
@@ -134,6 +138,8 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
       router.service(KeyService, keyService(deps));
       router.service(LedgerService, ledgerService(deps));
       router.service(UsageService, usageService(deps));
+      router.service(WorkspaceService, workspaceService(deps));
+      router.service(AuditService, auditService(deps));
     },
   });
 }

@@ -1,25 +1,29 @@
 /** audit: list, verify. */
 import { CommandError, UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
-import { type AuditRow, listAudit } from "../store/audit.ts";
-import { type Commands, json, text, time } from "./terminal.ts";
+import { readAuditFilter } from "../rules/audit.ts";
+import { type AuditRow, listAudit } from "../store/audit-list.ts";
+import { type Commands, asUsage, json, text, time } from "./terminal.ts";
 
 const defaultLimit = 100;
 
 export const audit: Commands = {
   list: {
-    usage: "[--target TARGET] [--limit N] [--json]",
+    usage: "[--actor ACTOR] [--target TARGET] [--action ACTION] [--from TIME] [--to TIME] [--limit N] [--json]",
     summary: `Lists the changes of administrators in a workspace, latest first; ${defaultLimit} entries by default.`,
     details: [
+      "ACTOR is the hash of a management key, or api, cli or bootstrap. ACTION is noun and verb: keys.revoke.",
       "TARGET is the changed record: the hash of a key, the id of a guardrail, the name of an end user.",
+      "TIME is ISO 8601, for example 2027-01-31T00:00:00Z; --to itself is not included.",
       "--json includes the state before and after; for a bulk, the keys by their previous guardrail.",
     ],
     async run(args, { database, author, print }) {
-      const options = { ...json, target: text, limit: text };
+      const options = { ...json, actor: text, target: text, action: text, from: text, to: text, limit: text };
       const { values } = readArguments(args, options);
+      const filter = await asUsage(() => readAuditFilter(values));
       const limit = limitOf(values.limit);
       const { workspaceId } = await author();
-      const rows = await listAudit(await database(), { workspaceId, target: values.target, limit });
+      const { rows } = await listAudit(await database(), { ...filter, workspaceId, limit });
       for (const line of values.json === true ? [JSON.stringify(rows.map(described))] : shown(rows)) print(line);
     },
   },

@@ -28,6 +28,7 @@ import * as ocrCalls from "./0023_ocr_calls.ts";
 import * as callOperation from "./0024_call_operation.ts";
 import * as door from "./0025_door.ts";
 import * as task from "./0026_task.ts";
+import * as auditList from "./0040_audit_list.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -56,4 +57,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0024_call_operation": callOperation,
   "0025_door": door,
   "0026_task": task,
+  "0040_audit_list": auditList,
 };

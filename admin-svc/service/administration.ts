@@ -1,7 +1,16 @@
 /** Services for administrators; the other services are for the processes of Sluice. */
+import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 
-export const administrationServices = [GuardrailService, KeyService, EndUserService, UsageService] as const;
+export const administrationServices = [
+  GuardrailService,
+  KeyService,
+  EndUserService,
+  UsageService,
+  WorkspaceService,
+  AuditService,
+] as const;

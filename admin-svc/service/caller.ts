@@ -57,6 +57,23 @@ function refused(error: unknown): never {
   throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys of the account can change its guardrails");
 }
 
+/** Refuses an administrator who may not change what belongs to the whole account. @throws Fault PERMISSION_DENIED */
+export function requireAccountKey({ ofAccount }: Administrator, what: string): void {
+  if (ofAccount === true) return;
+  throw new Fault(FaultReason.PERMISSION_DENIED, `Only management keys of the account can ${what}`);
+}
+
+/**
+ * Workspaces that an administrator may read: undefined means all of them.
+ * @param workspaceId the only one that the request means; empty for all
+ * @throws Fault NOT_FOUND for one that the administrator may not see
+ */
+export function readableWorkspace(workspaceId: string, administrator: Administrator): string | undefined {
+  if (administrator.ofAccount === true) return workspaceId === "" ? undefined : workspaceId;
+  requireOwn(workspaceId, administrator);
+  return administrator.workspaceId;
+}
+
 /** Refuses a request that names another workspace: an administrator learns nothing about others. @throws Fault NOT_FOUND */
 export function requireOwn(workspaceId: string, administrator: Administrator): void {
   if (workspaceId === "" || workspaceId === administrator.workspaceId) return;

@@ -17,14 +17,16 @@ export interface AuditState {
   readonly wrong: readonly string[];
 }
 
-/** States of all workspaces at one moment, read in one statement. */
-export async function auditStates(database: Kysely<Database>): Promise<readonly AuditState[]> {
+/** States at one moment, read in one statement. @param workspaceId the only workspace to check; all of them when undefined */
+export async function auditStates(database: Kysely<Database>, workspaceId?: string): Promise<readonly AuditState[]> {
+  const isMeant = sql<boolean>`(${workspaceId ?? null}::uuid is null or workspaces.id = ${workspaceId ?? null}::uuid)`;
   const { rows } = await sql<AuditState>`
     with chained as (
       select log.*,
         lag(sequence, 1, audit_trimmed_sequence) over chain as sequence_before,
         lag(hash, 1, audit_trimmed_hash) over chain as hash_before
       from audit_log as log join workspaces on workspaces.id = log.workspace_id
+      where ${isMeant}
       window chain as (partition by workspace_id order by sequence)
     ),
     judged as (
@@ -40,6 +42,7 @@ export async function auditStates(database: Kysely<Database>): Promise<readonly 
         || case when bool_or(sequence = audit_sequence and hash = audit_hash) or audit_sequence = audit_trimmed_sequence
           then '{}' else array[audit_sequence] end as wrong
     from workspaces left join judged on workspace_id = id
+    where ${isMeant}
     group by id
     order by created_at, id`.execute(database);
   return rows.map((row) => ({ ...row, wrong: [...new Set(row.wrong)] }));

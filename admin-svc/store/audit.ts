@@ -1,6 +1,6 @@
-/** The audit log: writes an entry for each change, lists entries, and defines the hashes that reveal later changes. */
-import { type Kysely, type RawBuilder, type Selectable, type Transaction, sql } from "kysely";
-import type { AuditLogTable, Database } from "./database.ts";
+/** The audit log: writes an entry for each change, and defines the hashes that reveal later changes. */
+import { type RawBuilder, type Transaction, sql } from "kysely";
+import type { Database } from "./database.ts";
 
 /** The administrator or program that makes a change, and its workspace. */
 export interface Author {
@@ -110,27 +110,4 @@ export async function recordAudit(
 ): Promise<void> {
   const signed = { author, entry, isOfPolicy: false };
   await sql`with recursive ${auditing(author.workspaceId, [signed], sql`null::bigint`)} select`.execute(transaction);
-}
-
-export type AuditRow = Selectable<AuditLogTable>;
-
-export interface AuditFilter {
-  readonly workspaceId: string;
-  readonly target?: string | undefined;
-  /** Entries to return, latest first. */
-  readonly limit: number;
-}
-
-export function listAudit(
-  database: Kysely<Database>,
-  { workspaceId, target, limit }: AuditFilter,
-): Promise<AuditRow[]> {
-  return database
-    .selectFrom("audit_log")
-    .selectAll()
-    .where("workspace_id", "=", workspaceId)
-    .$if(target !== undefined, (all) => all.where("target", "=", target as string))
-    .orderBy("sequence", "desc")
-    .limit(limit)
-    .execute();
 }

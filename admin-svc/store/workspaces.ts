@@ -3,6 +3,7 @@ import { type Kysely, type Selectable, sql } from "kysely";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, difference, recordAudit } from "./audit.ts";
 import type { Database, WorkspacesTable } from "./database.ts";
+import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -23,6 +24,26 @@ export function findWorkspace(database: Kysely<Database>, idOrName: string): Pro
 /** All workspaces, the default one first. */
 export function listWorkspaces(database: Kysely<Database>): Promise<WorkspaceRow[]> {
   return database.selectFrom("workspaces").select(columns).orderBy("created_at").orderBy("id").execute();
+}
+
+/** A page of workspaces, the default one first. @param only id of the only one to list; all of them when undefined */
+export function pageOfWorkspaces(database: Kysely<Database>, page: Page, only?: string): Promise<Paged<WorkspaceRow>> {
+  return readTogether(database, async (snapshot) => {
+    const workspaces = snapshot
+      .selectFrom("workspaces")
+      .$if(only !== undefined, (all) => all.where("id", "=", only as string));
+    const { total } = await workspaces
+      .select((select) => select.cast<number>(select.fn.countAll(), "integer").as("total"))
+      .executeTakeFirstOrThrow();
+    const rows = await workspaces
+      .select(columns)
+      .orderBy("created_at")
+      .orderBy("id")
+      .offset(page.offset)
+      .limit(page.limit)
+      .execute();
+    return { rows, total };
+  });
 }
 
 const columnsOf = ({ limitUsd, limitReset }: WorkspaceSettings) => ({

@@ -6,7 +6,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { Metadata } from "@grpc/grpc-js";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { AccountError } from "@sluice/admin-svc/store/account.js";
-import { listAudit } from "@sluice/admin-svc/store/audit.js";
+import { listAudit } from "@sluice/admin-svc/store/audit-list.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listGuardrails } from "@sluice/admin-svc/store/guardrails.js";
 import { createKey, rotateKey } from "@sluice/admin-svc/store/keys.js";
@@ -134,8 +134,9 @@ describe("a guardrail of the account", () => {
   test("is written down in the default workspace with the generation of its change", async () => {
     const { id, generation } = await make({ accountDefault: true });
     await change(id, {}, ["account_default"]);
-    const entries = await listAudit(house.database, { workspaceId: defaultWorkspaceId, target: id, limit: 10 });
-    expect(entries.toReversed()).toMatchObject([
+    const about = { workspaceId: defaultWorkspaceId, target: id, limit: 10 };
+    const { rows } = await listAudit(house.database, about);
+    expect(rows.toReversed()).toMatchObject([
       { action: "guardrails.create", generation: String(generation), after: { account_default: true } },
       { action: "guardrails.update", before: { account_default: true }, after: { account_default: false } },
     ]);

@@ -1,7 +1,7 @@
 /** WatchPolicy: what a watching process hears and when, and what its acknowledgement decides. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
-import { listAudit } from "@sluice/admin-svc/store/audit.js";
+import { listAudit } from "@sluice/admin-svc/store/audit-list.js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { revokeKey } from "@sluice/admin-svc/store/keys.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
@@ -193,7 +193,7 @@ describe("acknowledgement", () => {
         expect(tookMs).toBeGreaterThan(950);
         expect(await metric("sluice_policy_unacknowledged_total")).toBe(before + 1);
         const late = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
-        expect(await listAudit(house.database, late)).toMatchObject([
+        expect((await listAudit(house.database, late)).rows).toMatchObject([
           { actor: hashKey(house.managementKey), action: "policy.late", after: { processes: ["test"] } },
         ]);
         return tookMs;
@@ -207,7 +207,7 @@ describe("acknowledgement", () => {
       const id = await addGuardrail(house.database);
       const { generation } = await assign(house.client, id, [keyHash], bearer(house.managementKey));
       const about = { workspaceId: defaultWorkspaceId, target: String(generation), limit: 1 };
-      return (await listAudit(house.database, about)).map(({ after }) => after);
+      return (await listAudit(house.database, about)).rows.map(({ after }) => after);
     };
     const joined = async (process: string) => {
       const watching = new Watching(house.port, { process });

@@ -93,6 +93,12 @@ describe("the published document", () => {
       "patch /keys/{hash}": administration,
       "delete /keys/{hash}": administration,
       "post /keys/{hash}/rotate": administration.replace("200", "201"),
+      "get /workspaces": "200 400 401 403 500",
+      "post /workspaces": "201 400 401 403 409 500",
+      "get /workspaces/{id}": administration,
+      "patch /workspaces/{id}": "200 400 401 403 404 409 500",
+      "get /audit": administration,
+      "get /audit/verify": administration,
     });
   });
 
@@ -105,7 +111,7 @@ describe("the published document", () => {
     }
   });
 
-  test.each(["KeyChange", "GuardrailChange"])("%s: a change without a field is none", (name) => {
+  test.each(["KeyChange", "GuardrailChange", "WorkspaceChange"])("%s: a change without a field is none", (name) => {
     expect(validate(name, {})).not.toEqual([]);
     expect(validate(name, { name: "x" })).toEqual([]);
   });
@@ -142,6 +148,11 @@ describe("the published document", () => {
       "EndUser",
       "NewEndUser",
       "KeyAssignment",
+      "NewWorkspace",
+      "WorkspaceChange",
+      "Workspace",
+      "AuditEntry",
+      "AuditState",
       "NewGuardrail",
       "GuardrailChange",
       "Guardrail",

@@ -9,8 +9,9 @@ export const runtimeRole = "sluice_runtime";
 const grantLock = 7_340_155_301n;
 
 const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migration_lock", string>> = {
-  // The service updates the end of the audit chain; other columns of a workspace are changed on the command line.
-  workspaces: "select, update (audit_sequence, audit_hash)",
+  // What retention has removed from the audit log is written on the command line.
+  workspaces:
+    "select, insert (name, limit_usd, limit_reset), update (name, limit_usd, limit_reset, audit_sequence, audit_hash)",
   audit_log: "select, insert",
   api_keys: "select, insert, update",
   guardrails: "select, insert, update, delete",

@@ -1,4 +1,5 @@
 /** The operations of the HTTP interface by their ids. */
+import { auditOperations } from "./audit.ts";
 import { catalogueOperations } from "./catalogue.ts";
 import { createChatCompletion } from "./chat.ts";
 import { compactResponse } from "./compaction.ts";
@@ -10,6 +11,7 @@ import { keyOperations } from "./keys.ts";
 import { messageOperations } from "./messages.ts";
 import { responseOperations } from "./responses.ts";
 import { usageOperations } from "./usage.ts";
+import { workspaceOperations } from "./workspaces.ts";
 
 /** Operations that answer with one JSON object about records or the catalogue. */
 export const recordOperations = {
@@ -18,6 +20,8 @@ export const recordOperations = {
   ...keyOperations,
   ...guardrailOperations,
   ...endUserOperations,
+  ...workspaceOperations,
+  ...auditOperations,
 };
 
 export const operations = {

@@ -1,0 +1,24 @@
+/** Checks what the audit log is searched by, over gRPC and on the command line. */
+import { auditFilter } from "@sluice/proto/contract/records/audit.js";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { object } from "@sluice/proto/runtime/validation/shape.js";
+
+/** The filter as it is given: times are ISO 8601 texts. */
+export interface GivenAuditFilter {
+  readonly actor?: string | undefined;
+  readonly target?: string | undefined;
+  readonly action?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+const shape = object(auditFilter);
+
+/** @throws Fault INVALID_REQUEST with every problem */
+export function readAuditFilter(given: GivenAuditFilter) {
+  checked((problems) => shape.check(given, "", problems));
+  const { actor, target, action, from, to } = given;
+  return { actor, target, action, from: timeOf(from), to: timeOf(to) };
+}
+
+const timeOf = (text: string | undefined): Date | undefined => (text === undefined ? undefined : new Date(text));

@@ -1,0 +1,123 @@
+/** The audit log: its entries, and whether it was changed after it was written. */
+import { create } from "@bufbuild/protobuf";
+import { type Timestamp, timestampDate, timestampFromDate, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { cursorForm } from "@sluice/proto/contract/records/audit.js";
+import {
+  type AuditEntry,
+  AuditEntrySchema,
+  type AuditService,
+  AuditStateSchema,
+  type ListAuditRequest,
+  ListAuditResponseSchema,
+  VerifyAuditResponseSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { readAuditFilter } from "../rules/audit.ts";
+import { type AuditState, auditStates } from "../store/audit-check.ts";
+import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";
+import { findWorkspace } from "../store/workspaces.ts";
+import { type Administrator, administering, readableWorkspace } from "./caller.ts";
+import type { Deps } from "./deps.ts";
+import { pageOf } from "./page.ts";
+
+/** Entries of a page when no limit is given. */
+const defaultPageSize = 100;
+
+/** Largest content of a page: an entry of a bulk has 30 KB, one of a guardrail up to 2 MiB. */
+const maxPageBytes = 4 * 1024 * 1024;
+
+export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
+  const { reads, writes } = deps;
+  const administer = administering(deps);
+  return {
+    listAudit: (request, context) =>
+      administer(context, async (administrator) => {
+        const workspaceId = await meantWorkspace(deps, request.workspaceId, administrator);
+        const { limit } = pageOf({ offset: 0, limit: request.limit }, defaultPageSize);
+        const page = { after: placeOf(request.cursor), limit, maxBytes: maxPageBytes };
+        const { rows, hasMore } = await listAudit(reads, { ...filterOf(request), ...page, workspaceId });
+        const last = rows.at(-1);
+        return create(ListAuditResponseSchema, {
+          entries: rows.map(entryMessage),
+          nextCursor: hasMore && last ? cursorOf(last) : "",
+        });
+      }),
+    verifyAudit: (request, context) =>
+      administer(context, async (administrator) => {
+        const workspaceId = await meantWorkspace(deps, request.workspaceId, administrator);
+        // A log of many entries takes longer than the connections of point reads allow.
+        const states = await auditStates(writes, workspaceId);
+        return create(VerifyAuditResponseSchema, { states: states.map(stateMessage) });
+      }),
+  };
+}
+
+/** @throws Fault NOT_FOUND */
+async function meantWorkspace({ reads }: Deps, given: string, administrator: Administrator) {
+  const workspaceId = readableWorkspace(given, administrator);
+  if (workspaceId === undefined || workspaceId === administrator.workspaceId) return workspaceId;
+  const found = await findWorkspace(reads, workspaceId);
+  if (found?.id !== workspaceId) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+  return workspaceId;
+}
+
+const filterOf = ({ actor, target, action, from, to }: ListAuditRequest) =>
+  readAuditFilter({
+    actor: actor === "" ? undefined : actor,
+    target: target === "" ? undefined : target,
+    action: action === "" ? undefined : action,
+    from: timeText(from),
+    to: timeText(to),
+  });
+
+const timeText = (time: Timestamp | undefined): string | undefined => time && timestampDate(time).toISOString();
+
+const cursorOf = ({ at_us: atUs, workspace_id: workspaceId, sequence }: AuditPlace): string =>
+  `${atUs}.${workspaceId}.${sequence}`;
+
+/** @throws Fault INVALID_REQUEST */
+function placeOf(cursor: string): AuditPlace | undefined {
+  if (cursor === "") return undefined;
+  const [, atUs, workspaceId, sequence] = cursorForm.exec(cursor) ?? [];
+  if (atUs === undefined || workspaceId === undefined || sequence === undefined) {
+    throw invalid("cursor", "must be next_cursor of a page");
+  }
+  return { at_us: atUs, workspace_id: workspaceId, sequence };
+}
+
+const entryMessage = (row: AuditRow): AuditEntry =>
+  create(AuditEntrySchema, {
+    workspaceId: row.workspace_id,
+    sequence: BigInt(row.sequence),
+    at: preciseTime(row.at_us),
+    actor: row.actor,
+    action: row.action,
+    beforeJson: jsonBytes(row.before),
+    afterJson: jsonBytes(row.after),
+    hash: row.hash.toString("hex"),
+    ...(row.target !== null && { target: row.target }),
+    ...(row.request_id !== null && { requestId: row.request_id }),
+    ...(row.generation !== null && { generation: BigInt(row.generation) }),
+    ...(row.erased_at !== null && { erasedAt: timestampFromDate(row.erased_at) }),
+  });
+
+const jsonBytes = (value: object | null): Uint8Array =>
+  value === null ? new Uint8Array() : Buffer.from(JSON.stringify(value));
+
+function preciseTime(epochUs: string): Timestamp {
+  const us = BigInt(epochUs);
+  return { ...timestampFromMs(Number(us / 1_000n)), nanos: Number(us % 1_000_000n) * 1_000 };
+}
+
+const stateMessage = (state: AuditState) =>
+  create(AuditStateSchema, {
+    workspaceId: state.workspaceId,
+    name: state.name,
+    entries: BigInt(state.entries),
+    erased: BigInt(state.erased),
+    sequence: BigInt(state.sequence),
+    head: state.head,
+    wrong: state.wrong.map(BigInt),
+  });

@@ -1,0 +1,135 @@
+/** Workspaces: listed, read, made and changed. Management keys of the account do so for all; others read their own. */
+import { create } from "@bufbuild/protobuf";
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import {
+  CreateWorkspaceResponseSchema,
+  GetWorkspaceResponseSchema,
+  ListWorkspacesResponseSchema,
+  UpdateWorkspaceResponseSchema,
+  type Workspace,
+  WorkspaceSchema,
+  type WorkspaceService,
+} from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
+import { workspaceAccounts } from "../store/ledger/spending.ts";
+import {
+  type WorkspaceRow,
+  createWorkspace,
+  findWorkspace,
+  pageOfWorkspaces,
+  updateWorkspace,
+} from "../store/workspaces.ts";
+import { type Administrator, administering, readableWorkspace, requireAccountKey } from "./caller.ts";
+import type { Deps } from "./deps.ts";
+import { untilEnforced } from "./enforcement.ts";
+import { pageOf } from "./page.ts";
+
+type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
+
+/** Workspaces of a page when no limit is given. */
+const defaultPageSize = 100;
+
+export const workspaceService = (deps: Deps): WorkspaceMethods => ({ ...readMethods(deps), ...changeMethods(deps) });
+
+function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "getWorkspace"> {
+  const { reads } = deps;
+  const administer = administering(deps);
+  return {
+    listWorkspaces: ({ offset, limit }, context) =>
+      administer(context, async (administrator) => {
+        const only = readableWorkspace("", administrator);
+        const { rows, total } = await pageOfWorkspaces(reads, pageOf({ offset, limit }, defaultPageSize), only);
+        return create(ListWorkspacesResponseSchema, {
+          workspaces: await workspaceMessages(deps, rows),
+          totalCount: BigInt(total),
+        });
+      }),
+    getWorkspace: ({ workspaceId }, context) =>
+      administer(context, async (administrator) => {
+        const [workspace] = await workspaceMessages(deps, [await findReadable(deps, workspaceId, administrator)]);
+        return create(GetWorkspaceResponseSchema, { ...(workspace && { workspace }) });
+      }),
+  };
+}
+
+function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "updateWorkspace"> {
+  const { writes } = deps;
+  const administer = administering(deps);
+  return {
+    createWorkspace: ({ workspace }, context) =>
+      administer(context, async (administrator) => {
+        requireAccountKey(administrator, "make a workspace");
+        const settings = { name: "", ...settingsIn(workspace, Object.keys(columns)) };
+        checkWorkspaceSettings(settings);
+        const row = await createWorkspace(writes, administrator, settings);
+        if (!row) throw nameTaken();
+        const [made] = await workspaceMessages(deps, [row]);
+        return create(CreateWorkspaceResponseSchema, { ...(made && { workspace: made }) });
+      }),
+    updateWorkspace: ({ workspace, updateMask }, context) =>
+      administer(context, async (administrator) => {
+        const { id } = await findReadable(deps, workspace?.id ?? "", administrator);
+        requireAccountKey(administrator, "change a workspace");
+        const change = settingsIn(workspace, updateMask?.paths ?? []);
+        checkWorkspaceSettings(change);
+        const changed = await updateWorkspace(writes, { ...administrator, workspaceId: id }, change);
+        if (!changed) throw nameTaken();
+        await untilEnforced(deps, { ...administrator, workspaceId: id }, changed);
+        const [after] = await workspaceMessages(deps, [changed.row]);
+        return create(UpdateWorkspaceResponseSchema, {
+          ...(after && { workspace: after }),
+          generation: changed.generation,
+        });
+      }),
+  };
+}
+
+const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettings>> = {
+  name: ({ name }) => ({ name }),
+  limit_usd: ({ limitUsd = null }) => ({ limitUsd }),
+  limit_reset: ({ limitReset }) => ({ limitReset: limitReset === "" ? null : (limitReset as ResetInterval) }),
+};
+
+/** The settings that a mask names; one that is named and unset is cleared. @throws Fault INVALID_REQUEST for an unknown name */
+function settingsIn(workspace: Workspace | undefined, mask: readonly string[]): WorkspaceSettings {
+  if (mask.length === 0) throw invalid("body", "at least one field");
+  const message = workspace ?? create(WorkspaceSchema);
+  const named = mask.map((path) => {
+    const read = Object.hasOwn(columns, path) ? columns[path] : undefined;
+    if (!read) throw invalid("update_mask", `unknown field ${path.slice(0, 64)}`);
+    return read(message);
+  });
+  return Object.assign({}, ...named) as WorkspaceSettings;
+}
+
+const idForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @throws Fault NOT_FOUND for a workspace that the administrator may not see, or that does not exist */
+async function findReadable({ reads }: Deps, id: string, administrator: Administrator): Promise<WorkspaceRow> {
+  const only = idForm.test(id) ? readableWorkspace(id, administrator) : undefined;
+  const row = only === undefined ? undefined : await findWorkspace(reads, only);
+  if (row?.id !== id) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+  return row;
+}
+
+const nameTaken = (): Fault => new Fault(FaultReason.CONFLICT, "Another workspace has this name");
+
+/** Workspaces as messages, with their spending. */
+async function workspaceMessages({ reads }: Deps, rows: readonly WorkspaceRow[]): Promise<Workspace[]> {
+  const ids = rows.map(({ id }) => id);
+  const spent = new Map((await workspaceAccounts(reads, ids)).map(({ id, spent_usd: usd }) => [id, usd]));
+  return rows.map((row) =>
+    create(WorkspaceSchema, {
+      id: row.id,
+      name: row.name,
+      limitReset: row.limit_reset ?? "",
+      spentUsd: spent.get(row.id) ?? "0",
+      createdAt: timestampFromDate(row.created_at),
+      ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
+    }),
+  );
+}

@@ -1,0 +1,76 @@
+/** Lists entries of the audit log, latest first, in pages that stay the same while entries are added. */
+import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
+import type { AuditLogTable, Database } from "./database.ts";
+
+/** An entry with its time to the microsecond. */
+export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & { readonly at_us: string };
+
+/** The place of an entry in the list. */
+export type AuditPlace = Pick<AuditRow, "at_us" | "workspace_id" | "sequence">;
+
+export interface AuditFilter {
+  /** All workspaces when undefined. */
+  readonly workspaceId?: string | undefined;
+  readonly actor?: string | undefined;
+  readonly target?: string | undefined;
+  readonly action?: string | undefined;
+  readonly from?: Date | undefined;
+  /** Excluded. */
+  readonly to?: Date | undefined;
+  /** The last entry of the page before. */
+  readonly after?: AuditPlace | undefined;
+  readonly limit: number;
+  /** Bytes of before and after at which a page ends early; any number when undefined. One entry is always listed. */
+  readonly maxBytes?: number | undefined;
+}
+
+export interface AuditPage {
+  readonly rows: readonly AuditRow[];
+  readonly hasMore: boolean;
+}
+
+const atUs = sql<string>`(extract(epoch from at) * 1000000)::bigint`;
+
+/** Reads one entry more than asked for, to know whether there is a next page. */
+export async function listAudit(database: Kysely<Database>, filter: AuditFilter): Promise<AuditPage> {
+  const { limit, maxBytes = null } = filter;
+  const { rows } = await sql<AuditRow & { readonly fits: boolean; readonly found: number }>`
+    with listed as (
+      select workspace_id, sequence, at, ${atUs} as at_us, actor, action, target, before, after, request_id, generation, hash, erased_at
+      from audit_log
+      where ${conditions(filter)}
+      order by at desc, workspace_id desc, sequence desc
+      limit ${limit + 1}
+    ),
+    measured as (
+      select *, row_number() over place as number, count(*) over () as found,
+        sum(coalesce(octet_length(before::text), 0) + coalesce(octet_length(after::text), 0)) over place as bytes
+      from listed window place as (order by at desc, workspace_id desc, sequence desc)
+    )
+    select
+      workspace_id, sequence, at, at_us, actor, action, target, before, after, request_id, generation, hash, erased_at,
+      number <= ${limit} as fits, found::integer
+    from measured
+    where number = 1 or ${maxBytes}::bigint is null or bytes <= ${maxBytes}::bigint
+    order by number`.execute(database);
+  const shown = rows.filter(({ fits }) => fits);
+  return { rows: shown, hasMore: (rows[0]?.found ?? 0) > shown.length };
+}
+
+function conditions({ workspaceId, actor, target, action, from, to, after }: AuditFilter): RawBuilder<unknown> {
+  const given = [
+    workspaceId !== undefined && sql`workspace_id = ${workspaceId}`,
+    actor !== undefined && sql`actor = ${actor}`,
+    target !== undefined && sql`target = ${target}`,
+    action !== undefined && sql`action = ${action}`,
+    from && sql`at >= ${from}`,
+    to && sql`at < ${to}`,
+    after &&
+      sql`(at, workspace_id, sequence) < (${timeAt(after.at_us)}, ${after.workspace_id}::uuid, ${after.sequence}::bigint)`,
+  ].filter((condition) => typeof condition === "object");
+  return sql.join([sql`true`, ...given], sql` and `);
+}
+
+/** Counts in whole microseconds: a double of seconds would round them. */
+const timeAt = (epochUs: string): RawBuilder<unknown> =>
+  sql`(timestamptz 'epoch' + ${epochUs}::bigint * interval '1 microsecond')`;

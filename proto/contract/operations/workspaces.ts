@@ -1,0 +1,115 @@
+/** Operations on workspaces. */
+import { type Workspace, WorkspaceService } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { string } from "../../runtime/validation/shape.ts";
+import { workspaceExample } from "../examples/audit.ts";
+import {
+  newWorkspace,
+  shownWorkspace,
+  workspaceAnswer,
+  workspaceChange,
+  workspaceFields,
+  workspaceList,
+  workspaceMask,
+  workspaceQuery,
+} from "../records/workspaces.ts";
+import { forwarded } from "./forward.ts";
+import { type PathParameter, administrationStatuses, example, json, operation } from "./operation.ts";
+
+const { method } = WorkspaceService;
+const tag = "Administration";
+const key = "management";
+const statuses = administrationStatuses;
+/** A name of the maximum length, each character escaped, is 2.4 KB. */
+const maxBytes = 8_192;
+
+const id: PathParameter = {
+  description: "Identifier of the workspace. Any other text names none: 404.",
+  shape: string(),
+  addressable: { form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, otherwise: "Workspace not found" },
+};
+
+const answer = { says: "The workspace.", content: [json(workspaceAnswer, example({ data: workspaceExample }))] };
+
+const toWorkspaceAnswer = ({ workspace }: { readonly workspace?: Workspace | undefined }) => ({
+  data: workspace && shownWorkspace(workspace),
+});
+
+const listWorkspaces = forwarded(
+  operation({
+    path: "/workspaces",
+    method: "get",
+    tag,
+    key,
+    summary: "List the workspaces",
+    description:
+      "The workspaces with budget and spending, the default one first. A management key of the account sees all of them, any other its own.",
+    query: workspaceQuery,
+    answer: {
+      says: "A page of workspaces.",
+      content: [json(workspaceList, example({ data: [workspaceExample], total_count: 1 }))],
+    },
+    statuses: [400, 401, 403, 500],
+  }),
+  method.listWorkspaces,
+  ({ query }) => query,
+  ({ workspaces, totalCount }) => ({ data: workspaces.map(shownWorkspace), total_count: Number(totalCount) }),
+);
+
+const createWorkspace = forwarded(
+  operation({
+    path: "/workspaces",
+    method: "post",
+    tag,
+    key,
+    summary: "Make a workspace",
+    description:
+      "Makes an empty workspace. Needs a management key of the account. The first key of the workspace is made on the command line.",
+    body: { ...json(newWorkspace, example({ name: "research", limit: 500, limit_reset: "monthly" })), maxBytes },
+    answer: { ...answer, status: 201 },
+    statuses: [400, 401, 403, 409, 500],
+  }),
+  method.createWorkspace,
+  ({ body }) => ({ workspace: workspaceFields(body as JsonObject) }),
+  toWorkspaceAnswer,
+  { carriesSettings: true },
+);
+
+const getWorkspace = forwarded(
+  operation({
+    path: "/workspaces/{id}",
+    method: "get",
+    tag,
+    key,
+    summary: "Show a workspace",
+    description: "A workspace with budget and spending.",
+    parameters: { id },
+    answer,
+    statuses,
+  }),
+  method.getWorkspace,
+  ({ parameters: { id: workspaceId } }) => ({ workspaceId }),
+  toWorkspaceAnswer,
+);
+
+const updateWorkspace = forwarded(
+  operation({
+    ...getWorkspace,
+    method: "patch",
+    summary: "Change a workspace",
+    description:
+      "Changes what the body names, and nothing else. Needs a management key of the account. In force on the next request.",
+    body: { ...json(workspaceChange, example({ limit: 750 })), maxBytes },
+    answer: { ...answer, says: "The workspace as it is now." },
+    statuses: [400, 401, 403, 404, 409, 500],
+  }),
+  method.updateWorkspace,
+  ({ parameters, body }) => ({
+    workspace: { id: parameters.id, ...workspaceFields(body as JsonObject) },
+    updateMask: { paths: workspaceMask(body as JsonObject) },
+  }),
+  toWorkspaceAnswer,
+  { carriesSettings: true },
+);
+
+export const workspaceOperations = { listWorkspaces, createWorkspace, getWorkspace, updateWorkspace };

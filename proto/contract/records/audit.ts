@@ -1,0 +1,140 @@
+/** Entries of the audit log: queries and answers of their operations. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import type { AuditEntry, AuditState } from "../../gen/sluice/admin/v1/audit_service_pb.ts";
+import { instant } from "../../runtime/instant.ts";
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import {
+  anything,
+  array,
+  described,
+  integer,
+  named,
+  nullable,
+  object,
+  string,
+} from "../../runtime/validation/shape.ts";
+import { givenTime, pageQuery, time } from "../records.ts";
+
+const workspace = described(
+  string({ identifier: true }),
+  "The only workspace that is meant. When absent: every workspace for a management key of the account, its own for any other. Any other is not found: 404.",
+);
+
+/** Microseconds since 1970, workspace and number of the last entry of a page. */
+export const cursorForm = /^(\d{1,17})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.(\d{1,18})$/;
+
+/** A text of this length names any record: an end user has 512 code points. */
+const word = string({ min: 1, max: 1_024, identifier: true });
+
+export const auditFilter = {
+  actor: described(word, "Lists changes by this hash of a management key alone, or by `api`, `cli` or `bootstrap`."),
+  target: described(
+    word,
+    "Lists changes of this record alone: the hash of a key, the id of a guardrail or of a workspace, the name of an end user.",
+  ),
+  action: described(word, "Lists changes of this kind alone, such as `keys.revoke`."),
+  from: described(givenTime, "Lists changes from this time on."),
+  to: described(givenTime, "Lists changes before this time."),
+};
+
+export const auditQuery = object(
+  {
+    ...auditFilter,
+    workspace_id: workspace,
+    cursor: described(
+      string({ pattern: { form: cursorForm, says: "must be next_cursor of a page" } }),
+      "`next_cursor` of the page before; the first page when absent. Entries that are added meanwhile move nothing.",
+    ),
+    limit: pageQuery(100).limit,
+  },
+  { strict: true },
+);
+
+export const auditStateQuery = object({ workspace_id: workspace }, { strict: true });
+
+const entryFields = {
+  sequence: described(integer({ min: 1 }), "Number within the workspace, from 1 without a gap."),
+  workspace_id: described(string({ min: 1 }), "The workspace in whose log it is."),
+  at: described(time, "When the change was made."),
+  actor: described(string({ min: 1 }), "Hash of the management key that made it, or `api`, `cli`, `bootstrap`."),
+  action: described(string({ min: 1 }), "Noun and verb, such as `keys.revoke`."),
+  target: described(nullable(string()), "The changed record; null once it was erased."),
+  before: described(anything, "What was there before, of a change the fields that differ; null for a new record."),
+  after: described(anything, "What was there afterwards; null for a record that was removed."),
+  request_id: described(nullable(string()), "The request; null for a change on the command line."),
+  generation: described(nullable(integer({ min: 0 })), "The policy generation; null where no policy changed."),
+  hash: described(string({ min: 1 }), "Hash of the entry in hexadecimal. It covers that of the entry before."),
+  erased_at: described(nullable(time), "When target, before and after were erased; null: they were not."),
+};
+
+export const auditEntry = named(
+  "AuditEntry",
+  object(entryFields, { required: Object.keys(entryFields), description: "A change by an administrator." }),
+);
+
+export const auditList = named(
+  "AuditList",
+  object(
+    {
+      data: described(array(auditEntry, { max: 100 }), "The entries of this page, latest first."),
+      next_cursor: described(nullable(string()), "Where the next page begins; null on the last one."),
+    },
+    { required: ["data", "next_cursor"] },
+  ),
+);
+
+const stateFields = {
+  workspace_id: described(string({ min: 1 }), "The workspace."),
+  name: described(string({ min: 1 }), "Its name."),
+  entries: described(integer({ min: 0 }), "Entries that are there."),
+  erased: described(integer({ min: 0 }), "Entries whose target, before and after were erased."),
+  sequence: described(integer({ min: 0 }), "Number of the last entry."),
+  head: described(string(), "Hash of the last entry. A copy kept elsewhere reveals a log that was written anew."),
+  wrong: described(
+    array(integer({ min: 0 })),
+    "Numbers of the first ten entries that were changed, removed or inserted later; empty: the log is whole.",
+  ),
+};
+
+export const auditState = named(
+  "AuditState",
+  object(stateFields, { required: Object.keys(stateFields), description: "The audit log of a workspace." }),
+);
+
+export const auditStateList = named(
+  "AuditStateList",
+  object({ data: described(array(auditState), "One for each workspace.") }, { required: ["data"] }),
+);
+
+/** An entry as answers have it. */
+export const shownAuditEntry = (entry: AuditEntry): JsonObject => ({
+  sequence: Number(entry.sequence),
+  workspace_id: entry.workspaceId,
+  at: entry.at ? instant(entry.at) : null,
+  actor: entry.actor,
+  action: entry.action,
+  target: entry.target ?? null,
+  before: parsed(entry.beforeJson),
+  after: parsed(entry.afterJson),
+  request_id: entry.requestId ?? null,
+  generation: entry.generation === undefined ? null : Number(entry.generation),
+  hash: entry.hash,
+  erased_at: entry.erasedAt ? instant(entry.erasedAt) : null,
+});
+
+const parsed = (json: Uint8Array): unknown => (json.length === 0 ? null : JSON.parse(Buffer.from(json).toString()));
+
+/** A state as answers have it. */
+export const shownAuditState = (state: AuditState): JsonObject => ({
+  workspace_id: state.workspaceId,
+  name: state.name,
+  entries: Number(state.entries),
+  erased: Number(state.erased),
+  sequence: Number(state.sequence),
+  head: state.head,
+  wrong: state.wrong.map(Number),
+});
+
+/** A given time as a message; undefined stays unset. */
+export const givenTimestamp = (text: string | undefined) =>
+  text === undefined ? undefined : timestampFromDate(new Date(text));

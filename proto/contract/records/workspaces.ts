@@ -1,0 +1,86 @@
+/** Workspaces: bodies, queries and answers of their operations. */
+import type { Workspace } from "../../gen/sluice/admin/v1/workspace_service_pb.ts";
+import { instant } from "../../runtime/instant.ts";
+import { decimalOf, dollars, pico } from "../../runtime/money.ts";
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { described, named, nullable, number, object, string, word } from "../../runtime/validation/shape.ts";
+import { changeShape, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
+
+/** Settings of a workspace as they are given, also on the command line. */
+export const workspaceSettings = {
+  name: described(recordName, "Name for people; no other workspace has it."),
+  limit: described(
+    nullable(number({ min: 0, max: 1_000_000_000 })),
+    "What its keys may spend together, in USD. A call that could exceed it is refused with 402. Null: any amount.",
+  ),
+  limit_reset: described(
+    nullable(word(...resetIntervals)),
+    "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
+  ),
+};
+
+export const newWorkspace = named("NewWorkspace", object(workspaceSettings, { required: ["name"], strict: true }));
+
+export const workspaceChange = named("WorkspaceChange", changeShape(workspaceSettings));
+
+export const workspaceQuery = object(pageQuery(100), { strict: true });
+
+const spendable = number({ min: 0 });
+
+const fields = {
+  id: described(string({ min: 1 }), "Identifier by which it is addressed."),
+  name: described(string({ min: 1 }), "Name for people."),
+  limit: described(nullable(spendable), "Budget of all its keys together in USD; null: none."),
+  limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
+  limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
+  usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
+  created_at: described(time, "When it was made."),
+};
+
+export const workspace = named(
+  "Workspace",
+  object(fields, { required: Object.keys(fields), description: "A workspace: its keys share a budget." }),
+);
+
+export const workspaceList = named("WorkspaceList", pageShape(workspace));
+
+export const workspaceAnswer = named("WorkspaceAnswer", object({ data: workspace }, { required: ["data"] }));
+
+/** Fields of a message by the settings of a body; a setting that the body lacks or clears stays unset. */
+export function workspaceFields(body: JsonObject) {
+  const {
+    name,
+    limit,
+    limit_reset: reset,
+  } = body as {
+    readonly name?: string;
+    readonly limit?: number | null;
+    readonly limit_reset?: string | null;
+  };
+  return {
+    ...(name !== undefined && { name }),
+    ...(typeof limit === "number" && { limitUsd: decimalOf(limit) }),
+    ...(typeof reset === "string" && { limitReset: reset }),
+  };
+}
+
+const maskNames: Readonly<Record<string, string>> = { limit: "limit_usd" };
+
+/** Names of the changed fields, as the mask of a change has them. */
+export const workspaceMask = (body: JsonObject): string[] => Object.keys(body).map((name) => maskNames[name] ?? name);
+
+/** A workspace as answers have it. */
+export const shownWorkspace = (message: Workspace): JsonObject => ({
+  id: message.id,
+  name: message.name,
+  limit: message.limitUsd === undefined ? null : Number(message.limitUsd),
+  limit_reset: message.limitReset === "" ? null : message.limitReset,
+  limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
+  usage: Number(message.spentUsd),
+  created_at: message.createdAt ? instant(message.createdAt) : null,
+});
+
+function remainingOf(limitUsd: string, spentUsd: string): number {
+  const rest = pico(limitUsd) - pico(spentUsd);
+  return rest > 0n ? dollars(rest) : 0;
+}

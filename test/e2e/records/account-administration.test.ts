@@ -1,0 +1,192 @@
+/** Workspaces and the audit log over HTTP: what a management key of the account sees and changes, and what any other does not. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { Client } from "pg";
+import { type House, startHouse } from "../../support/house.ts";
+
+interface WorkspaceJson {
+  readonly id: string;
+  readonly name: string;
+  readonly limit: number | null;
+}
+
+interface EntryJson {
+  readonly sequence: number;
+  readonly workspace_id: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly target: string;
+  readonly at: string;
+}
+
+interface Answer {
+  readonly data: never;
+  readonly next_cursor: string | null;
+  readonly total_count: number;
+  readonly error?: { readonly message: string };
+}
+
+let house: House;
+let accountKey: string;
+let foreign: { readonly workspace: WorkspaceJson; readonly manager: string };
+
+async function send(method: string, path: string, key = accountKey, body?: object) {
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answer };
+}
+
+const makeKey = async (...options: string[]): Promise<string> => {
+  const { stdout } = await house.admin("keys", "create", "--management", "--name", "made", "--json", ...options);
+  return (JSON.parse(stdout) as { readonly key: string }).key;
+};
+
+beforeAll(async () => {
+  house = await startHouse();
+  accountKey = await makeKey("--account");
+  const { body } = await send("POST", "/workspaces", accountKey, { name: "other", limit: 5, limit_reset: "daily" });
+  const workspace: WorkspaceJson = body.data;
+  foreign = { workspace, manager: await makeKey("--workspace", "other") };
+});
+afterAll(() => house?.stop());
+
+describe("workspaces", () => {
+  test("are made, shown and changed by a key of the account", async () => {
+    expect(foreign.workspace).toMatchObject({ name: "other", limit: 5, limit_reset: "daily", limit_remaining: 5 });
+    const path = `/workspaces/${foreign.workspace.id}`;
+    expect((await send("GET", path)).body.data).toEqual(foreign.workspace);
+    const changed = await send("PATCH", path, accountKey, { name: "renamed", limit_reset: null });
+    expect(changed).toMatchObject({ status: 200, body: { data: { name: "renamed", limit: 5, limit_reset: null } } });
+    await send("PATCH", path, accountKey, { name: "other", limit_reset: "daily" });
+    const { data, total_count: total } = (await send("GET", "/workspaces")).body;
+    expect([total, (data as WorkspaceJson[]).map(({ name }) => name)]).toEqual([2, ["default", "other"]]);
+  });
+
+  test("whose budget is gone are 402 from the next request on", async () => {
+    const { stdout } = await house.admin("keys", "create", "--name", "spender", "--workspace", "other", "--json");
+    const { key } = JSON.parse(stdout) as { readonly key: string };
+    const ask = () => send("POST", "/responses", key, { model: "sluice/echo", input: "Hello" });
+    const path = `/workspaces/${foreign.workspace.id}`;
+    expect((await ask()).status).toBe(200);
+    await send("PATCH", path, accountKey, { limit: null });
+    expect((await send("GET", path)).body.data).toMatchObject({ limit: null, limit_remaining: null });
+    expect((await ask()).status).toBe(200);
+    await send("PATCH", path, accountKey, { limit: 5 });
+  });
+
+  test("are not changed by other keys, which see their own alone", async () => {
+    const own = `/workspaces/${foreign.workspace.id}`;
+    const { body } = await send("GET", "/workspaces", foreign.manager);
+    expect([body.total_count, (body.data as WorkspaceJson[]).map(({ name }) => name)]).toEqual([1, ["other"]]);
+    expect((await send("GET", own, foreign.manager)).status).toBe(200);
+    const refused = {
+      status: 403,
+      body: { error: { message: "Only management keys of the account can change a workspace" } },
+    };
+    expect(await send("PATCH", own, foreign.manager, { limit: 1_000 })).toMatchObject(refused);
+    expect((await send("POST", "/workspaces", house.managementKey, { name: "mine" })).status).toBe(403);
+    for (const method of ["GET", "PATCH"]) {
+      expect((await send(method, own, house.managementKey, method === "GET" ? undefined : { limit: 1 })).status).toBe(
+        404,
+      );
+    }
+    expect((await send("GET", "/workspaces", house.apiKey)).status).toBe(403);
+  });
+
+  test.each<[string, string, object | undefined, number, string]>([
+    ["POST", "/workspaces", { name: "default" }, 409, "Another workspace has this name"],
+    ["POST", "/workspaces", {}, 400, "name: required"],
+    ["POST", "/workspaces", { name: "x", limit: -1 }, 400, "limit: must be between 0 and 1000000000"],
+    ["POST", "/workspaces", { name: "x", budget: 1 }, 400, "budget: unknown field"],
+    ["GET", "/workspaces/default", undefined, 404, "Workspace not found"],
+    ["GET", `/workspaces/${crypto.randomUUID()}`, undefined, 404, "Workspace not found"],
+  ])("%s %s %j is %i", async (method, path, body, status, message) => {
+    const answer = await send(method, path, accountKey, body);
+    expect([answer.status, answer.body.error?.message]).toEqual([status, message]);
+  });
+});
+
+describe("the audit log", () => {
+  const list = async (query: string, key = accountKey) => {
+    const { status, body } = await send("GET", `/audit${query}`, key);
+    return { status, entries: body.data as EntryJson[], next: body.next_cursor, message: body.error?.message };
+  };
+
+  test("shows a change with what was before and after, as the command line does", async () => {
+    const { body } = await send("POST", "/keys", house.managementKey, { name: "watched" });
+    const { hash } = body.data as { readonly hash: string };
+    await send("PATCH", `/keys/${hash}`, house.managementKey, { disabled: true });
+    const { entries } = await list(`?target=${hash}`, house.managementKey);
+    expect(entries).toMatchObject([
+      { action: "keys.update", before: { disabled: false }, after: { disabled: true } },
+      { action: "keys.create", actor: hashKey(house.managementKey), before: null, after: { name: "watched" } },
+    ]);
+    const { stdout } = await house.admin("audit", "list", "--target", hash, "--json");
+    const shown = JSON.parse(stdout) as EntryJson[];
+    expect(entries.map(({ at: _at, workspace_id: _workspace, ...entry }) => entry)).toEqual(
+      shown.map(({ at: _at, ...entry }) => entry),
+    );
+  });
+
+  test("is filtered by actor, action and time", async () => {
+    const actor = hashKey(accountKey);
+    const { entries } = await list(`?actor=${actor}&action=workspaces.create`);
+    expect(entries).toMatchObject([{ target: foreign.workspace.id, workspace_id: foreign.workspace.id }]);
+    const at = entries[0]?.at ?? "";
+    expect((await list(`?action=workspaces.create&to=${at.slice(0, 19)}Z`)).entries).toEqual([]);
+    expect((await list(`?action=workspaces.create&from=${at.slice(0, 19)}Z`)).entries).toHaveLength(1);
+  });
+
+  test("has pages that end with the first entry, and that no new entry shifts", async () => {
+    const listed: EntryJson[] = [];
+    let cursor: string | null = "";
+    while (cursor !== null) {
+      const page: Awaited<ReturnType<typeof list>> = await list(`?limit=3${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      expect(page.entries.length).toBeGreaterThan(0);
+      listed.push(...page.entries);
+      cursor = page.next;
+      if (listed.length === 3) await send("POST", "/keys", house.managementKey, { name: "meanwhile" });
+    }
+    const { entries } = await list("?limit=100");
+    expect(entries.length).toBeGreaterThan(4);
+    expect(listed).toEqual(entries.slice(1));
+    expect(new Set(listed.map(({ workspace_id: id }) => id)).size).toBe(2);
+  });
+
+  test("of another workspace is found by a key of the account alone", async () => {
+    const theirs = `?workspace_id=${foreign.workspace.id}`;
+    const ids = (entries: readonly EntryJson[]) => [...new Set(entries.map(({ workspace_id: id }) => id))];
+    expect(ids((await list(theirs)).entries)).toEqual([foreign.workspace.id]);
+    expect(ids((await list("", foreign.manager)).entries)).toEqual([foreign.workspace.id]);
+    expect((await list(theirs, house.managementKey)).status).toBe(404);
+    expect((await list(`?workspace_id=${crypto.randomUUID()}`)).status).toBe(404);
+    expect((await list("", house.apiKey)).status).toBe(403);
+  });
+
+  test.each([
+    ["?cursor=1", "cursor: must be next_cursor of a page"],
+    ["?from=yesterday", "from: must be an ISO 8601 time"],
+    ["?user=x", "user: unknown"],
+  ])("%s is 400", async (query, message) => {
+    const answer = await list(query);
+    expect([answer.status, answer.message]).toEqual([400, expect.stringContaining(message)]);
+  });
+
+  test("is checked, and an entry that somebody changed is named", async () => {
+    const verify = async (key = accountKey) =>
+      (await send("GET", "/audit/verify", key)).body.data as { wrong: number[] }[];
+    expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], []]);
+    expect(await verify(foreign.manager)).toMatchObject([{ name: "other", workspace_id: foreign.workspace.id }]);
+    const client = new Client({ connectionString: house.databaseUrl });
+    await client.connect();
+    await client.query("update audit_log set action = 'keys.revoke' where workspace_id = $1 and sequence = 1", [
+      foreign.workspace.id,
+    ]);
+    await client.end();
+    expect((await verify()).map(({ wrong }) => wrong)).toEqual([[], [1]]);
+    expect(await verify(house.managementKey)).toMatchObject([{ name: "default", wrong: [] }]);
+  });
+});

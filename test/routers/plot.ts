@@ -1,7 +1,7 @@
 /** The page of the simulation: a table and a plot in plain text. */
 import { join } from "node:path";
 import { root } from "../support/processes.ts";
-import { type Point, outcomes, simulate } from "./simulate.ts";
+import { type Point, outcomes, simulate, simulatePairs } from "./simulate.ts";
 
 export const pagePath = join(root, "inference-svc", "plugins", "simulation.md");
 
@@ -59,7 +59,11 @@ function tableOf(points: readonly Point[]): string {
 
 /** The page in the documentation, as `npm run routers` writes it. */
 export function page(): string {
-  const { all, code, switchyard } = simulate();
+  const { all, code, switchyard, weak } = simulate();
+  const pairs = simulatePairs().map(({ solved, line }) => solved - line);
+  const below = pairs.filter((gain) => gain < -1e-9);
+  const worst = -Math.min(...pairs);
+  const mean = pairs.reduce((sum, gain) => sum + gain, 0) / pairs.length;
   const { source } = outcomes;
   return `# What the routers cost and achieve: a simulation
 
@@ -98,7 +102,11 @@ ${tableOf(code)}
 
 ${tableOf(switchyard)}
 
-Its local estimate takes the cheap model for an average one. With a model that fails at most of these requests as the cheap one (Ministral 3B instead), it
-trusts it too often and falls below the line: 30.5 % where the coin has 32.8 %. Name a judge (\`internal_models.switchyard_judge\`) for such pairs.
+With a cheap model that fails at most of these requests, the dear one is taken instead:
+
+${tableOf(weak)}
+
+Of the ${pairs.length} pairs in which the dear model solves more, ${below.length} are below their line, the worst by ${worst.toFixed(1)} points; the mean is ${mean.toFixed(2)} points above it. That the dear
+model must be 5 points of probability ahead was set after a look at these pairs. A judge (\`internal_models.switchyard_judge\`) knows more than scores and words do.
 `;
 }

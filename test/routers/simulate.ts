@@ -6,7 +6,8 @@ import { create } from "@bufbuild/protobuf";
 import { autoRouter } from "@sluice/inference-svc/plugins/auto-router/plugin.js";
 import { jevRouter } from "@sluice/inference-svc/plugins/jev-router/plugin.js";
 import { paretoRouter } from "@sluice/inference-svc/plugins/pareto-router/plugin.js";
-import { findTaskTier, predictLocally } from "@sluice/inference-svc/plugins/switchyard-router/success-predictor.js";
+import { estimateLocally } from "@sluice/inference-svc/plugins/switchyard-router/local-estimate.js";
+import type { PriceTier } from "@sluice/inference-svc/plugins/switchyard-router/candidates.js";
 import type { RouterFeature } from "@sluice/inference-svc/routing/choose/features.js";
 import type { Plugins, TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import {
@@ -49,7 +50,7 @@ export interface Point {
 const seeded = readSeed(join(root, "inference-svc/catalog/seed.json")).models.filter(({ id }) => id in outcomes.models);
 
 /** The models have no declared reasoning: no outcomes by effort are known, so the costs of efforts must play no part. */
-const { router } = openDecider(
+const { router, catalog } = openDecider(
   seeded.map(({ id, endpoints, scores, context_length }) => ({
     id,
     scores,
@@ -111,7 +112,7 @@ export const decide = (text: string): string => auto({ text, benchmark: "", isCo
 const tiers = ["low", "medium", "high", "xhigh", "max"];
 
 /** The points of all routers over these requests, after the cheapest and the best model alone. */
-export function simulate(): Readonly<Record<"all" | "code" | "switchyard", readonly Point[]>> {
+export function simulate(): Readonly<Record<"all" | "code" | "switchyard" | "weak", readonly Point[]>> {
   const every: Readonly<Record<string, Choose>> = {
     auto,
     ...Object.fromEntries(
@@ -137,18 +138,42 @@ export function simulate(): Readonly<Record<"all" | "code" | "switchyard", reado
     ]),
   );
   const code = simulatedRequests.filter(({ isCode }) => isCode);
-  const switchyard = { efficient: () => pair.efficient, capable: () => pair.capable, switchyard: switched };
   return {
     all: withEnds(every, simulatedRequests),
     code: withEnds(coding, code),
-    switchyard: pointsOf(switchyard, simulatedRequests),
+    switchyard: pointsOfPair({ efficient: "openai/gpt-5.4-nano", capable: "openai/gpt-5.5" }),
+    weak: pointsOfPair({ efficient: "mistralai/ministral-3b-2512", capable: "openai/gpt-5.5" }),
   };
 }
 
-const switched: Choose = (request) => pair[findTaskTier(predictLocally(requestOf(request)))];
+/** Candidates of service/switchyard, which the request names. */
+type Pair = Readonly<Record<PriceTier, string>>;
 
-/** Models for service/switchyard, whose candidates the request names. */
-const pair = { efficient: "openai/gpt-5.4-nano", capable: "openai/gpt-5.5" } as const;
+const pointsOfPair = (pair: Pair): readonly Point[] =>
+  pointsOf(
+    {
+      efficient: () => pair.efficient,
+      capable: () => pair.capable,
+      switchyard: (request) => pair[estimateLocally(requestOf(request), { ...pair, middle: [] }, catalog).tier],
+    },
+    simulatedRequests,
+  );
+
+const bothPrices = (model: string): number => {
+  const { prompt, completion } = pricesOf.get(model) ?? { prompt: 0, completion: 0 };
+  return prompt + completion;
+};
+
+/** The point of service/switchyard for each pair of models of which the dear one solves more. */
+export function simulatePairs(): readonly Point[] {
+  const pairs = slugs.flatMap((efficient) =>
+    slugs.flatMap((capable) => (bothPrices(efficient) < bothPrices(capable) ? [{ efficient, capable }] : [])),
+  );
+  return pairs.flatMap((pair) => {
+    const [cheap, dear, chosen] = pointsOfPair(pair) as [Point, Point, Point];
+    return dear.solved > cheap.solved ? [chosen] : [];
+  });
+}
 
 /** The first two choices are the ends of the line that all are compared with. */
 function pointsOf(choices: Readonly<Record<string, Choose>>, requests: readonly SimulatedRequest[]): readonly Point[] {

@@ -2,6 +2,7 @@
 import type { JevRouterPlugin } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { CandidateGroup } from "../../routing/choose/candidates.ts";
 import type { Catalog, CatalogModel } from "../../routing/catalog.ts";
+import { findAbilities } from "../../routing/choose/abilities.ts";
 import type { BenchmarkTask } from "../../routing/choose/difficulty.ts";
 import { estimateCost } from "../../routing/price/expected-cost.ts";
 import { Globs } from "../../routing/choose/globs.ts";
@@ -40,7 +41,8 @@ export function findSolverModels(
   if (models.length === 0) throw noEndpoints(jevSlug, "no model is left by excluded_models");
   const size = measureInput(request);
   const groups = withRoom(router.findCandidates({ ...request, models: models.map(idOf) }, scope), request, size);
-  const abilities = abilitiesOf(models, task);
+  // A model without a score counts as the middle of those with one.
+  const abilities = findAbilities(models, task);
   const optionsOf = (group: CandidateGroup) => optionsIn(group, abilities.get(group.model) ?? 0, request, size);
   const listed = groups.filter(({ model }) => some.matches(model));
   const pool = groups.flatMap(optionsOf);
@@ -78,21 +80,3 @@ function optionsIn(group: CandidateGroup, ability: number, request: TurnRequest,
 /** Whether the operator declares reasoning; an endpoint without declarations counts as not reasoning. */
 export const reasons = ({ endpoints }: CandidateGroup): boolean =>
   endpoints.some(({ supportedParameters }) => supportedParameters?.includes("reasoning") === true);
-
-/** The model's score for the task, else its general one. */
-const scoreOf = ({ settings: { scores } }: CatalogModel, task: BenchmarkTask): number | undefined =>
-  scores?.[task] ?? scores?.["general"];
-
-/** Standard deviations count half: benchmarks are not the task. */
-const ofScores = 0.5;
-
-/** Ability by slug, around 0. A model without a score counts as the middle of those with one. */
-function abilitiesOf(models: readonly CatalogModel[], task: BenchmarkTask): ReadonlyMap<string, number> {
-  const scored = models.flatMap((model) => {
-    const score = scoreOf(model, task);
-    return score === undefined ? [] : [{ id: idOf(model), score }];
-  });
-  const mean = scored.reduce((sum, { score }) => sum + score, 0) / scored.length;
-  const deviation = Math.sqrt(scored.reduce((sum, { score }) => sum + (score - mean) ** 2, 0) / scored.length);
-  return new Map(scored.map(({ id, score }) => [id, deviation === 0 ? 0 : (ofScores * (score - mean)) / deviation]));
-}

@@ -18,7 +18,8 @@ import type { Stage } from "../../turn/trace.ts";
 import { onRequest } from "../../turn/layers.ts";
 import type { Layer } from "../../turn/turn.ts";
 import { type Roles, type PriceTier, candidatesOf, ordered, rolesOf, switchyardSlug, slugOf } from "./candidates.ts";
-import { SuccessPredictor, predictLocally, findTaskTier } from "./success-predictor.ts";
+import { estimateLocally } from "./local-estimate.ts";
+import { SuccessPredictor, findTaskTier } from "./success-predictor.ts";
 import { signalsOf, stageVerdict } from "./stage-score.ts";
 
 /** Whether the slug was replaced by models whose order is still to be decided. */
@@ -42,9 +43,12 @@ export const switchyardOrder: AskingFeature = {
   applies: (request) => namesSlug(request, switchyardSlug),
   layer(kit) {
     const role = kit.roles.switchyard_judge;
-    return ordering(kit, role ? predictWith(new SuccessPredictor(kit.ask, role), kit.router) : estimateOnly);
+    return ordering(
+      kit,
+      role ? predictWith(new SuccessPredictor(kit.ask, role), kit.router) : estimateOnly(kit.router),
+    );
   },
-  dryRun: (kit) => ordering(kit, kit.roles.switchyard_judge ? notPredicted : estimateOnly),
+  dryRun: (kit) => ordering(kit, kit.roles.switchyard_judge ? notPredicted : estimateOnly(kit.router)),
 };
 
 const ordering = ({ router, told }: Pick<DryKit, "router" | "told">, judge: TierJudge): Layer =>
@@ -67,16 +71,17 @@ interface Chosen {
 interface TierJudge {
   /** Whether the operator has configured a model for it. */
   readonly isModel: boolean;
-  readonly choose: (context: CallContext) => Chosen | Promise<Chosen>;
+  readonly choose: (context: CallContext, roles: Roles) => Chosen | Promise<Chosen>;
 }
 
-const estimateOnly: TierJudge = {
+const estimateOnly = ({ catalog }: Router): TierJudge => ({
   isModel: false,
-  choose({ request }) {
-    const prediction = predictLocally(request);
-    return { tier: findTaskTier(prediction), reasons: { judge: "local", p_solve: rounded(prediction.probability) } };
+  choose({ request }, roles) {
+    const { tier, efficient, capable } = estimateLocally(request, roles, catalog);
+    const compared = capable === undefined ? {} : { p_solve_capable: rounded(capable) };
+    return { tier, reasons: { judge: "local", p_solve: rounded(efficient), ...compared } };
   },
-};
+});
 
 /** For a dry run: the tier is the one that a failed prediction leads to. */
 const notPredicted: TierJudge = {
@@ -144,13 +149,13 @@ class Decision {
     const kept = this.#isToolTurn ? this.#kept(roles) : undefined;
     const pinned: Chosen | undefined = kept && { tier: kept, reasons: { pinned: true } };
     if (algorithm === "random") return pinned ?? this.#drawn();
-    if (algorithm === "capability") return pinned ?? this.#judged();
+    if (algorithm === "capability") return pinned ?? this.#judged(roles);
     const { tier, score, by } = stageVerdict(signalsOf(this.#request.input));
     const reasons = { score: Math.round(score * 1_000) / 1_000, ...(by && { signal: by }) };
     if (tier) return { tier, reasons };
     if (algorithm === "composite" && pinned) return { tier: pinned.tier, reasons: { ...reasons, ...pinned.reasons } };
     if (algorithm === "auto" || !this.#judge.isModel) return { tier: "efficient", reasons };
-    const judged = await this.#judged();
+    const judged = await this.#judged(roles);
     return { tier: judged.tier, reasons: { ...reasons, ...judged.reasons } };
   }
 
@@ -170,8 +175,9 @@ class Decision {
     return { tier: drawn < 0.5 ? "efficient" : "capable", reasons: {} };
   }
 
-  async #judged(): Promise<Chosen> {
-    return this.#judge.choose({ request: this.#request, scope: this.#scope, spent: this.#spending.note });
+  async #judged(roles: Roles): Promise<Chosen> {
+    const context = { request: this.#request, scope: this.#scope, spent: this.#spending.note };
+    return this.#judge.choose(context, roles);
   }
 
   #note(strategy: string, [first, ...rest]: readonly string[], reasons: Reasons): void {

@@ -1,13 +1,12 @@
-/** Predicts whether the cheap model solves a task: a judge predicts it, or the request's own features do when no judge is configured. */
+/** Predicts by a judge whether the cheap model solves a task. */
 import type { ChooserSettings } from "@sluice/proto/runtime/house/internal-models.js";
 import { type CallContext, type InternalQuestion, type Route, forbidden } from "../../internal/call.ts";
 import { quoteEvidence } from "../../internal/quoted-data.ts";
 import { JudgeClient, type FailureKind, JudgeUnavailable } from "../../internal/judge-client.ts";
 import { objectIn } from "../../internal/verdict.ts";
-import { solveProbability, estimateDifficulty } from "../../routing/choose/difficulty.ts";
 import { lastAsk, userMessages } from "../../routing/choose/user-messages.ts";
 import { truncate } from "../../turn/truncate.ts";
-import type { TextFormat, TurnRequest } from "../../turn/request.ts";
+import type { TextFormat } from "../../turn/request.ts";
 import type { Turn } from "../../turn/turn.ts";
 import type { PriceTier } from "./candidates.ts";
 
@@ -21,7 +20,7 @@ export interface Prediction {
 }
 
 /** From which probability on the cheap one is trusted with it. */
-const trusted: Readonly<Record<Boundary, number>> = {
+export const trusted: Readonly<Record<Boundary, number>> = {
   supported: 0.6,
   uncertain: 0.75,
   unmatched: 0.75,
@@ -30,12 +29,6 @@ const trusted: Readonly<Record<Boundary, number>> = {
 
 export const findTaskTier = ({ probability, boundary }: Prediction): PriceTier =>
   probability >= trusted[boundary] ? "efficient" : "capable";
-
-/** Predicts without a model, as if the cheap one had average ability. */
-export const predictLocally = (request: TurnRequest): Prediction => ({
-  probability: solveProbability(0, estimateDifficulty(request).difficulty),
-  boundary: "unmatched",
-});
 
 /** Part of the cache key; bump it when the prompt changes. */
 const promptVersion = "1";

@@ -1,11 +1,8 @@
 /** service/switchyard: reading of tools, scores from signals, and the first model of each algorithm. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import {
-  parsePrediction,
-  predictLocally,
-  findTaskTier,
-} from "@sluice/inference-svc/plugins/switchyard-router/success-predictor.js";
+import { parsePrediction, findTaskTier } from "@sluice/inference-svc/plugins/switchyard-router/success-predictor.js";
+import { estimateLocally } from "@sluice/inference-svc/plugins/switchyard-router/local-estimate.js";
 import { type Signals, signalsOf, stageVerdict } from "@sluice/inference-svc/plugins/switchyard-router/stage-score.js";
 import { type ToolAction, toolActionOf, resultOf } from "@sluice/inference-svc/plugins/switchyard-router/tools.js";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";
@@ -18,6 +15,7 @@ import { FaultReason } from "@sluice/proto/runtime/fault.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
 import { isLinear } from "../../support/clock.ts";
 import { type Reply, type Upstream, chatAnswer, chatStream, startUpstream } from "../../support/providers/upstream.ts";
+import { openDecider } from "./deciding.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../asking.ts";
 
 const user = (content: unknown): InputItem => ({ type: "message", role: "user", content });
@@ -186,16 +184,38 @@ describe("a forecast", () => {
     const forecast = parsePrediction(said(fields));
     expect(forecast && findTaskTier(forecast)).toBe(tier);
   });
+});
 
-  test("that is estimated trusts the cheap one with what is easy", () => {
-    const tier = (text: string) => findTaskTier(predictLocally(asking({ text })));
-    expect(["Hi!", "Translate into French: good morning"].map(tier)).toEqual(["efficient", "efficient"]);
-    const hard =
-      "Prove that the algorithm is optimal, then design a distributed version without race conditions:\n```ts\nfunction f() {}\n```";
-    expect(tier(hard)).toBe("capable");
+describe("an estimate", () => {
+  const hard =
+    "Prove that the algorithm is optimal, then design a distributed version without race conditions:\n```ts\nfunction f() {}\n```";
+  const easy = ["Hi!", "Translate into French: good morning"];
+  const roles = { efficient: "a/cheap", capable: "a/dear", middle: [] };
+  const tierFor = (scores: Readonly<Record<string, number>>) => {
+    const models = ["a/cheap", "a/dear", "a/other"].map((id) => ({
+      id,
+      endpoints: [{ provider: "a" }],
+      ...(scores[id] !== undefined && { scores: { general: scores[id] } }),
+    }));
+    const { catalog } = openDecider(models);
+    return (text: string) => estimateLocally(asking({ text }), roles, catalog).tier;
+  };
+
+  test("without scores trusts the cheap one with what is easy", () => {
+    const tier = tierFor({});
+    expect([...easy, hard].map(tier)).toEqual(["efficient", "efficient", "capable"]);
     expect(estimateDifficulty(asking({ text: hard })).difficulty).toBeGreaterThan(
       estimateDifficulty(asking({ text: "Hi!" })).difficulty + 2,
     );
+    expect([...easy, hard].map(tierFor({ "a/cheap": 0.2, "a/other": 0.9 }))).toEqual([...easy, hard].map(tier));
+  });
+
+  test.each<[string, Readonly<Record<string, number>>, string[]]>([
+    ["is far weaker", { "a/cheap": 0.1, "a/dear": 0.9, "a/other": 0.8 }, ["capable", "capable", "capable"]],
+    ["is a little weaker", { "a/cheap": 0.6, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "capable"]],
+    ["is as strong", { "a/cheap": 0.8, "a/dear": 0.8, "a/other": 0.3 }, ["efficient", "efficient", "efficient"]],
+  ])("takes the dear one where it helps, if the cheap one %s", (_, scores, tiers) => {
+    expect([...easy, hard].map(tierFor(scores))).toEqual(tiers);
   });
 });
 

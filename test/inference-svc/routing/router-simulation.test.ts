@@ -4,18 +4,24 @@ import { readFileSync } from "node:fs";
 import { estimateDifficulty } from "@sluice/inference-svc/routing/choose/difficulty.js";
 import { page, pagePath } from "../../routers/plot.ts";
 import { simulatedRequests } from "../../routers/prompts.ts";
-import { decide, outcomes, simulate } from "../../routers/simulate.ts";
+import { decide, outcomes, simulate, simulatePairs } from "../../routers/simulate.ts";
 import { findMinCpuMs, measureCpuMs } from "../../support/clock.ts";
 import { asking } from "../asking.ts";
 
-const { all, code, switchyard } = simulate();
+const { all, code, switchyard, weak } = simulate();
 
-test.each([...all, ...code, ...switchyard].map((point) => [point.name, point] as const))(
+test.each([...all, ...code, ...switchyard, ...weak].map((point) => [point.name, point] as const))(
   "%s solves as much as a coin between the ends for the same money, or more",
   (_, { solved, line }) => {
     expect(solved).toBeGreaterThanOrEqual(line - 1e-9);
   },
 );
+
+test("service/switchyard is below the line for few pairs of models, and never far", () => {
+  const gains = simulatePairs().map(({ solved, line }) => solved - line);
+  expect(gains.filter((gain) => gain < -1e-9).length / gains.length).toBeLessThan(0.1);
+  expect(Math.min(...gains)).toBeGreaterThan(-4);
+});
 
 test("the page in the documentation says the same (npm run routers)", () => {
   expect(readFileSync(pagePath, "utf8")).toBe(page());

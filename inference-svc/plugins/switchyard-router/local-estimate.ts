@@ -1,0 +1,32 @@
+/** Chooses by the request's own features and the models' scores, when no judge is configured. */
+import type { Catalog } from "../../routing/catalog.ts";
+import { findAbilities } from "../../routing/choose/abilities.ts";
+import { estimateDifficulty, solveProbability } from "../../routing/choose/difficulty.ts";
+import type { TurnRequest } from "../../turn/request.ts";
+import type { PriceTier, Roles } from "./candidates.ts";
+import { trusted } from "./success-predictor.ts";
+
+export interface LocalEstimate {
+  readonly tier: PriceTier;
+  /** Probability that the cheap model solves the task. */
+  readonly efficient: number;
+  /** The same of the dear model; undefined where one of the two has no score. */
+  readonly capable?: number;
+}
+
+/** Points of probability that the dear model must be ahead, so that its price is worth it. */
+const minAdvantage = 0.05;
+
+/** Without scores the cheap model counts as an average one, and is trusted with what it probably solves. */
+export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
+  const { difficulty, task } = estimateDifficulty(request);
+  const abilities = findAbilities(catalog.models, task);
+  const ability = (slug: string) => abilities.get(catalog.find(slug)?.model.settings.id ?? slug);
+  const [cheap, dear] = [ability(roles.efficient), ability(roles.capable)];
+  if (cheap === undefined || dear === undefined) {
+    const efficient = solveProbability(0, difficulty);
+    return { tier: efficient >= trusted.unmatched ? "efficient" : "capable", efficient };
+  }
+  const [efficient, capable] = [solveProbability(cheap, difficulty), solveProbability(dear, difficulty)];
+  return { tier: capable - efficient > minAdvantage ? "capable" : "efficient", efficient, capable };
+}

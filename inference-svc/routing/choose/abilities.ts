@@ -1,0 +1,21 @@
+/** Ability of models at a task, from their scores. */
+import type { CatalogModel } from "../catalog.ts";
+import type { BenchmarkTask } from "./difficulty.ts";
+
+/** Standard deviations count half: benchmarks are not the task. */
+const scoreWeight = 0.5;
+
+/** Ability by slug, around 0. Models without a score are absent. */
+export function findAbilities(models: readonly CatalogModel[], task: BenchmarkTask): ReadonlyMap<string, number> {
+  const scored = models.flatMap((model) => {
+    const score = scoreFor(model, task);
+    return score === undefined ? [] : [{ id: model.settings.id, score }];
+  });
+  const mean = scored.reduce((sum, { score }) => sum + score, 0) / scored.length;
+  const deviation = Math.sqrt(scored.reduce((sum, { score }) => sum + (score - mean) ** 2, 0) / scored.length);
+  return new Map(scored.map(({ id, score }) => [id, deviation === 0 ? 0 : (scoreWeight * (score - mean)) / deviation]));
+}
+
+/** The model's score for the task, else its general one. */
+const scoreFor = ({ settings: { scores } }: CatalogModel, task: BenchmarkTask): number | undefined =>
+  scores?.[task] ?? scores?.["general"];

@@ -12,13 +12,14 @@ const defaultDays = 30;
 export const usage: Commands = {
   show: {
     usage:
-      "[--by day|model|key|operation|door[,...]] [--payer key|operator] [--from DAY] [--to DAY] [--key KEY] [--json]",
+      "[--by day|model|key|operation|door|task[,...]] [--payer key|operator] [--from DAY] [--to DAY] [--key KEY] [--json]",
     summary: `Sums the cost of requests, by day unless --by is given, for the last ${defaultDays} days.`,
     details: [
       "DAY is a day in UTC, for example 2026-11-21; both ends are included.",
       "A request with several calls to providers counts once; ATTEMPTS counts the calls.",
       "A door is the format in which the client spoke: responses, chat, messages or embeddings.",
       "An operation is what a call was made for: turn, judge, moderation, classifier, search and so on.",
+      "A task is the kind of a request that service/auto learns from, such as code; others have none.",
       "--payer operator sums the calls that no key pays for, such as those of judges.",
       keyHelp,
     ],

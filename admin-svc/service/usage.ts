@@ -41,7 +41,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         if (rows.length === 0) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
         return create(GetGenerationResponseSchema, { records: rows.map(toRecord) });
       }),
-    listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor }, context) =>
+    listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);
         const filter = {
@@ -50,7 +50,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
           ...(door !== "" && { door }),
         };
         checkActivityFilter(filter);
-        const units = { byOperation, byDoor };
+        const units = { byOperation, byDoor, byTask };
         const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, ...units, ...filter });
         return create(ListActivityResponseSchema, { activities: rows.map(activityMessage) });
       }),
@@ -73,4 +73,5 @@ const activityMessage = (row: ActivityRow): Activity =>
     reasoningTokens: BigInt(row.reasoning_tokens),
     ...(row.operation !== null && { operation: callOperations[row.operation] }),
     door: row.door ?? "",
+    ...(row.task !== null && { task: row.task }),
   });

@@ -174,6 +174,10 @@ export const switchyardRouterPlugin = plugin(
       judge: says(string(), "the model that forecasts, local, or not_run in a dry run"),
       judge_failure: says(string(), "error, malformed_answer, time_limit or data_policy; then the dear model is asked"),
       p_solve: says(number({ min: 0, max: 1 }), "how likely it is that the cheap model solves the task"),
+      p_solve_capable: says(
+        number({ min: 0, max: 1 }),
+        "the same of the dear model, if both have scores and no judge is asked",
+      ),
     },
     description: "How service/switchyard chooses between the models of the request; ignored for others.",
   },

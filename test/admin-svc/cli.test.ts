@@ -73,7 +73,7 @@ describe("usage", () => {
     const records = [
       { turnId, attempt: 1, openedAtMs: at("2025-03-01"), model: "acme/small", costUsd: "0.25" },
       { turnId, attempt: 2, openedAtMs: at("2025-03-01"), costUsd: "0.5" },
-      { openedAtMs: at("2025-03-02"), costUsd: "1" },
+      { openedAtMs: at("2025-03-02"), costUsd: "1", task: "code" },
       { openedAtMs: at("2025-03-05"), costUsd: "8" },
       { openedAtMs: at("2025-03-02"), costUsd: "16", operation: CallOperation.JUDGE, payer: CallPayer.OPERATOR },
       { openedAtMs: at("2025-03-02"), costUsd: "2", keyHash: "b".repeat(64) },
@@ -109,6 +109,14 @@ describe("usage", () => {
     expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "operation")).toEqual([
       { operation: "advisor", cost_usd: 4, requests: 0, attempts: 1, ...tokens },
       { operation: "turn", cost_usd: 3, requests: 2, attempts: 2, input_tokens: 24, output_tokens: 60 },
+    ]);
+  });
+
+  test("by task, where one was recorded", async () => {
+    const tokens = { input_tokens: 12, output_tokens: 30 };
+    expect(await json("usage", "show", "--from", "2025-03-02", "--to", "2025-03-02", "--by", "task")).toEqual([
+      { task: "code", cost_usd: 1, requests: 1, attempts: 1, ...tokens },
+      { task: null, cost_usd: 6, requests: 1, attempts: 2, input_tokens: 24, output_tokens: 60 },
     ]);
   });
 

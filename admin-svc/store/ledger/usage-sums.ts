@@ -3,7 +3,7 @@ import { type PayerWord, answeringOperations } from "@sluice/proto/runtime/call-
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
 
-export const usageUnits = ["day", "model", "key", "operation", "door"] as const;
+export const usageUnits = ["day", "model", "key", "operation", "door", "task"] as const;
 export type UsageUnit = (typeof usageUnits)[number];
 
 export interface UsageFilter {
@@ -23,6 +23,7 @@ export interface UsageSums {
   readonly key: string | null;
   readonly operation: string | null;
   readonly door: string | null;
+  readonly task: string | null;
   readonly key_name: string | null;
   /** USD as a decimal. */
   readonly cost_usd: string;
@@ -60,14 +61,14 @@ export async function usageSums(
     sums as (
       select
         ${unit("day", sql`day`)} as day, ${unit("model", sql`model`)} as model, ${unit("key", sql`key_hash`)} as key,
-        ${unit("operation", sql`operation`)} as operation, ${unit("door", sql`door`)} as door,
+        ${unit("operation", sql`operation`)} as operation, ${unit("door", sql`door`)} as door, ${unit("task", sql`task`)} as task,
         coalesce(sum(cost_usd), 0) as cost_usd, count(*) filter (where counts) as requests, count(*) as attempts,
         coalesce(sum(input_tokens), 0) as input_tokens, coalesce(sum(output_tokens), 0) as output_tokens
       from calls
-      group by 1, 2, 3, 4, 5
+      group by 1, 2, 3, 4, 5, 6
     )
     select sums.*, api_keys.name as key_name
     from sums left join api_keys on api_keys.hash = sums.key
-    order by sums.day, sums.model, sums.key, sums.operation, sums.door`.execute(database);
+    order by sums.day, sums.model, sums.key, sums.operation, sums.door, sums.task`.execute(database);
   return rows;
 }

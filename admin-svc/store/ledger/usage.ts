@@ -93,6 +93,8 @@ export interface ActivityFilter {
   readonly byOperation?: boolean;
   /** Sums each format of clients apart. */
   readonly byDoor?: boolean;
+  /** Sums each kind of task apart. */
+  readonly byTask?: boolean;
 }
 
 export interface ActivityRow {
@@ -104,6 +106,8 @@ export interface ActivityRow {
   readonly operation: OperationWord | null;
   /** Null unless each format of clients is summed apart. */
   readonly door: string | null;
+  /** Null where none was recorded, and unless each kind is summed apart. */
+  readonly task: string | null;
   readonly cost_usd: string;
   readonly calls: string;
   readonly requests: string;
@@ -115,7 +119,7 @@ export interface ActivityRow {
 /** Sums by day, model, provider and tier, of the last 30 days in UTC, over the calls that keys pay for. */
 export async function activityOf(
   database: Kysely<Database>,
-  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false }: ActivityFilter,
+  { workspaceId, date, keyHash, door, byOperation = false, byDoor = false, byTask = false }: ActivityFilter,
 ): Promise<readonly ActivityRow[]> {
   const { rows } = await sql<ActivityRow>`
     with calls as (
@@ -123,7 +127,8 @@ export async function activityOf(
         *, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as date, ${countsRequest} as counts,
         coalesce(nullif(service_tier, ''), 'default') as tier,
         ${byOperation ? sql`operation` : sql`null::text`} as shown_operation,
-        ${byDoor ? sql`door` : sql`null::text`} as shown_door
+        ${byDoor ? sql`door` : sql`null::text`} as shown_door,
+        ${byTask ? sql`task` : sql`null::text`} as shown_task
       from usage_records
       where workspace_id = ${workspaceId} and payer = 'key'
         and opened_at >= (date_trunc('day', now() at time zone 'UTC') - interval '30 days') at time zone 'UTC'
@@ -132,12 +137,12 @@ export async function activityOf(
         and (${door ?? null}::text is null or door = ${door ?? null})
     )
     select
-      date, model, provider, tier as service_tier, shown_operation as operation, shown_door as door,
+      date, model, provider, tier as service_tier, shown_operation as operation, shown_door as door, shown_task as task,
       coalesce(sum(cost_usd), 0) as cost_usd, count(*) as calls,
       count(*) filter (where counts) as requests, coalesce(sum(input_tokens), 0) as input_tokens,
       coalesce(sum(output_tokens), 0) as output_tokens, coalesce(sum(reasoning_tokens), 0) as reasoning_tokens
     from calls
-    group by 1, 2, 3, 4, 5, 6
-    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6`.execute(database);
+    group by 1, 2, 3, 4, 5, 6, 7
+    order by 1 desc, sum(cost_usd) desc nulls last, 2, 3, 4, 5, 6, 7`.execute(database);
   return rows;
 }

@@ -49,6 +49,7 @@ const listActivity = forwarded(
     byOperation: unit === "operation",
     door,
     byDoor: unit === "door",
+    byTask: unit === "task",
   }),
   ({ activities }) => ({ data: activities.map(shownActivity) }),
   { timeoutMs },

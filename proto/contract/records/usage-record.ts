@@ -122,4 +122,5 @@ export const shownActivity = (activity: Activity): JsonObject => ({
   reasoning_tokens: Number(activity.reasoningTokens),
   ...operationJson(activity),
   ...(activity.door !== "" && { door: activity.door }),
+  ...(activity.task !== undefined && { task: activity.task }),
 });

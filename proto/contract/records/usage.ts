@@ -32,8 +32,8 @@ export const activityQuery = object(
     workspace_id: ownWorkspace,
     door: described(word("responses", "chat", "messages", "embeddings"), "Only what clients of this format have used."),
     group_by: described(
-      word("operation", "door"),
-      "`operation` sums each operation apart, `door` each format in which clients spoke.",
+      word("operation", "door", "task"),
+      "`operation` sums each operation apart, `door` each format in which clients spoke, `task` each kind of task.",
     ),
   },
   { strict: true },
@@ -156,6 +156,10 @@ const activity = {
   reasoning_tokens: described(tokens, "Tokens of reasoning."),
   operation: described(operation, "What the calls were made for; absent without `group_by=operation`."),
   door: described(string(), "Format in which the clients spoke; absent without `group_by=door`."),
+  task: described(
+    string(),
+    "Kind of task, such as `code`; absent where none was recorded (`auto_router.learning_share`), and without `group_by=task`.",
+  ),
 };
 
 export const activityAnswer = named(
@@ -166,7 +170,7 @@ export const activityAnswer = named(
         named(
           "Activity",
           object(activity, {
-            required: Object.keys(activity).filter((name) => name !== "operation" && name !== "door"),
+            required: Object.keys(activity).filter((name) => !["operation", "door", "task"].includes(name)),
             description: "The calls of one day, model, provider and tier.",
           }),
         ),

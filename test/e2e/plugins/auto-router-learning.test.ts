@@ -82,6 +82,17 @@ test("the records of requests that named their model have a task, and no text; t
   expect(JSON.stringify(found)).not.toMatch(/bug|Python/);
 });
 
+test("activity sums each kind of task apart on request", async () => {
+  const answer = await fetch(`${house.baseUrl}/activity?group_by=task`, {
+    headers: { authorization: `Bearer ${house.managementKey}` },
+  });
+  const { data } = (await answer.json()) as { data: { model: string; task?: string; operation?: string }[] };
+  expect(data.map(({ model: slug, task, operation }) => [slug, task, operation]).toSorted()).toEqual([
+    ["a/best", undefined, undefined],
+    ["b/favourite", "code", undefined],
+  ]);
+});
+
 test("the favourite rises for its task alone, and the receipt says so", async () => {
   expect(await ranked(code)).toEqual(["code", "prior", "a/best"]);
   reload();

@@ -1,4 +1,5 @@
 /** LangChain of the major before, with the core that it needs. */
+export { ChatAnthropic } from "@langchain/anthropic";
 export { ChatOpenAI, OpenAIEmbeddings } from "@langchain/openai";
 export { HumanMessage, ToolMessage } from "@langchain/core/messages";
 export { tool } from "@langchain/core/tools";

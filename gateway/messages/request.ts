@@ -86,8 +86,8 @@ function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownFie
     stream: fields.stream ?? false,
     maxOutputTokens: fields.max_tokens ?? undefined,
     temperature: fields.temperature ?? undefined,
-    topP: fields.top_p ?? undefined,
-    topK: fields.top_k ?? undefined,
+    topP: limit(fields.top_p),
+    topK: limit(fields.top_k),
     frequencyPenalty: undefined,
     presencePenalty: undefined,
     topLogprobs: undefined,
@@ -128,6 +128,10 @@ function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownFie
   const places = tools.map(({ path }) => path);
   return { request, names: messageFieldNames(conversation.places, places) };
 }
+
+/** -1 stands for an absent limit. */
+const limit = (value: number | null | undefined): number | undefined =>
+  value === -1 ? undefined : (value ?? undefined);
 
 /** Limits how much a client can have repeated in headers and receipts. */
 const maxUnsent = 16;

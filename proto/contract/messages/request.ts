@@ -120,6 +120,14 @@ const prompt = {
   ),
 };
 
+/** Clients of this format write -1 for a limit of sampling that they leave open. */
+const orMinusOne = (shape: Shape): Shape => ({
+  check: (value, path, problems, or) => {
+    if (value !== -1) shape.check(value, path, problems, or);
+  },
+  schema: (components) => ({ anyOf: [shape.schema(components), { const: -1 }] }),
+});
+
 function checkModel({ model, models }: JsonObject, problems: Problems): void {
   const none = models === undefined || models === null || (Array.isArray(models) && models.length === 0);
   if (none && model === undefined) problems.add("model", "required");
@@ -140,8 +148,14 @@ export const messagesRequest = named(
         "Texts before which the answer ends.",
       ),
       temperature: described(nullable(number({ min: 0, max: 1 })), "Sampling temperature."),
-      top_p: described(nullable(number({ min: 0, max: 1 })), "Share of probability from which tokens are drawn."),
-      top_k: described(nullable(integer({ min: 0 })), "Number of tokens from which is drawn."),
+      top_p: described(
+        nullable(orMinusOne(number({ min: 0, max: 1 }))),
+        "Share of probability from which tokens are drawn; -1 counts as absent.",
+      ),
+      top_k: described(
+        nullable(orMinusOne(integer({ min: 0 }))),
+        "Number of tokens from which is drawn; -1 counts as absent.",
+      ),
       metadata: described(
         nullable(object({ user_id: nullable(string({ identifier: true })) })),
         "`user_id` identifies the end user; providers get a keyed hash of it.",

@@ -1,9 +1,10 @@
-/** Codex as it is installed: `codex exec` runs a shell command that the model asked for, with its web search among the tools. */
+/** Codex as it is installed: `codex exec` runs three shell commands that the model asks for, with its web search among the tools. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { findCodex } from "../../support/providers/codex.ts";
+import { testProgram } from "../../support/clients/coverage.ts";
+import { codexVersion, findCodex } from "../../support/providers/codex.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { isolation, runIsolated } from "../../support/providers/namespace.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
@@ -11,10 +12,12 @@ import { type Reply, type Upstream, chatChunk, startUpstream } from "../../suppo
 const found = isolation === undefined ? { missing: "no network namespace (unshare) on this machine" } : findCodex();
 const codex = "path" in found ? found.path : undefined;
 // A skipped test is named on every terminal and in every log.
-if ("missing" in found) console.warn(`skipped: Codex 0.169: ${found.missing}`);
+if ("missing" in found) console.warn(`skipped: Codex ${codexVersion}: ${found.missing}`);
 
 const limitMs = 240_000;
-const args = JSON.stringify({ cmd: "echo from-the-shell" });
+/** The commands that the model asks for, one after the other. */
+const commands = ["echo first-from-the-shell", "echo second-from-the-shell", "echo from-the-shell"];
+const argumentsOf = (cmd: string) => JSON.stringify({ cmd });
 const usage = { input_tokens: 9, output_tokens: 3, total_tokens: 12 };
 
 /** A stream of the Responses format with one item. */
@@ -30,40 +33,35 @@ function responsesStream(item: object): Reply {
 }
 
 const message = { type: "message", id: "msg_1", role: "assistant", status: "completed" };
+const done = "All done.";
 const dialects: [dialect: string, searches: boolean, replies: Reply[]][] = [
   [
     "chat",
     false,
     [
-      {
-        chunks: [
-          {
-            sse: [
-              chatChunk({
-                tool_calls: [{ index: 0, id: "call_1", function: { name: "exec_command", arguments: args } }],
-              }),
-              chatChunk({}, "tool_calls"),
-              "[DONE]",
-            ],
-          },
-        ],
-      },
-      { chunks: [{ sse: [chatChunk({ content: "All done." }, "stop"), "[DONE]"] }] },
+      ...commands.map((cmd, index) => {
+        const called = { name: "exec_command", arguments: argumentsOf(cmd) };
+        const delta = { tool_calls: [{ index: 0, id: `call_${index}`, function: called }] };
+        return { chunks: [{ sse: [chatChunk(delta), chatChunk({}, "tool_calls"), "[DONE]"] }] };
+      }),
+      { chunks: [{ sse: [chatChunk({ content: done }, "stop"), "[DONE]"] }] },
     ],
   ],
   [
     "responses",
     true,
     [
-      responsesStream({
-        type: "function_call",
-        id: "fc_1",
-        call_id: "call_1",
-        name: "exec_command",
-        arguments: args,
-        status: "completed",
-      }),
-      responsesStream({ ...message, content: [{ type: "output_text", text: "All done.", annotations: [] }] }),
+      ...commands.map((cmd, index) =>
+        responsesStream({
+          type: "function_call",
+          id: `fc_${index}`,
+          call_id: `call_${index}`,
+          name: "exec_command",
+          arguments: argumentsOf(cmd),
+          status: "completed",
+        }),
+      ),
+      responsesStream({ ...message, content: [{ type: "output_text", text: done, annotations: [] }] }),
     ],
   ],
 ];
@@ -127,32 +125,44 @@ async function run(provider: string, dialect: string, replies: readonly Reply[])
     house.ports.gateway,
     { cwd: join(folder, "work"), environment, limitMs },
   );
-  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining("All done."), expect.any(String)]);
+  expect([code, stdout, stderr]).toEqual([0, expect.stringContaining(done), expect.any(String)]);
   expect(stderr).not.toMatch(/invalid_request|unexpected status|failed to parse|stream disconnected/i);
   return upstream.requests.slice(from).map(({ body }) => body);
 }
 
-(codex === undefined ? test.skip : test).each(dialects)(
-  "a shell call and its output, with a provider of dialect %s",
-  async (dialect, searches, replies) => {
-    const requests = await run("sluice", dialect, replies);
-    expect(requests).toHaveLength(2);
-    expect(requests[0]?.includes('"web_search"')).toBe(searches);
-    expect(requests[1]).toContain("Output:\\nfrom-the-shell");
-  },
-  limitMs + 60_000,
-);
+/** Each request has the task and the output of every command so far. */
+function expectOutputs(requests: readonly string[]): void {
+  expect(requests).toHaveLength(commands.length + 1);
+  for (const [index, body] of requests.entries()) {
+    expect(body).toContain("Say from-the-shell with the shell.");
+    for (const cmd of commands.slice(0, index)) expect(body).toContain(`Output:\\n${cmd.slice("echo ".length)}`);
+  }
+}
 
-(codex === undefined ? test.skip : test).each(dialects)(
-  "the same over one WebSocket, with a provider of dialect %s",
-  async (dialect, _, replies) => {
-    const [first, second, ...others] = await run("sluice-socket", dialect, replies);
-    expect(others).toEqual([]);
-    expect(second).toContain("Output:\\nfrom-the-shell");
-    // Codex sent the output alone: the task before it comes from the memory of the connection.
-    for (const body of [first, second]) expect(body).toContain("Say from-the-shell with the shell.");
-    await house.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
-    expect(house.logs("gateway")).not.toContain("previous_response_not_found");
+const eachDialect = (codex === undefined ? test.skip : test).each(dialects);
+
+testProgram("Codex", {
+  "a task with three tool calls": () => {
+    eachDialect(
+      "with a provider of dialect %s",
+      async (dialect, searches, replies) => {
+        const requests = await run("sluice", dialect, replies);
+        expectOutputs(requests);
+        expect(requests[0]?.includes('"web_search"')).toBe(searches);
+      },
+      limitMs + 60_000,
+    );
   },
-  limitMs + 60_000,
-);
+  "the same over one WebSocket": () => {
+    eachDialect(
+      "with a provider of dialect %s",
+      async (dialect, _, replies) => {
+        // Codex sends new items alone: what was before comes from the memory of the connection.
+        expectOutputs(await run("sluice-socket", dialect, replies));
+        await house.logged("gateway", '"method":"WEBSOCKET"', '"status":200');
+        expect(house.logs("gateway")).not.toContain("previous_response_not_found");
+      },
+      limitMs + 60_000,
+    );
+  },
+});

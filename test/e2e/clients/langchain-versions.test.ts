@@ -1,5 +1,7 @@
-/** LangChain in two majors, with its defaults and with the Responses format. */
+/** LangChain in two majors: its model for OpenAI with defaults and with the Responses format, and its model for Anthropic. */
 import { expect } from "@jest/globals";
+import type * as anthropic from "@langchain/anthropic";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type * as messages from "@langchain/core/messages";
 import type * as tools from "@langchain/core/tools";
 import type * as langchain from "@langchain/openai";
@@ -9,7 +11,8 @@ import { clientStage, pixelUrl } from "../../support/clients/stage.ts";
 
 type Version = Pick<typeof messages, "HumanMessage" | "ToolMessage"> &
   Pick<typeof tools, "tool"> &
-  Pick<typeof langchain, "ChatOpenAI" | "OpenAIEmbeddings"> & { readonly z: typeof Zod };
+  Pick<typeof langchain, "ChatOpenAI" | "OpenAIEmbeddings"> &
+  Pick<typeof anthropic, "ChatAnthropic"> & { readonly z: typeof Zod };
 
 const previous = "@sluice/test-clients/langchain.js";
 const versions: Readonly<Record<string, Version>> = {
@@ -17,17 +20,35 @@ const versions: Readonly<Record<string, Version>> = {
     ...(await import("@langchain/core/messages")),
     ...(await import("@langchain/core/tools")),
     ...(await import("@langchain/openai")),
+    ...(await import("@langchain/anthropic")),
     z: (await import("zod")).z,
   },
   "test-clients/": (await import(previous)) as Version,
 };
 const stage = clientStage();
 
-const turnTests = ({ ChatOpenAI, HumanMessage, ToolMessage, tool, z }: Version, useResponsesApi: boolean) => {
-  const modelOf = (model: string, maxRetries = 0) => {
+type Model = BaseChatModel & Required<Pick<BaseChatModel, "bindTools">>;
+
+const openAi =
+  ({ ChatOpenAI }: Version, useResponsesApi: boolean) =>
+  (model: string, maxRetries = 0): Model => {
     const configuration = { baseURL: stage.house.baseUrl };
     return new ChatOpenAI({ model, apiKey: stage.house.apiKey, configuration, maxRetries, useResponsesApi });
   };
+
+const anthropicModel =
+  ({ ChatAnthropic }: Version) =>
+  (model: string, maxRetries = 0): Model => {
+    const anthropicApiUrl = stage.house.baseUrl.replace(/\/v1$/, "");
+    return new ChatAnthropic({ model, apiKey: stage.house.apiKey, anthropicApiUrl, maxRetries });
+  };
+
+/** @param unknown status of the failure for a model that does not exist */
+const turnTests = (
+  { HumanMessage, ToolMessage, tool, z }: Version,
+  modelOf: (model: string, maxRetries?: number) => Model,
+  unknown: number,
+) => {
   return {
     text: async () => {
       const answer = await modelOf("sluice/echo").invoke("Name a moon.");
@@ -62,7 +83,7 @@ const turnTests = ({ ChatOpenAI, HumanMessage, ToolMessage, tool, z }: Version, 
       expect([answer.text, stage.picture()]).toEqual(["A dot.", pixelUrl]);
     },
     errors: async () => {
-      await expect(modelOf("nobody/nothing").invoke("x")).rejects.toMatchObject({ status: 400 });
+      await expect(modelOf("nobody/nothing").invoke("x")).rejects.toMatchObject({ status: unknown });
     },
     abort: async () => {
       const closed = stage.hang();
@@ -83,8 +104,9 @@ const turnTests = ({ ChatOpenAI, HumanMessage, ToolMessage, tool, z }: Version, 
 
 for (const [folder, version] of Object.entries(versions)) {
   const installed = `${folder}@langchain/openai`;
-  testCoverage(installed, "chat", turnTests(version, false));
-  testCoverage(installed, "responses", turnTests(version, true));
+  testCoverage(installed, "chat", turnTests(version, openAi(version, false), 400));
+  testCoverage(installed, "responses", turnTests(version, openAi(version, true), 400));
+  testCoverage(`${folder}@langchain/anthropic`, "messages", turnTests(version, anthropicModel(version), 404));
   const embeddings = (model: string) => {
     const configuration = { baseURL: stage.house.baseUrl };
     return new version.OpenAIEmbeddings({ model, apiKey: stage.house.apiKey, configuration, maxRetries: 0 });

@@ -1,6 +1,7 @@
 /** The requests by which servers of the Open Responses format are compared, sent to a house that shows its defaults. */
 import { LLMock } from "@copilotkit/aimock";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { testProgram } from "../../support/clients/coverage.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { type OpenResponse, response, streamEvent } from "../../support/answers/open-responses.ts";
 import { parseSse } from "../../support/answers/sse.ts";
@@ -50,18 +51,20 @@ const requests = {
   "tool-calling": { input: [user("What is the weather in San Francisco?")], tools: [getWeather] },
 };
 
-describe.each(["sluice/echo", "far/chat", "far/responses"])("an Open Responses client and %s", (model) => {
-  const provider = new LLMock({ port: 0 });
-  let house: House;
+testProgram("Open Responses", {
+  "its requests, whole and streamed, with `compat.fill_defaults: true`": () => {
+    describe.each(["sluice/echo", "far/chat", "far/responses"])("an Open Responses client and %s", (model) => {
+      const provider = new LLMock({ port: 0 });
+      let house: House;
 
-  beforeAll(async () => {
-    provider.onMessage(/hello/i, { content: "Hello to you." });
-    provider.onMessage("weather", {
-      toolCalls: [{ name: "get_weather", arguments: '{"location":"San Francisco"}' }],
-    });
-    await provider.start();
-    house = await startHouse({
-      config: `
+      beforeAll(async () => {
+        provider.onMessage(/hello/i, { content: "Hello to you." });
+        provider.onMessage("weather", {
+          toolCalls: [{ name: "get_weather", arguments: '{"location":"San Francisco"}' }],
+        });
+        await provider.start();
+        house = await startHouse({
+          config: `
 providers:
   - {id: sluice, dialect: echo}
   - {id: chat, dialect: chat, base_url: "${provider.url}/v1"}
@@ -72,49 +75,51 @@ models:
   - {id: far/responses, input_modalities: [text, image], endpoints: [{provider: responses, upstream_model: gpt-4o}]}
 compat: {fill_defaults: true}
 `,
+        });
+      });
+      afterAll(async () => {
+        await house?.stop();
+        await provider.stop();
+      });
+
+      const post = (body: object) =>
+        fetch(`${house.baseUrl}/responses`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+          body: JSON.stringify({ model, ...body }),
+        });
+
+      async function answerTo(body: object): Promise<OpenResponse> {
+        const answer = await post(body);
+        const json: unknown = await answer.json();
+        expect([answer.status, json]).toEqual([200, expect.anything()]);
+        return response.parse(json);
+      }
+
+      async function streamOf(body: object) {
+        const answer = await post({ ...body, stream: true });
+        const { events, done } = parseSse(await answer.text());
+        expect(done).toBe(true);
+        return events.map((event) => streamEvent.parse(event));
+      }
+
+      test.each(Object.entries(requests))("%s", async (name, body) => {
+        const { status, output } = await answerTo(body);
+        expect(status).toBe("completed");
+        expect(output).not.toHaveLength(0);
+        expect(output.some((item) => item.type === "function_call")).toBe(name === "tool-calling");
+      });
+
+      test.each(Object.entries(requests))("streaming-response, as %s", async (name, body) => {
+        const events = await streamOf(body);
+        const terminal = events.at(-1);
+        if (terminal?.type !== "response.completed") throw new Error(`ends with ${JSON.stringify(terminal)}`);
+        expect(terminal.response.status).toBe("completed");
+        expect(terminal.response.output).not.toHaveLength(0);
+        const kinds = new Set<string>(events.map((event) => event.type));
+        const delta = name === "tool-calling" ? "response.function_call_arguments.delta" : "response.output_text.delta";
+        expect([...kinds]).toEqual(expect.arrayContaining(["response.created", delta, "response.output_item.done"]));
+      });
     });
-  });
-  afterAll(async () => {
-    await house?.stop();
-    await provider.stop();
-  });
-
-  const post = (body: object) =>
-    fetch(`${house.baseUrl}/responses`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
-      body: JSON.stringify({ model, ...body }),
-    });
-
-  async function answerTo(body: object): Promise<OpenResponse> {
-    const answer = await post(body);
-    const json: unknown = await answer.json();
-    expect([answer.status, json]).toEqual([200, expect.anything()]);
-    return response.parse(json);
-  }
-
-  async function streamOf(body: object) {
-    const answer = await post({ ...body, stream: true });
-    const { events, done } = parseSse(await answer.text());
-    expect(done).toBe(true);
-    return events.map((event) => streamEvent.parse(event));
-  }
-
-  test.each(Object.entries(requests))("%s", async (name, body) => {
-    const { status, output } = await answerTo(body);
-    expect(status).toBe("completed");
-    expect(output).not.toHaveLength(0);
-    expect(output.some((item) => item.type === "function_call")).toBe(name === "tool-calling");
-  });
-
-  test.each(Object.entries(requests))("streaming-response, as %s", async (name, body) => {
-    const events = await streamOf(body);
-    const terminal = events.at(-1);
-    if (terminal?.type !== "response.completed") throw new Error(`ends with ${JSON.stringify(terminal)}`);
-    expect(terminal.response.status).toBe("completed");
-    expect(terminal.response.output).not.toHaveLength(0);
-    const kinds = new Set<string>(events.map((event) => event.type));
-    const delta = name === "tool-calling" ? "response.function_call_arguments.delta" : "response.output_text.delta";
-    expect([...kinds]).toEqual(expect.arrayContaining(["response.created", delta, "response.output_item.done"]));
-  });
+  },
 });

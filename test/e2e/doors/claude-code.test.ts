@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/
 import { type House, startHouse } from "../../support/house.ts";
 import { claudeStream } from "../../support/providers/anthropic.ts";
 import { findClaudeCode } from "../../support/providers/claude-code.ts";
+import { testProgram } from "../../support/clients/coverage.ts";
 import { isolation, runIsolated } from "../../support/providers/namespace.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -151,59 +152,65 @@ function runClaude(task: string, model: string, allowed: readonly string[]) {
 
 const ifInstalled = claude === undefined ? test.skip : test;
 
-ifInstalled(
-  "goes on after a web search that nothing here can run",
-  async () => {
-    const search: Step = { name: "WebSearch", input: { query: "Moons of Mars" } };
-    const inner: Step = { name: "web_search", input: { query: "Moons of Mars" } };
-    const nothing: Reply = { chunks: [{ sse: [chatChunk({ content: "Nothing found." }, "stop"), "[DONE]"] }] };
-    const last: Reply = { chunks: [{ sse: [chatChunk({ content: done }, "stop"), "[DONE]"] }] };
-    upstream.script([chatCall(search, 0), chatCall(inner, 1), nothing, last]);
-    const from = upstream.requests.length;
-    const { code, stdout, stderr } = await runClaude("Which moons has Mars?", "far/chat", ["WebSearch"]);
-    expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
-    const requests = upstream.requests.slice(from).map(({ body }) => body);
-    expect(requests).toHaveLength(4);
-    expect(requests[2]).toContain("there is no search engine");
+testProgram("Claude Code", {
+  "a web search that nothing runs": () => {
+    ifInstalled(
+      "goes on after a web search that nothing here can run",
+      async () => {
+        const search: Step = { name: "WebSearch", input: { query: "Moons of Mars" } };
+        const inner: Step = { name: "web_search", input: { query: "Moons of Mars" } };
+        const nothing: Reply = { chunks: [{ sse: [chatChunk({ content: "Nothing found." }, "stop"), "[DONE]"] }] };
+        const last: Reply = { chunks: [{ sse: [chatChunk({ content: done }, "stop"), "[DONE]"] }] };
+        upstream.script([chatCall(search, 0), chatCall(inner, 1), nothing, last]);
+        const from = upstream.requests.length;
+        const { code, stdout, stderr } = await runClaude("Which moons has Mars?", "far/chat", ["WebSearch"]);
+        expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
+        const requests = upstream.requests.slice(from).map(({ body }) => body);
+        expect(requests).toHaveLength(4);
+        expect(requests[2]).toContain("there is no search engine");
+      },
+      limitMs + 60_000,
+    );
   },
-  limitMs + 60_000,
-);
-
-ifInstalled(
-  "asks at most twice for a model that does not exist",
-  async () => {
-    const { code, stdout, stderr } = await runClaude("Say a word.", "far/none", ["Read"]);
-    expect([code, stdout + stderr]).toEqual([1, expect.stringContaining("far/none")]);
-    const lines = (await house.allLogged()).split("\n").filter((line) => line.includes('"model":"far/none"'));
-    expect(lines.length).toBeGreaterThan(0);
-    expect(lines.length).toBeLessThanOrEqual(2);
+  "a model that does not exist": () => {
+    ifInstalled(
+      "asks at most twice for a model that does not exist",
+      async () => {
+        const { code, stdout, stderr } = await runClaude("Say a word.", "far/none", ["Read"]);
+        expect([code, stdout + stderr]).toEqual([1, expect.stringContaining("far/none")]);
+        const lines = (await house.allLogged()).split("\n").filter((line) => line.includes('"model":"far/none"'));
+        expect(lines.length).toBeGreaterThan(0);
+        expect(lines.length).toBeLessThanOrEqual(2);
+      },
+      limitMs + 60_000,
+    );
   },
-  limitMs + 60_000,
-);
-
-ifInstalled.each(dialects)(
-  "writes a file, reads it and runs a command, with a provider of dialect %s",
-  async (dialect, call, last) => {
-    const path = join(folder, "work", "note.txt");
-    const steps: readonly Step[] = [
-      { name: "Write", input: { file_path: path, content: "from-the-file" } },
-      { name: "Read", input: { file_path: path } },
-      { name: "Bash", input: { command: "echo from-the-shell", description: "Says a word" } },
-    ];
-    upstream.script([...steps.map(call), last]);
-    const from = upstream.requests.length;
-    const task = "Write a note, read it, say a word in the shell.";
-    const { code, stdout, stderr } = await runClaude(task, `far/${dialect}`, ["Write", "Read", "Bash(echo:*)"]);
-    expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
-    const requests = upstream.requests.slice(from).map(({ body }) => body);
-    expect(requests).toHaveLength(steps.length + 1);
-    expect(readFileSync(path, "utf8")).toBe("from-the-file");
-    expect(requests[2]).toContain("from-the-file");
-    expect(requests[3]).toContain("from-the-shell");
-    // The model of the test writes fewer tokens than the program asks for.
-    expect(requests[0]).toMatch(/"max_(output_|completion_)?tokens":8192/);
-    expectGrowingPrefix(upstream.requests.slice(from).map(({ json }) => json));
-    if (dialect === "messages") expect(requests[3]?.match(/"signature":"c2lnbmVk"/g)).toHaveLength(steps.length);
+  "a task with three tool calls": () => {
+    ifInstalled.each(dialects)(
+      "writes a file, reads it and runs a command, with a provider of dialect %s",
+      async (dialect, call, last) => {
+        const path = join(folder, "work", "note.txt");
+        const steps: readonly Step[] = [
+          { name: "Write", input: { file_path: path, content: "from-the-file" } },
+          { name: "Read", input: { file_path: path } },
+          { name: "Bash", input: { command: "echo from-the-shell", description: "Says a word" } },
+        ];
+        upstream.script([...steps.map(call), last]);
+        const from = upstream.requests.length;
+        const task = "Write a note, read it, say a word in the shell.";
+        const { code, stdout, stderr } = await runClaude(task, `far/${dialect}`, ["Write", "Read", "Bash(echo:*)"]);
+        expect([code, stderr, stdout]).toEqual([0, expect.any(String), expect.stringContaining(done)]);
+        const requests = upstream.requests.slice(from).map(({ body }) => body);
+        expect(requests).toHaveLength(steps.length + 1);
+        expect(readFileSync(path, "utf8")).toBe("from-the-file");
+        expect(requests[2]).toContain("from-the-file");
+        expect(requests[3]).toContain("from-the-shell");
+        // The model of the test writes fewer tokens than the program asks for.
+        expect(requests[0]).toMatch(/"max_(output_|completion_)?tokens":8192/);
+        expectGrowingPrefix(upstream.requests.slice(from).map(({ json }) => json));
+        if (dialect === "messages") expect(requests[3]?.match(/"signature":"c2lnbmVk"/g)).toHaveLength(steps.length);
+      },
+      limitMs + 60_000,
+    );
   },
-  limitMs + 60_000,
-);
+});

@@ -1,6 +1,6 @@
 /** Tests of unmodified clients, held to what the documentation says of them. */
 import { describe, test } from "@jest/globals";
-import { type ClientDoor, type ClientFeature, coveredClients, versionOf } from "./table.ts";
+import { type ClientDoor, type ClientFeature, coveredClients, coveredPrograms, versionOf } from "./table.ts";
 
 /** One test for each feature that the table says of a client. @throws when the table says others than there are tests */
 export function testCoverage(
@@ -16,4 +16,13 @@ export function testCoverage(
   describe(`${found.client} ${versionOf(found)} at ${door}`, () => {
     for (const feature of found.features) test(feature, tests[feature] as () => Promise<void>);
   });
+}
+
+/** The tests of each task that the table says of a program. @throws when the table says others than there are tests */
+export function testProgram(program: string, tests: Readonly<Record<string, () => void>>): void {
+  const found = coveredPrograms.find((each) => each.program === program);
+  if (!found) throw new Error(`coveredPrograms has no entry for ${program}`);
+  const declared = found.tasks.toSorted().join();
+  if (declared !== Object.keys(tests).toSorted().join()) throw new Error(`${program}: the table says ${declared}`);
+  for (const task of found.tasks) describe(`${program} ${found.version}: ${task}`, tests[task] as () => void);
 }

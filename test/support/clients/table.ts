@@ -2,6 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../processes.ts";
+import { claudeCodeVersion } from "../providers/claude-code.ts";
+import { codexVersion } from "../providers/codex.ts";
 
 export type ClientFeature =
   | "text"
@@ -60,10 +62,46 @@ export const coveredClients: readonly CoveredClient[] = [
   ...[apart, ""].flatMap((folder) =>
     covered("ai, @openrouter/ai-sdk-provider", [`${folder}ai`, `${folder}@openrouter/ai-sdk-provider`], ["chat"]),
   ),
+  ...[
+    ["ai7", "ai-sdk-anthropic-4"],
+    ["ai", "@ai-sdk/anthropic"],
+  ].flatMap((names) => covered("ai, @ai-sdk/anthropic", names, ["messages"])),
+  ...covered("ai, @ai-sdk/open-responses", ["ai", "@ai-sdk/open-responses"], ["responses"]),
   ...["@openrouter/sdk", "openrouter-sdk-0"].flatMap((name) =>
     covered("@openrouter/sdk", [name], ["responses", "chat", "embeddings"]),
   ),
   ...["@openai/agents", "openai-agents-0.19"].flatMap((name) => covered("@openai/agents", [name])),
+  ...["@anthropic-ai/sdk", "anthropic-sdk-0"].flatMap((name) => covered("@anthropic-ai/sdk", [name], ["messages"])),
+  ...["", apart].flatMap((folder) => covered("@langchain/anthropic", [`${folder}@langchain/anthropic`], ["messages"])),
+];
+
+/** A program, or a published comparison of servers, and the tasks that it does in tests. */
+export interface CoveredProgram {
+  readonly program: string;
+  readonly version: string;
+  readonly door: ClientDoor;
+  readonly tasks: readonly string[];
+}
+
+export const coveredPrograms: readonly CoveredProgram[] = [
+  {
+    program: "Claude Code",
+    version: claudeCodeVersion,
+    door: "messages",
+    tasks: ["a task with three tool calls", "a web search that nothing runs", "a model that does not exist"],
+  },
+  {
+    program: "Codex",
+    version: codexVersion,
+    door: "responses",
+    tasks: ["a task with three tool calls", "the same over one WebSocket"],
+  },
+  {
+    program: "Open Responses",
+    version: "2026-07",
+    door: "responses",
+    tasks: ["its requests, whole and streamed, with `compat.fill_defaults: true`"],
+  },
 ];
 
 /** The version of a client as installed, such as "7.57.0", or "7.0.173, 4.0.118" of two packages. */
@@ -101,5 +139,8 @@ function coverageTable(): string {
       .join(", ");
     return `| ${names} | ${versionOf(each)} | ${each.door} | ${each.features.join(", ")} |`;
   });
-  return ["| client | version | door | features |", "|---|---|---|---|", ...rows].join("\n");
+  const programs = coveredPrograms.map(
+    ({ program, version, door, tasks }) => `| ${program} | ${version} | ${door} | ${tasks.join(", ")} |`,
+  );
+  return ["| client | version | door | features |", "|---|---|---|---|", ...rows, ...programs].join("\n");
 }

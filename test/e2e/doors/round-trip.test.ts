@@ -1,7 +1,16 @@
-/** Conversations of eight turns with thoughts, tools and pictures: signatures go back as they came, and each turn begins with the bytes of the turn before. */
+/**
+ * Conversations of eight turns with thoughts, tools and pictures, in whole answers and in streams: signatures go back as they came, and each turn
+ * begins with the bytes of the turn before.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
-import { type Reply, type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+import { claudeMessage, claudeStream } from "../../support/providers/anthropic.ts";
+import { type Reply, type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+import {
+  readStreamedCompletion,
+  readStreamedMessage,
+  readStreamedResponse,
+} from "../../support/answers/streamed-answers.ts";
 import { pixelUrl } from "../../support/clients/stage.ts";
 
 const turns = 8;
@@ -13,44 +22,78 @@ const args = { q: "caf\u00e9", n: 1.5 };
 /** Every second turn of the model is a call. */
 const calls = (turn: number) => turn % 2 === 1;
 
-/** The answer of a provider in its format, by the number of the turn. */
-const answers: Readonly<Record<"chat" | "messages", (turn: number) => Reply>> = {
-  chat: (turn) =>
-    chatAnswer(
-      {
-        role: "assistant",
-        content: calls(turn) ? null : `Answer ${turn}.`,
-        reasoning: thoughtOf(turn),
-        reasoning_details: [
-          { type: "reasoning.text", text: thoughtOf(turn), signature: signatureOf(turn), format, index: 0 },
-        ],
-        ...(calls(turn) && {
-          tool_calls: [
-            { id: `call_${turn}`, type: "function", function: { name: "find", arguments: JSON.stringify(args) } },
+const detailOf = (turn: number) => ({ type: "reasoning.text", text: thoughtOf(turn), format, index: 0 });
+const callOf = (turn: number) => ({
+  id: `call_${turn}`,
+  type: "function",
+  function: { name: "find", arguments: JSON.stringify(args) },
+});
+
+function chatStreamed(turn: number): Reply {
+  const said = calls(turn)
+    ? chatChunk({ tool_calls: [{ index: 0, ...callOf(turn) }] })
+    : chatChunk({ content: `Answer ${turn}.` });
+  const signed = { type: "reasoning.text", signature: signatureOf(turn), format, index: 0 };
+  const events = [
+    chatChunk({ role: "assistant", reasoning: thoughtOf(turn), reasoning_details: [detailOf(turn)] }),
+    chatChunk({ reasoning_details: [signed] }),
+    said,
+    chatChunk({}, calls(turn) ? "tool_calls" : "stop"),
+    "[DONE]",
+  ];
+  return { chunks: [{ sse: events }] };
+}
+
+const chatWhole = (turn: number): Reply =>
+  chatAnswer(
+    {
+      role: "assistant",
+      content: calls(turn) ? null : `Answer ${turn}.`,
+      reasoning: thoughtOf(turn),
+      reasoning_details: [{ ...detailOf(turn), signature: signatureOf(turn) }],
+      ...(calls(turn) && { tool_calls: [callOf(turn)] }),
+    },
+    calls(turn) ? "tool_calls" : "stop",
+  );
+
+const stopOf = (turn: number) => (calls(turn) ? "tool_use" : "end_turn");
+
+const messagesStreamed = (turn: number): Reply =>
+  claudeStream(
+    [
+      [
+        { type: "thinking", thinking: "", signature: "" },
+        { type: "thinking_delta", thinking: thoughtOf(turn) },
+        { type: "signature_delta", signature: signatureOf(turn) },
+      ],
+      calls(turn)
+        ? [
+            { type: "tool_use", id: `call_${turn}`, name: "find", input: {} },
+            { type: "input_json_delta", partial_json: JSON.stringify(args) },
+          ]
+        : [
+            { type: "text", text: "" },
+            { type: "text_delta", text: `Answer ${turn}.` },
           ],
-        }),
-      },
-      calls(turn) ? "tool_calls" : "stop",
-    ),
-  messages: (turn) => ({
-    chunks: [
-      {
-        json: {
-          id: `msg_${turn}`,
-          type: "message",
-          role: "assistant",
-          content: [
-            { type: "thinking", thinking: thoughtOf(turn), signature: signatureOf(turn) },
-            calls(turn)
-              ? { type: "tool_use", id: `call_${turn}`, name: "find", input: args }
-              : { type: "text", text: `Answer ${turn}.` },
-          ],
-          stop_reason: calls(turn) ? "tool_use" : "end_turn",
-          usage: { input_tokens: 9, output_tokens: 9 },
-        },
-      },
     ],
-  }),
+    stopOf(turn),
+  );
+
+const messagesWhole = (turn: number): Reply =>
+  claudeMessage(
+    [
+      { type: "thinking", thinking: thoughtOf(turn), signature: signatureOf(turn) },
+      calls(turn)
+        ? { type: "tool_use", id: `call_${turn}`, name: "find", input: args }
+        : { type: "text", text: `Answer ${turn}.` },
+    ],
+    stopOf(turn),
+  );
+
+/** The answer of a provider in its format, by the number of the turn. */
+const answers = {
+  chat: { whole: chatWhole, streamed: chatStreamed },
+  messages: { whole: messagesWhole, streamed: messagesStreamed },
 };
 type Dialect = keyof typeof answers;
 
@@ -60,11 +103,15 @@ interface ChatBody {
 interface ResponseBody {
   readonly output: readonly object[];
 }
+interface MessageBody {
+  readonly content: readonly object[];
+}
 
 const parameters = { type: "object", properties: { q: { type: "string" } } };
+const pixel = { type: "base64", media_type: "image/png", data: pixelUrl.split(",")[1] };
 const isPictured = (turn: number) => turn % 4 === 0;
 
-/** The two formats: how a conversation is asked, how an answer joins it, and what comes next. */
+/** The formats: how a conversation is asked, how an answer joins it, and what comes next. */
 const doors = {
   "/chat/completions": {
     request: (messages: readonly object[]) => ({
@@ -73,6 +120,7 @@ const doors = {
       reasoning: { effort: "low" },
     }),
     answered: (body: unknown) => [(body as ChatBody).choices[0]?.message as object],
+    folded: (text: string) => [readStreamedCompletion(text)],
     said: (turn: number) => ({
       role: "user",
       content: [
@@ -91,6 +139,7 @@ const doors = {
       include: ["reasoning.encrypted_content"],
     }),
     answered: (body: unknown) => (body as ResponseBody).output,
+    folded: readStreamedResponse,
     said: (turn: number) => ({
       role: "user",
       content: [
@@ -99,6 +148,28 @@ const doors = {
       ],
     }),
     found: (turn: number) => ({ type: "function_call_output", call_id: `call_${turn}`, output: `Found ${turn}` }),
+  },
+  "/messages": {
+    request: (messages: readonly object[]) => ({
+      system: "Be exact.",
+      messages,
+      max_tokens: 2_048,
+      tools: [{ name: "find", input_schema: parameters }],
+      thinking: { type: "adaptive" },
+    }),
+    answered: (body: unknown) => [{ role: "assistant", content: (body as MessageBody).content }],
+    folded: (text: string) => [{ role: "assistant", content: readStreamedMessage(text) }],
+    said: (turn: number) => ({
+      role: "user",
+      content: [
+        { type: "text", text: `Question ${turn}` },
+        ...(isPictured(turn) ? [{ type: "image", source: pixel }] : []),
+      ],
+    }),
+    found: (turn: number) => ({
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: `call_${turn}`, content: `Found ${turn}` }],
+    }),
   },
 };
 
@@ -134,29 +205,33 @@ models:
     await Promise.all(Object.values(upstreams).map((upstream) => upstream.stop()));
   });
 
-  async function post(path: string, body: object): Promise<unknown> {
+  async function post(path: string, body: object): Promise<string> {
     const response = await fetch(`${house.baseUrl}${path}`, {
       method: "POST",
       headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
-    const answer: unknown = await response.json();
+    const answer = await response.text();
     expect([response.status, answer]).toEqual([200, expect.anything()]);
     return answer;
   }
 
   const cases = Object.entries(doors).flatMap(([path, door]) =>
-    (["chat", "messages"] as const).map((dialect) => [path, dialect, door] as const),
+    (["chat", "messages"] as const).flatMap((dialect) =>
+      (["whole", "streamed"] as const).map((form) => [path, dialect, form, door] as const),
+    ),
   );
 
-  test.each(cases)("through %s at a provider of %s", async (path, dialect, door) => {
+  test.each(cases)("through %s at a provider of %s, %s", async (path, dialect, form, door) => {
     const upstream = upstreams[dialect];
     const from = upstream.requests.length;
     const conversation: object[] = [door.said(0)];
     for (let turn = 1; turn <= turns; turn++) {
-      upstream.script([answers[dialect](turn)]);
-      const answer = await post(path, { model: `far/${dialect}`, ...door.request(conversation) });
-      conversation.push(...door.answered(answer), calls(turn) ? door.found(turn) : door.said(turn));
+      upstream.script([answers[dialect][form](turn)]);
+      const stream = form === "streamed";
+      const answer = await post(path, { model: `far/${dialect}`, stream, ...door.request(conversation) });
+      const items = stream ? door.folded(answer) : door.answered(JSON.parse(answer));
+      conversation.push(...items, calls(turn) ? door.found(turn) : door.said(turn));
     }
     const bodies = upstream.requests.slice(from).map(({ body }) => body);
     expect(bodies).toHaveLength(turns);

@@ -1,126 +1,11 @@
 /** One request through three doors: the provider is asked the same, the guardrail decides the same, and the ledger differs in the door alone. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 import fc from "../../support/properties.ts";
-
-/** A conversation in words that every format has. */
-interface Conversation {
-  readonly system: string;
-  readonly said: readonly string[];
-  readonly temperature: number;
-  readonly maxTokens: number;
-  readonly stop: string;
-  readonly tool: boolean;
-  /** The question and the answer of a call after the conversation; undefined without one. */
-  readonly call: { readonly q: string; readonly found: string } | undefined;
-  /** Whether the last message of the user has a picture. */
-  readonly picture: boolean;
-}
-
-const parameters = { type: "object", properties: { q: { type: "string" } }, required: ["q"] };
-
-const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-/** The messages, with the content of the last one and what follows it in the words of a format. */
-function told(
-  { said, picture, call }: Conversation,
-  withPicture: (text: string) => object[],
-  withCall: (args: string, found: string) => object[],
-): object[] {
-  const last = said.length - 1;
-  const messages = said.map((text, index) => ({
-    role: index % 2 === 0 ? "user" : "assistant",
-    content: picture && index === last ? withPicture(text) : text,
-  }));
-  return [...messages, ...(call ? withCall(JSON.stringify({ q: call.q }), call.found) : [])];
-}
-
-const doors = {
-  responses: (asked: Conversation) => ({
-    model: "acme/large-2",
-    instructions: asked.system,
-    input: told(
-      asked,
-      (text) => [
-        { type: "input_text", text },
-        { type: "input_image", image_url: `data:image/png;base64,${pixel}` },
-      ],
-      (args, output) => [
-        { type: "function_call", call_id: "call_1", name: "find", arguments: args },
-        { type: "function_call_output", call_id: "call_1", output },
-      ],
-    ),
-    temperature: asked.temperature,
-    max_output_tokens: asked.maxTokens,
-    stop: [asked.stop],
-    ...(asked.tool && {
-      tools: [{ type: "function", name: "find", description: "Finds.", parameters }],
-      tool_choice: "auto",
-    }),
-  }),
-  chat: (asked: Conversation) => ({
-    model: "acme/large-2",
-    messages: [
-      { role: "system", content: asked.system },
-      ...told(
-        asked,
-        (text) => [
-          { type: "text", text },
-          { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } },
-        ],
-        (args, content) => [
-          {
-            role: "assistant",
-            content: null,
-            tool_calls: [{ id: "call_1", type: "function", function: { name: "find", arguments: args } }],
-          },
-          { role: "tool", tool_call_id: "call_1", content },
-        ],
-      ),
-    ],
-    temperature: asked.temperature,
-    max_completion_tokens: asked.maxTokens,
-    stop: [asked.stop],
-    ...(asked.tool && {
-      tools: [{ type: "function", function: { name: "find", description: "Finds.", parameters } }],
-      tool_choice: "auto",
-    }),
-  }),
-  messages: (asked: Conversation) => ({
-    model: "acme/large-2",
-    system: asked.system,
-    messages: told(
-      asked,
-      (text) => [
-        { type: "text", text },
-        { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } },
-      ],
-      (args, content) => [
-        {
-          role: "assistant",
-          content: [{ type: "tool_use", id: "call_1", name: "find", input: JSON.parse(args) as object }],
-        },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "call_1", content }] },
-      ],
-    ),
-    temperature: asked.temperature,
-    max_tokens: asked.maxTokens,
-    stop_sequences: [asked.stop],
-    ...(asked.tool && {
-      tools: [{ name: "find", description: "Finds.", input_schema: parameters }],
-      tool_choice: { type: "auto" },
-    }),
-  }),
-};
-type DoorName = keyof typeof doors;
-const paths: Readonly<Record<DoorName, string>> = {
-  responses: "/responses",
-  chat: "/chat/completions",
-  messages: "/messages",
-};
-const names = Object.keys(doors) as DoorName[];
+import { type Conversation, type DoorName, bodies, names, one, paths } from "./conversation.ts";
 
 let upstream: Upstream;
 let house: House;
@@ -145,7 +30,7 @@ const post = (name: DoorName, conversation: Conversation, key = house.apiKey) =>
   fetch(`${house.baseUrl}${paths[name]}`, {
     method: "POST",
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify(doors[name](conversation)),
+    body: JSON.stringify(bodies[name](conversation)),
   });
 
 /** The body that the provider got. */
@@ -170,22 +55,11 @@ const conversations: fc.Arbitrary<Conversation> = fc.record({
   picture: fc.boolean(),
 });
 
-const one: Conversation = {
-  system: "Be brief.",
-  said: ["Hello"],
-  temperature: 1,
-  maxTokens: 100,
-  stop: "END",
-  tool: true,
-  call: undefined,
-  picture: false,
-};
-
 test("leads to the same bytes at the provider", async () => {
   const property = fc.asyncProperty(conversations, async (conversation) => {
-    const bodies = [];
-    for (const name of names) bodies.push(await asked(name, conversation));
-    expect(new Set(bodies).size).toBe(1);
+    const sent = [];
+    for (const name of names) sent.push(await asked(name, conversation));
+    expect(new Set(sent).size).toBe(1);
   });
   await fc.assert(property, { numRuns: Number(process.env["DOOR_RUNS"] ?? 100) });
 }, 600_000);
@@ -225,4 +99,32 @@ describe.each(names)("through the door of %s", (name) => {
       new RegExp(`sluice_turns_total\\{[^}]*door="${name}"[^}]*\\} [1-9]`),
     );
   });
+});
+
+/** Columns that differ between two equal turns: names of the turn, times, and its place among the records of its process. */
+const own = /^(?:turn_id|generation_id|request_id|sequence|.*_at|.*_ms|door)$/;
+
+test("leads to the same record but for the door", async () => {
+  const database = new pg.Client({ connectionString: house.databaseUrl });
+  await database.connect();
+  try {
+    const records = [];
+    for (const name of names) {
+      const response = await post(name, { ...one, call: { q: "a", found: "b" }, picture: true });
+      await response.arrayBuffer();
+      const id = response.headers.get("x-generation-id");
+      const find = async () =>
+        (await database.query<Record<string, unknown>>("select * from usage_records where generation_id = $1", [id]))
+          .rows;
+      await eventually(async () => (await find()).length === 1);
+      const [row = {}] = await find();
+      expect(row["door"]).toBe(name);
+      records.push(Object.fromEntries(Object.entries(row).filter(([column]) => !own.test(column))));
+    }
+    expect(Object.keys(records[0] as object).length).toBeGreaterThan(15);
+    expect(records[1]).toEqual(records[0]);
+    expect(records[2]).toEqual(records[0]);
+  } finally {
+    await database.end();
+  }
 });

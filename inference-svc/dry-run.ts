@@ -38,14 +38,15 @@ export class DryRun {
    * @throws Fault as a turn would that fails before anybody is asked, with service_metadata; a block is no failure here
    */
   async run(request: RunTurnRequest, requester: Requester): Promise<Buffer> {
-    let scope: Scope | undefined;
+    let admitted: Scope | undefined;
     const room = this.#parts.budget.open(requester.keyHash);
     try {
       await room.grow(measureRequest(request));
-      const turnRequest = this.#parts.parse(request, requester);
       const { access, plan: planDryRun } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
-      scope = admit(resolved, requester, request, new TurnAbort());
+      const scope = admit(resolved, requester, request, new TurnAbort());
+      const turnRequest = this.#parts.parse(request, requester, scope.caller);
+      admitted = scope;
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
       const { refusal, plan } = await planDryRun(turnRequest, scope);
       const [first] = plan;
@@ -56,8 +57,8 @@ export class DryRun {
     } catch (error) {
       const fault = Fault.from(error);
       this.#note(request, requester, fault.errorType, fault);
-      if (!scope || fault.reason === FaultReason.INTERNAL) throw fault;
-      throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, scope))) });
+      if (!admitted || fault.reason === FaultReason.INTERNAL) throw fault;
+      throw fault.with({ serviceMetadataJson: Buffer.from(JSON.stringify(this.#metadata(request, admitted))) });
     } finally {
       room.release();
     }

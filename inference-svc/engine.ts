@@ -1,4 +1,5 @@
 /** Runs turns for all handlers: resolves the policy, checks the request, drives the stack and records the outcome. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
@@ -28,7 +29,7 @@ export interface EngineDeps extends EndUserDeps {
   readonly registry: Registry;
   readonly region: string;
   /** @throws Fault INVALID_REQUEST */
-  readonly parse: (request: RunTurnRequest, requester: Requester) => TurnRequest;
+  readonly parse: (request: RunTurnRequest, requester: Requester, caller: Caller) => TurnRequest;
 }
 
 export class Engine {
@@ -73,11 +74,11 @@ export class Engine {
       if (this.#open > maxOpenTurns) throw overloaded();
       const waiting = room.grow(measureRequest(request));
       if (waiting) await waiting;
-      const turnRequest = work.parse(request, requester);
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
       const scope = admit(known, requester, request, signal, observation.span);
+      const turnRequest = work.parse(request, requester, scope.caller);
       trace = scope.trace;
       const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
       if (checking) await checking;

@@ -10,7 +10,7 @@ import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
-import { callerKeyHash, isServiceToken, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { callerKeyHash, invalidKey, isServiceToken, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { measureRequest } from "../engine.ts";
@@ -43,7 +43,9 @@ export const countTokensHandler =
     const room = budget.open(keyHash);
     try {
       await room.grow(measureRequest(turn));
-      const parsed = parse(turn, { keyHash, scanned: isGateway });
+      const caller = admission?.caller ?? (await deps.access.resolve(keyHash)).caller;
+      if (!caller) throw invalidKey();
+      const parsed = parse(turn, { keyHash, scanned: isGateway }, caller);
       const inputTokens = estimateInputTokens(measureInput(parsed), parsed.models[0] ?? "");
       return create(CountTokensResponseSchema, { inputTokens });
     } finally {

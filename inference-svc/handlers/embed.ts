@@ -72,7 +72,8 @@ export const embedHandler =
         },
         call,
         {
-          parse: (_, { scanned }) => parseEmbedding(request, { scanned, names: deps.config.catalog.names }),
+          parse: (_, { scanned }, { workspaceId }) =>
+            parseEmbedding(request, { scanned, names: deps.config.catalog.namesOf(workspaceId) }),
           turn: (parsed, scope) => call.collect(deps.embed(parsed, scope)),
         },
       );

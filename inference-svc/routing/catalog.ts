@@ -63,8 +63,10 @@ export interface FoundModel {
 
 export class Catalog {
   readonly #models: ReadonlyMap<string, CatalogModel>;
-  /** Other names of the models. */
+  /** Other names of the models, for every workspace. */
   readonly names: ModelNames;
+  /** The same for workspaces that have aliases of their own, by their ids. */
+  readonly #workspaceNames: ReadonlyMap<string, ModelNames>;
 
   /** Providers by id, in the order of the configuration. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
@@ -78,7 +80,21 @@ export class Catalog {
     const vendorNames = this.models.flatMap(({ settings, endpoints }) =>
       endpoints.map(({ upstreamModel }) => [upstreamModel, settings.id] as const),
     );
-    this.names = new ModelNames([...this.#models.keys()], file.model_aliases ?? [], vendorNames);
+    const aliases = file.model_aliases ?? [];
+    const namesFor = (workspace: string | undefined) =>
+      new ModelNames(
+        [...this.#models.keys()],
+        aliases.filter((alias) => alias.workspace === undefined || alias.workspace === workspace),
+        vendorNames,
+      );
+    const workspaces = new Set(aliases.flatMap(({ workspace }) => workspace ?? []));
+    this.names = namesFor(undefined);
+    this.#workspaceNames = new Map([...workspaces].map((id) => [id, namesFor(id)]));
+  }
+
+  /** The names by which keys of a workspace may ask for models. */
+  namesOf(workspaceId: string): ModelNames {
+    return this.#workspaceNames.get(workspaceId) ?? this.names;
   }
 
   /** Finds the model of a slug or another name. A slug of the catalogue names itself; the end of another one may be a variant. */

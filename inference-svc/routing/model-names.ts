@@ -11,6 +11,8 @@ export interface NamedAlias {
   readonly match: string;
   /** Slug of the model. */
   readonly model: string;
+  /** Id of the only workspace for which the alias is; every workspace when absent. */
+  readonly workspace?: string | undefined;
 }
 
 /** Bounds the memory that clients with made-up names can take. */

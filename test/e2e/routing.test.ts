@@ -1,8 +1,9 @@
 /** Preferences on their way through both processes. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type House, startHouse } from "../support/house.ts";
 import { validateError } from "../support/answers/published.ts";
-import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
+import { type Upstream, chatAnswer, chatStream, startUpstream } from "../support/providers/upstream.ts";
 
 let acme: Upstream;
 let borealis: Upstream;
@@ -23,6 +24,7 @@ models:
       - {provider: borealis, pricing: {prompt: "1", completion: "4"}}
 model_aliases:
   - {match: "claude-*", model: acme/large-2}
+  - {match: "ours-*", model: acme/large-2, workspace: ${defaultWorkspaceId}}
 `,
   });
 });
@@ -127,4 +129,28 @@ describe("other names of models", () => {
       "model: large-3 is not in the catalogue; did you mean acme/large-2; GET /api/v1/models lists the models",
     );
   });
+});
+
+test("an alias of a workspace is for its keys alone", async () => {
+  await house.admin("workspaces", "create", "--name", "others");
+  const made = await house.admin("keys", "create", "--workspace", "others", "--name", "theirs", "--json");
+  const { key } = JSON.parse(made.stdout) as { key: string };
+  const theirs = { authorization: `Bearer ${key}` };
+  for (const path of ["/responses", "/responses/dry-run"]) {
+    const ask = (headers: Record<string, string>) =>
+      fetch(`${house.baseUrl}${path}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json", ...headers },
+        body: JSON.stringify({ model: "ours-best", input: "Hi" }),
+      });
+    acme.script([chatAnswer({ role: "assistant", content: "acme" })]);
+    borealis.script([chatAnswer({ role: "assistant", content: "borealis" })]);
+    expect((await ask({})).status).toBe(200);
+    const refused = await ask(theirs);
+    expect([refused.status, await refused.text()]).toEqual([
+      400,
+      expect.stringContaining("ours-best is not in the catalogue"),
+    ]);
+  }
+  expect((await post({ model: "claude-any" }, theirs)).status).toBe(200);
 });

@@ -1,4 +1,5 @@
 /** Parses requests for the engine, with what only this process knows: aliases of tool types, and keyed hashes in the place of names. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import type { Identities } from "../identity.ts";
@@ -9,7 +10,7 @@ import { type SlugLookup, parseTurn } from "./turn-request.ts";
 /** Configuration that is read for each request, because a reload replaces it. */
 export interface ParserConfig {
   readonly file: Pick<HouseFile, "compat">;
-  readonly catalog: { readonly names: SlugLookup };
+  readonly catalog: { namesOf(workspaceId: string): SlugLookup };
 }
 
 export class RequestParser {
@@ -25,10 +26,11 @@ export class RequestParser {
   readonly parse = (
     request: RunTurnRequest,
     { keyHash, scanned }: Pick<Requester, "keyHash" | "scanned">,
+    { workspaceId }: Pick<Caller, "workspaceId">,
   ): TurnRequest =>
     parseTurn(request, {
       scanned,
-      names: this.#config.catalog.names,
+      names: this.#config.catalog.namesOf(workspaceId),
       aliases: this.#config.file.compat.tool_type_aliases,
       identityHash: this.#identities.hashUser(keyHash, request),
       promptCacheKey: this.#identities.hashCacheKey(keyHash, request),

@@ -13,6 +13,12 @@ export const modelAliases = z
       model: slug.describe(
         "Slug of the model that serves, maybe with a variant; one of service/auto and the other routers is possible. While no provider that is set up serves the model, the alias is passed over.",
       ),
+      workspace: z
+        .uuid()
+        .optional()
+        .describe(
+          "Id of the workspace whose keys alone may use the name, as `admin workspaces list` shows it; every workspace when absent.",
+        ),
     }),
   )
   .max(1_024)

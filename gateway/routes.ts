@@ -7,6 +7,7 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import type Koa from "koa";
 import { type NamesDetectors, checkDetectors } from "./guardrails/detectors.ts";
+import { tryGuardrail } from "./guardrails/try.ts";
 import type { Edge, EdgeContext, HandlerParts, OperationCall } from "./http/context.ts";
 import { writeJson, writeNothing } from "./http/errors.ts";
 import { type Route, implement } from "./http/operation.ts";
@@ -16,10 +17,14 @@ import { catalogueHandlers } from "./models/handlers.ts";
 const checkGuardrail = ({ body, parts }: OperationCall<string, unknown, NamesDetectors>): void =>
   checkDetectors(body, parts.detectors);
 
-const routes = implement(recordOperations, catalogueHandlers, {
-  createGuardrail: checkGuardrail,
-  updateGuardrail: checkGuardrail,
-});
+const routes = implement(
+  recordOperations,
+  { ...catalogueHandlers, tryGuardrail },
+  {
+    createGuardrail: checkGuardrail,
+    updateGuardrail: checkGuardrail,
+  },
+);
 
 export interface RouteParts extends HandlerParts {
   readonly limiter: Limiter;

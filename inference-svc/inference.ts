@@ -78,13 +78,14 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const limiter = openLimiter(options, config);
   const { engine, dryRun, parse } = openEngine(options, { access, budget, config, runtime });
   const beforeSending = () => ledger.flush();
-  const { embed } = runtime;
+  const { embed, tryGuardrail } = runtime;
   const parts = {
     engine,
     dryRun,
     parse,
     budget,
     embed,
+    tryGuardrail,
     access,
     limiter,
     inFlight: new InFlight<DirectTurn>(registry),
@@ -95,6 +96,8 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     log,
     instance,
     beforeSending,
+    version: packageVersion(),
+    packages: options.packages,
   };
   const handlers = new InferenceHandlers(parts);
   const server = await serve(options, { handlers, access, budget, config });
@@ -110,6 +113,8 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   return { server, access, config, runtime, pressure, learned };
 }
 
+const packageVersion = (): string => (createRequire(import.meta.url)("../package.json") as { version: string }).version;
+
 interface RuntimeParts {
   readonly config: CurrentConfig;
   readonly records: EndpointRecords;
@@ -120,7 +125,7 @@ interface RuntimeParts {
 
 function openRuntime({ settings, packages, log, registry, tracing }: InferenceOptions, parts: RuntimeParts): Runtime {
   const { config, records, ledger, budgets, documentReaders } = parts;
-  const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
+  const version = packageVersion();
   const calls = [callMetrics(registry), ...(tracing ? [tracedCalls(tracing, () => config.catalog.providers)] : [])];
   const detectors = [
     detectorMetrics(registry),

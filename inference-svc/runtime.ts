@@ -9,6 +9,7 @@ import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { PlanDryRun } from "./dry-run-plan.ts";
 import type { DocumentReaders } from "./files/documents/readers.ts";
 import { FileReader } from "./files/texts.ts";
+import type { TryGuardrail } from "./guardrails/trial.ts";
 import type { CallWatch } from "./internal/detection/detector.ts";
 import type { Budgets } from "./ledger/budget.ts";
 import type { CallLedger } from "./ledger/ledger.ts";
@@ -93,6 +94,8 @@ export class Runtime {
   readonly embed: Turn = (request, scope) => this.#stack.embed(request, scope.with({ operation: "embed" }));
 
   readonly planDryRun: PlanDryRun = (request, scope) => this.#stack.planDryRun(request, scope);
+
+  readonly tryGuardrail: TryGuardrail = (text, scope) => this.#stack.tryGuardrail(text, scope);
 
   replace(file: HouseFile): void {
     const { records } = this.#parts;

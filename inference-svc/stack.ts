@@ -1,6 +1,6 @@
 /** THE order of layers, outermost first, with the reason for each place. A request runs through the layers of the features that apply to it. */
 import type { EndpointFeature } from "./ask.ts";
-import { type PlanDryRun, dryRunPlanner } from "./dry-run-plan.ts";
+import { dryRunPlanner } from "./dry-run-plan.ts";
 import {
   fileTexts,
   inputDetectors,
@@ -26,7 +26,7 @@ import { candidates, routerSlugs } from "./routing/choose/features.ts";
 import { clientTools } from "./tools/client/outgoing.ts";
 import { agentLoop } from "./tools/feature.ts";
 import { composeByMask } from "./turn/feature.ts";
-import type { Turn } from "./turn/turn.ts";
+import { guardrailTrial } from "./guardrails/trial.ts";
 import { imageDownloads } from "./web/image-urls.ts";
 
 export const features: readonly Feature[] = [
@@ -98,14 +98,9 @@ export const endpointFeatures: readonly EndpointFeature[] = [
 /** The texts among the settings of all plugins, which guardrails scan. */
 export const pluginTexts = features.flatMap(({ texts }) => texts ?? []);
 
-export interface Stack {
-  readonly turn: Turn;
-  /** Answers requests for embeddings. */
-  readonly embed: Turn;
-  readonly planDryRun: PlanDryRun;
-}
+export type Stack = ReturnType<typeof buildStack>;
 
-export function buildStack(parts: KitParts): Stack {
+export function buildStack(parts: KitParts) {
   const { kit, dryKit } = buildKits(parts, { endpointFeatures, pluginTexts });
   const composed = (listed: readonly Feature[]) =>
     composeByMask(
@@ -114,5 +109,10 @@ export function buildStack(parts: KitParts): Stack {
       kit.ask,
     );
   const planDryRun = dryRunPlanner({ features, endpointFeatures, kit: dryKit });
-  return { turn: composed(features), embed: composed(embeddingFeatures), planDryRun };
+  return {
+    turn: composed(features),
+    embed: composed(embeddingFeatures),
+    planDryRun,
+    tryGuardrail: guardrailTrial(kit),
+  };
 }

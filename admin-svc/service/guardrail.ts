@@ -1,8 +1,10 @@
 /** Guardrails: created, read, changed, deleted, and assigned to keys. The answer to a change means that the change is in force. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { maskedSettings, storedSettings } from "@sluice/proto/contract/records/guardrail-record.js";
+import { enforcedGuardrail, maskedSettings, storedSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import {
+  CheckGuardrailResponseSchema,
+  CreateGuardrailRequestSchema,
   CreateGuardrailResponseSchema,
   DeleteGuardrailResponseSchema,
   GetGuardrailResponseSchema,
@@ -21,7 +23,7 @@ import {
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
-import { recordMessage } from "./guardrail-record.ts";
+import { enforcedMessage, recordMessage } from "./guardrail-record.ts";
 import { pageOf } from "./page.ts";
 import type { Deps } from "./deps.ts";
 
@@ -58,6 +60,18 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
         if (!row) throw guardrailNotFound();
         return create(GetGuardrailResponseSchema, { guardrail: recordMessage(row) });
+      }),
+    checkGuardrail: ({ guardrailId, guardrail }, context) =>
+      administer(context, async ({ workspaceId }) => {
+        if (guardrailId !== "") {
+          const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
+          if (!row) throw guardrailNotFound();
+          return create(CheckGuardrailResponseSchema, { guardrail: enforcedMessage(row) });
+        }
+        const request = guardrail ?? create(CreateGuardrailRequestSchema);
+        const settings = { ...storedSettings(request), name: request.name };
+        await checkGuardrailSettings(settings);
+        return create(CheckGuardrailResponseSchema, { guardrail: enforcedGuardrail({ ...settings, id: "" }) });
       }),
     updateGuardrail: ({ guardrail, updateMask }, context) =>
       administer(context, async (administrator) => {

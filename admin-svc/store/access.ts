@@ -11,6 +11,7 @@ export interface ResolvedKey {
     readonly workspaceId: string;
     readonly kind: "inference" | "management";
     readonly expiresAt: Date | null;
+    readonly account: boolean;
     readonly hasBudget: boolean;
     /** True when the end user of the key is registered and not active. */
     readonly externalUserInactive: boolean;
@@ -43,6 +44,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.workspace_id",
       "key.kind",
       "key.expires_at",
+      "key.account",
       "key.limit_usd",
       "workspace.limit_usd as workspace_limit_usd",
       "key.requests_per_minute",
@@ -72,6 +74,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       workspaceId,
       kind,
       expiresAt,
+      account: row.account === true,
       hasBudget: row.limit_usd !== null || row.workspace_limit_usd !== null || row.guardrails.some(limits),
       externalUserInactive: row.external_user_inactive,
       rateLimits: row,

@@ -3,7 +3,7 @@ import type { catalogueOperations } from "@sluice/proto/contract/operations/cata
 import type { Handlers } from "../http/operation.ts";
 import { listEndpoints } from "./endpoints.ts";
 import { countModels, getModel, listModels } from "./list.ts";
-import { listProviders } from "./providers.ts";
+import { listProviders, testProvider } from "./providers.ts";
 
 export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   listModels,
@@ -11,4 +11,5 @@ export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   getModel,
   listEndpoints,
   listProviders,
+  testProvider,
 };

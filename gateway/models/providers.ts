@@ -1,6 +1,9 @@
-/** Answers GET /providers: the providers of the configuration file. */
+/** Answers GET /providers, the providers of the configuration file, and POST /providers/{id}/test. */
 import type { Provider } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
+import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { OperationCall } from "../http/context.ts";
 import { type CatalogueCall, callCatalogue } from "./parts.ts";
 
 export async function listProviders(call: CatalogueCall): Promise<object> {
@@ -22,3 +25,33 @@ const providerJson = (provider: Provider): Record<string, unknown> => ({
   terms_of_service_url: provider.termsOfServiceUrl ?? null,
   status_page_url: provider.statusPageUrl ?? null,
 });
+
+/** A test takes 30 s at most. */
+const testTimeoutMs = 35_000;
+
+export async function testProvider({
+  parts: { inference, token },
+  caller,
+  parameters,
+  body,
+}: OperationCall<"/providers/{id}/test", unknown, { readonly model?: string }>): Promise<object> {
+  const { method } = InferenceService;
+  const request = create(method.testProvider.input, { providerId: parameters.id, model: body.model ?? "" });
+  const tried = await call(inference, method.testProvider, request, serviceMetadata(token, caller), testTimeoutMs);
+  const { inputTokens, outputTokens, failure } = tried;
+  return {
+    data: {
+      ok: tried.ok,
+      provider: tried.provider,
+      model: tried.model,
+      upstream_model: tried.upstreamModel,
+      latency_ms: tried.latencyMs,
+      outcome: tried.outcome ?? null,
+      usage:
+        inputTokens === undefined || outputTokens === undefined
+          ? null
+          : { input_tokens: inputTokens, output_tokens: outputTokens },
+      cause: failure ? { kind: failure.kind, status: failure.status ?? null, message: failure.message } : null,
+    },
+  };
+}

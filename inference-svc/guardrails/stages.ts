@@ -1,11 +1,21 @@
 /** Builds the receipt stages of guardrails: names and counts, never the matched text. */
-import type { Stage } from "../turn/trace.ts";
+import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
+import type { RuleMatch, Stage } from "../turn/trace.ts";
 import { isAudit } from "../turn/applied-guardrails.ts";
 import { type ScanFailure, type FilterRule, failsOpen } from "./policy.ts";
 
 export type ActionTaken = "blocked" | "redacted" | "flagged";
 
 const actionsTaken: readonly ActionTaken[] = ["blocked", "redacted", "flagged"];
+
+export const buildMatch = ({ guardrail, name, action, engine }: FilterRule, { start, end }: TextSpan): RuleMatch => ({
+  guardrailId: guardrail.id,
+  rule: name,
+  action,
+  engine,
+  start,
+  end,
+});
 
 const capitalize = (word: string): string => word[0]?.toUpperCase() + word.slice(1);
 

@@ -11,8 +11,17 @@ import { type EmbedDeps, embedHandler } from "./embed.ts";
 import { runTurnHandler } from "./run-turn.ts";
 import { type SessionDeps, SessionHandler } from "./session.ts";
 import type { SharedTurnDeps } from "./shared-turn.ts";
+import { type TestProviderDeps, testProviderHandler } from "./test-provider.ts";
+import { type TryGuardrailDeps, tryGuardrailHandler } from "./try-guardrail.ts";
 
-export type HandlerDeps = SharedTurnDeps & SessionDeps & DryRunDeps & CountTokensDeps & EmbedDeps & CatalogueDeps;
+export type HandlerDeps = SharedTurnDeps &
+  SessionDeps &
+  DryRunDeps &
+  CountTokensDeps &
+  EmbedDeps &
+  CatalogueDeps &
+  TryGuardrailDeps &
+  TestProviderDeps;
 
 export class InferenceHandlers {
   readonly #deps: HandlerDeps;
@@ -32,6 +41,8 @@ export class InferenceHandlers {
       countTokens: countTokensHandler(this.#deps),
       embed: embedHandler(this.#deps),
       ...catalogueHandlers(this.#deps),
+      tryGuardrail: tryGuardrailHandler(this.#deps),
+      testProvider: testProviderHandler(this.#deps),
     });
   };
 

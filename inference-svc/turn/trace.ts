@@ -83,6 +83,17 @@ const searchKinds: ReadonlySet<string> = new Set(["service:web_search", "web_sea
 /** An empty Map takes 200 bytes, and most turns need none. */
 const none: ReadonlyMap<string, number> = new Map();
 
+/** A place where a rule of a guardrail matched. */
+export interface RuleMatch {
+  readonly guardrailId: string;
+  readonly rule: string;
+  readonly action: string;
+  readonly engine: string;
+  /** UTF-16 units from the beginning of the text that the rule read. */
+  readonly start: number;
+  readonly end: number;
+}
+
 /** The receipt of a turn, read by the log line and by `service_metadata`. */
 export class Trace {
   readonly startedAt = performance.now();
@@ -95,6 +106,8 @@ export class Trace {
   /** Outcomes of these calls. */
   readonly partNotes: PartNote[] = [];
   readonly stages: Stage[];
+  /** Collects the places of matches in a trial of a guardrail; receipts have counts alone. */
+  matches: RuleMatch[] | undefined;
   readonly #whole: Trace | undefined;
   #internalCalls: Map<object, number> | undefined;
   /** Answers that the alignment plugin has evaluated. */

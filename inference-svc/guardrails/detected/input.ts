@@ -63,7 +63,8 @@ async function guarded(texts: RequestTexts, scope: Scope, rules: readonly Detect
       ? []
       : [{ ...rule, finder: buildLookup(found, rule) }];
   });
-  enforce(await search(texts.scanUnits(), looking, new TimeSlice(scope.signal)), scope);
+  const found = await search(texts.scanUnits(), looking, new TimeSlice(scope.signal), scope.trace.matches);
+  enforce(found, scope);
   const refusing = silent.find((rule) => !failsOpen(rule));
   if (refusing) throw guardrailUnavailable(answers.get(refusing.detector), serviceRetryMs);
   return new TimeSlice(scope.signal).run(texts.redacted());

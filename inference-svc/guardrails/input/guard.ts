@@ -27,7 +27,7 @@ async function guarded(texts: RequestTexts, scope: Scope, applied: readonly Appl
     return able;
   });
   const timeSlice = new TimeSlice(scope.signal);
-  const tally = await search(texts.scanUnits(), rules, timeSlice);
+  const tally = await search(texts.scanUnits(), rules, timeSlice, scope.trace.matches);
   const broken = new Map([...tally.failures].map(([rule, error]) => [rule.guardrail, { rule, error }]));
   for (const { rule, error } of broken.values()) fail(rule, scope, error);
   enforce(tally, scope);

@@ -2,6 +2,8 @@
 import { type Found, type Scan, type TextSpan, pieceLengthOf } from "@sluice/proto/runtime/pattern/finder.js";
 import { isAudit } from "../../turn/applied-guardrails.ts";
 import type { FilterRule } from "../policy.ts";
+import type { RuleMatch } from "../../turn/trace.ts";
+import { buildMatch } from "../stages.ts";
 import type { TimeSlice, Yielding } from "../../turn/time-slice.ts";
 import { type ScanUnit, UnitSources, isReadIn } from "./request-texts.ts";
 import type { TextSource } from "./text-sources.ts";
@@ -17,22 +19,31 @@ export class Tally {
   /** Errors of rules that failed. */
   readonly failures = new Map<FilterRule, unknown>();
 
+  readonly #matches: RuleMatch[] | undefined;
+
+  /** @param matches gets the places of matches */
+  constructor(matches?: RuleMatch[]) {
+    this.#matches = matches;
+  }
+
   isDone(rule: FilterRule): boolean {
     return this.failures.has(rule) || (rule.action === "block" && this.counts.has(rule));
   }
 
-  count(rule: FilterRule, places: number): void {
-    this.counts.set(rule, (this.counts.get(rule) ?? 0) + places);
+  count(rule: FilterRule, spans: readonly TextSpan[]): void {
+    this.counts.set(rule, (this.counts.get(rule) ?? 0) + spans.length);
+    for (const span of this.#matches ? spans : []) this.#matches?.push(buildMatch(rule, span));
   }
 }
 
-/** Spans to redact are recorded at their sources. @throws Fault when the turn ends */
+/** Spans to redact are recorded at their sources. @param matches gets the places of matches @throws Fault when the turn ends */
 export async function search(
   units: Iterable<ScanUnit | undefined>,
   rules: readonly FilterRule[],
   timeSlice: TimeSlice,
+  matches?: RuleMatch[],
 ): Promise<Tally> {
-  const tally = new Tally();
+  const tally = new Tally(matches);
   await timeSlice.run(searchAll(units, rules, tally));
   return tally;
 }
@@ -62,7 +73,7 @@ function* searchUnit(unit: ScanUnit, rules: readonly FilterRule[], tally: Tally)
     for (const [rule, spans] of yield* findSpans(form, activeRules, tally)) {
       const own = more.length === 0 ? spans : yield* spansOverSources(unit, spans);
       if (own.length === 0) continue;
-      if (!counted.has(rule)) tally.count(rule, own.length);
+      if (!counted.has(rule)) tally.count(rule, own);
       counted.add(rule);
       unit.foundBefore?.add(rule);
       if (rule.action === "redact" && !isAudit(rule)) yield* redact(unit, rule, own, tally);

@@ -218,7 +218,7 @@ export class GuardedTexts {
     for (const hit of hits) {
       if (this.#isKnown(hit)) continue;
       this.#hits.push(hit);
-      if (!hit.continues) this.#report.addHit(hit.rule);
+      if (!hit.continues) this.#report.addHit(hit);
     }
   }
 

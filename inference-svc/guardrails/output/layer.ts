@@ -14,7 +14,7 @@ export const outputGuardLayer =
   (extent: Extent, rulesOf: (scope: Scope, report: Report) => readonly OutputRule[]): Layer =>
   (next) =>
   (request, scope) => {
-    const report = new Report();
+    const report = new Report(scope.trace.matches);
     let rules: readonly OutputRule[];
     try {
       rules = rulesOf(scope, report);

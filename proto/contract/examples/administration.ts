@@ -243,6 +243,27 @@ export const guardrailExample = shownGuardrail(
   }),
 );
 
+export const guardrailTrialExample = {
+  decision: "blocked",
+  text: null,
+  error: {
+    code: 403,
+    message: "Response blocked by content filter: private-key",
+    metadata: { error_type: "permission_denied", patterns: ["private-key"] },
+  },
+  matches: [{ rule: "private-key", action: "block", engine: "regex", start: 5, end: 26 }],
+  pipeline: [
+    {
+      type: "guardrail",
+      name: "content-filter",
+      guardrail_id: "",
+      guardrail_scope: "api-key",
+      summary: "Blocked: 1 pattern",
+      data: { action: "blocked", detected: true, engines: ["regex"], patterns: ["private-key"], applies_to: "output" },
+    },
+  ],
+} as const;
+
 export const assignmentExample = {
   id: "7c9e6679-7425-40de-944b-e07fc1f90ae7",
   guardrail_id: guardrailId,

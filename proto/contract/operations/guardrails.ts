@@ -1,6 +1,11 @@
 /** Operations on guardrails, and on which key holds which. */
 import { assigned, keyHashes, unassigned } from "./administration.ts";
-import { assignmentExample, guardrailExample, keyHashesExample } from "../examples/administration.ts";
+import {
+  assignmentExample,
+  guardrailExample,
+  guardrailTrialExample,
+  keyHashesExample,
+} from "../examples/administration.ts";
 import {
   assignmentList,
   assignmentQuery,
@@ -13,6 +18,7 @@ import {
 } from "../records/guardrails.ts";
 import { administrationStatuses, example, guardrailId, json, operation } from "./operation.ts";
 import { forwarded } from "./forward.ts";
+import { trialAnswer, trialRequest } from "../request/guardrail-trial.ts";
 import {
   type GuardrailRecord,
   GuardrailService,
@@ -217,7 +223,34 @@ const listGuardrailKeyAssignments = forwarded(
   toPage,
 );
 
+/** A text of the maximum length, each unit escaped, beside the largest guardrail. */
+const maxTrialBytes = 4_194_304;
+
+const tryGuardrail = operation({
+  path: "/guardrails/try",
+  method: "post",
+  tag,
+  key,
+  summary: "Try a guardrail on a text",
+  description:
+    "Shows what a guardrail does to a text of a request or of an answer, by the code that guards every turn: `applies_to` and `mode` hold as they do there. The text is neither served nor kept. Detectors and judges that the guardrail names are asked, which may cost.",
+  body: {
+    ...json(
+      trialRequest,
+      example({
+        guardrail: { content_filters: filters, applies_to: "output" },
+        side: "output",
+        text: ["-----BEGIN RSA PRI", "VATE KEY-----"],
+      }),
+    ),
+    maxBytes: maxTrialBytes,
+  },
+  answer: { says: "What it does.", content: [json(trialAnswer, example({ data: guardrailTrialExample }))] },
+  statuses,
+});
+
 export const guardrailOperations = {
+  tryGuardrail,
   listGuardrails,
   createGuardrail,
   getGuardrail,

@@ -91,7 +91,7 @@ const stageData = object(
   { description: "What the stage found and did; each kind of stage has fields of its own beside these." },
 );
 
-const stage = named(
+export const stage = named(
   "PipelineStage",
   object(
     {

@@ -1,8 +1,9 @@
 /** Collects what rules found in an answer for the receipt: names and counts, never the matched text. */
+import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import { isAudit } from "../../../turn/applied-guardrails.ts";
-import type { Stage } from "../../../turn/trace.ts";
+import type { RuleMatch, Stage } from "../../../turn/trace.ts";
 import type { ScanFailure, FilterRule } from "../../policy.ts";
-import { type ActionTaken, buildFailureStage, buildStages } from "../../stages.ts";
+import { type ActionTaken, buildFailureStage, buildMatch, buildStages } from "../../stages.ts";
 
 const actionsTaken: Readonly<Record<FilterRule["action"], ActionTaken>> = {
   block: "blocked",
@@ -16,9 +17,16 @@ export class Report {
   /** Guardrails and detector rules that could not scan. */
   readonly #failures = new Map<string, ScanFailure>();
   readonly #dropped = new Set<string>();
+  readonly #matches: RuleMatch[] | undefined;
 
-  addHit(rule: FilterRule): void {
-    this.#counts.set(rule, (this.#counts.get(rule) ?? 0) + 1);
+  /** @param matches gets the places of matches */
+  constructor(matches?: RuleMatch[]) {
+    this.#matches = matches;
+  }
+
+  addHit(hit: TextSpan & { readonly rule: FilterRule }): void {
+    this.#counts.set(hit.rule, (this.#counts.get(hit.rule) ?? 0) + 1);
+    this.#matches?.push(buildMatch(hit.rule, hit));
   }
 
   /** Records a guardrail or detector rule that could not scan. */

@@ -58,7 +58,7 @@ export class TextScanner {
   }
 
   #count(hits: readonly RuleHit[]): void {
-    for (const { rule, continues } of hits) if (!continues) this.report.addHit(rule);
+    for (const hit of hits) if (!hit.continues) this.report.addHit(hit);
   }
 
   /** Starts a new time slice, for a caller that has just waited. */

@@ -8,7 +8,7 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { FieldMask, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_field_mask, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { AppliesTo, BuiltinFilter, ContentFilter, DetectorRule, ErrorPolicy, GuardrailMode, JudgeRule, RoutingPolicy } from "./access_service_pb.ts";
+import type { AppliesTo, BuiltinFilter, ContentFilter, DetectorRule, ErrorPolicy, Guardrail, GuardrailMode, JudgeRule, RoutingPolicy } from "./access_service_pb.ts";
 import { file_sluice_admin_v1_access_service } from "./access_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,56 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/guardrail_service.proto.
  */
 export const file_sluice_admin_v1_guardrail_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKSBgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYCCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgJIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YCiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgMIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgNIAEoCBIvCgtqdWRnZV9ydWxlcxgOIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGA8gASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYECABKAkSMAoJZGV0ZWN0b3JzGBEgAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYEiABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBMgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJMChVMaXN0R3VhcmRyYWlsc1JlcXVlc3QSDgoGb2Zmc2V0GAEgASgNEg0KBWxpbWl0GAIgASgNEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJjChZMaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEjQKCmd1YXJkcmFpbHMYASADKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhMKC3RvdGFsX2NvdW50GAIgASgEIq0FChZDcmVhdGVHdWFyZHJhaWxSZXF1ZXN0EgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARI3Cg9jb250ZW50X2ZpbHRlcnMYAyADKAsyHi5zbHVpY2UuYWRtaW4udjEuQ29udGVudEZpbHRlchIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBSADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgGIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YByABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCCABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgJIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgKIAEoCBIvCgtqdWRnZV9ydWxlcxgLIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGAwgASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYDSABKAkSMAoJZGV0ZWN0b3JzGA4gAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYDyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBAgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJiChdDcmVhdGVHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhIKCmdlbmVyYXRpb24YAiABKAQiKwoTR2V0R3VhcmRyYWlsUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkiSwoUR2V0R3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCJ+ChZVcGRhdGVHdWFyZHJhaWxSZXF1ZXN0EjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrImIKF1VwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEgoKZ2VuZXJhdGlvbhgCIAEoBCIuChZEZWxldGVHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSItChdEZWxldGVHdWFyZHJhaWxSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEImYKGUxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QSGQoMZ3VhcmRyYWlsX2lkGAEgASgJSACIAQESDgoGb2Zmc2V0GAIgASgNEg0KBWxpbWl0GAMgASgNQg8KDV9ndWFyZHJhaWxfaWQiZgoaTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2USMwoLYXNzaWdubWVudHMYASADKAsyHi5zbHVpY2UuYWRtaW4udjEuS2V5QXNzaWdubWVudBITCgt0b3RhbF9jb3VudBgCIAEoBCLCAQoNS2V5QXNzaWdubWVudBIKCgJpZBgBIAEoCRIUCgxndWFyZHJhaWxfaWQYAiABKAkSEAoIa2V5X2hhc2gYAyABKAkSEAoIa2V5X25hbWUYBCABKAkSEQoJa2V5X2xhYmVsGAUgASgJEhgKC2Fzc2lnbmVkX2J5GAYgASgJSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Fzc2lnbmVkX2J5MqcGChBHdWFyZHJhaWxTZXJ2aWNlElUKCkFzc2lnbktleXMSIi5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1Jlc3BvbnNlElsKDFVuYXNzaWduS2V5cxIkLnNsdWljZS5hZG1pbi52MS5VbmFzc2lnbktleXNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1Jlc3BvbnNlEmEKDkxpc3RHdWFyZHJhaWxzEiYuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5MaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEmQKD0NyZWF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlc3BvbnNlElsKDEdldEd1YXJkcmFpbBIkLnNsdWljZS5hZG1pbi52MS5HZXRHdWFyZHJhaWxSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlc3BvbnNlEmQKD1VwZGF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5VcGRhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEmQKD0RlbGV0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5EZWxldGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEm0KEkxpc3RLZXlBc3NpZ25tZW50cxIqLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5QXNzaWdubWVudHNSZXF1ZXN0Gisuc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJpChVDaGVja0d1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJEjoKCWd1YXJkcmFpbBgCIAEoCzInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0IkcKFkNoZWNrR3VhcmRyYWlsUmVzcG9uc2USLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbCI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKSBgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYCCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgJIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YCiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgMIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgNIAEoCBIvCgtqdWRnZV9ydWxlcxgOIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGA8gASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYECABKAkSMAoJZGV0ZWN0b3JzGBEgAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYEiABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBMgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJMChVMaXN0R3VhcmRyYWlsc1JlcXVlc3QSDgoGb2Zmc2V0GAEgASgNEg0KBWxpbWl0GAIgASgNEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJjChZMaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEjQKCmd1YXJkcmFpbHMYASADKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhMKC3RvdGFsX2NvdW50GAIgASgEIq0FChZDcmVhdGVHdWFyZHJhaWxSZXF1ZXN0EgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARI3Cg9jb250ZW50X2ZpbHRlcnMYAyADKAsyHi5zbHVpY2UuYWRtaW4udjEuQ29udGVudEZpbHRlchIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBSADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgGIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YByABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCCABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgJIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgKIAEoCBIvCgtqdWRnZV9ydWxlcxgLIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGAwgASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYDSABKAkSMAoJZGV0ZWN0b3JzGA4gAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYDyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBAgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJiChdDcmVhdGVHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhIKCmdlbmVyYXRpb24YAiABKAQiKwoTR2V0R3VhcmRyYWlsUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkiSwoUR2V0R3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCJ+ChZVcGRhdGVHdWFyZHJhaWxSZXF1ZXN0EjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrImIKF1VwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEgoKZ2VuZXJhdGlvbhgCIAEoBCIuChZEZWxldGVHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSItChdEZWxldGVHdWFyZHJhaWxSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEImYKGUxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QSGQoMZ3VhcmRyYWlsX2lkGAEgASgJSACIAQESDgoGb2Zmc2V0GAIgASgNEg0KBWxpbWl0GAMgASgNQg8KDV9ndWFyZHJhaWxfaWQiZgoaTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2USMwoLYXNzaWdubWVudHMYASADKAsyHi5zbHVpY2UuYWRtaW4udjEuS2V5QXNzaWdubWVudBITCgt0b3RhbF9jb3VudBgCIAEoBCLCAQoNS2V5QXNzaWdubWVudBIKCgJpZBgBIAEoCRIUCgxndWFyZHJhaWxfaWQYAiABKAkSEAoIa2V5X2hhc2gYAyABKAkSEAoIa2V5X25hbWUYBCABKAkSEQoJa2V5X2xhYmVsGAUgASgJEhgKC2Fzc2lnbmVkX2J5GAYgASgJSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Fzc2lnbmVkX2J5MooHChBHdWFyZHJhaWxTZXJ2aWNlElUKCkFzc2lnbktleXMSIi5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1Jlc3BvbnNlElsKDFVuYXNzaWduS2V5cxIkLnNsdWljZS5hZG1pbi52MS5VbmFzc2lnbktleXNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1Jlc3BvbnNlEmEKDkxpc3RHdWFyZHJhaWxzEiYuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5MaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEmQKD0NyZWF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlc3BvbnNlElsKDEdldEd1YXJkcmFpbBIkLnNsdWljZS5hZG1pbi52MS5HZXRHdWFyZHJhaWxSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlc3BvbnNlEmQKD1VwZGF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5VcGRhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEmQKD0RlbGV0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5EZWxldGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEm0KEkxpc3RLZXlBc3NpZ25tZW50cxIqLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5QXNzaWdubWVudHNSZXF1ZXN0Gisuc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1Jlc3BvbnNlEmEKDkNoZWNrR3VhcmRyYWlsEiYuc2x1aWNlLmFkbWluLnYxLkNoZWNrR3VhcmRyYWlsUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5DaGVja0d1YXJkcmFpbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+
+/**
+ * A guardrail to check.
+ *
+ * @generated from message sluice.admin.v1.CheckGuardrailRequest
+ */
+export type CheckGuardrailRequest = Message<"sluice.admin.v1.CheckGuardrailRequest"> & {
+  /**
+   * UUID of a stored guardrail; empty to check the other field.
+   *
+   * @generated from field: string guardrail_id = 1;
+   */
+  guardrailId: string;
+
+  /**
+   * Settings that are checked as those of a new guardrail.
+   *
+   * @generated from field: sluice.admin.v1.CreateGuardrailRequest guardrail = 2;
+   */
+  guardrail?: CreateGuardrailRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.CheckGuardrailRequest.
+ * Use `create(CheckGuardrailRequestSchema)` to create a new message.
+ */
+export const CheckGuardrailRequestSchema: GenMessage<CheckGuardrailRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 0);
+
+/**
+ * A guardrail whose rules can be enforced.
+ *
+ * @generated from message sluice.admin.v1.CheckGuardrailResponse
+ */
+export type CheckGuardrailResponse = Message<"sluice.admin.v1.CheckGuardrailResponse"> & {
+  /**
+   * The enforced part; without an id when it is not stored.
+   *
+   * @generated from field: sluice.admin.v1.Guardrail guardrail = 1;
+   */
+  guardrail?: Guardrail | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.CheckGuardrailResponse.
+ * Use `create(CheckGuardrailResponseSchema)` to create a new message.
+ */
+export const CheckGuardrailResponseSchema: GenMessage<CheckGuardrailResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 1);
 
 /**
  * Keys to assign.
@@ -44,7 +93,7 @@ export type AssignKeysRequest = Message<"sluice.admin.v1.AssignKeysRequest"> & {
  * Use `create(AssignKeysRequestSchema)` to create a new message.
  */
 export const AssignKeysRequestSchema: GenMessage<AssignKeysRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 0);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 2);
 
 /**
  * Result of an assignment.
@@ -72,7 +121,7 @@ export type AssignKeysResponse = Message<"sluice.admin.v1.AssignKeysResponse"> &
  * Use `create(AssignKeysResponseSchema)` to create a new message.
  */
 export const AssignKeysResponseSchema: GenMessage<AssignKeysResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 1);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 3);
 
 /**
  * Keys to release.
@@ -100,7 +149,7 @@ export type UnassignKeysRequest = Message<"sluice.admin.v1.UnassignKeysRequest">
  * Use `create(UnassignKeysRequestSchema)` to create a new message.
  */
 export const UnassignKeysRequestSchema: GenMessage<UnassignKeysRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 2);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 4);
 
 /**
  * Result of a removal.
@@ -128,7 +177,7 @@ export type UnassignKeysResponse = Message<"sluice.admin.v1.UnassignKeysResponse
  * Use `create(UnassignKeysResponseSchema)` to create a new message.
  */
 export const UnassignKeysResponseSchema: GenMessage<UnassignKeysResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 3);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 5);
 
 /**
  * Guardrail with everything that its author wrote.
@@ -275,7 +324,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
  * Use `create(GuardrailRecordSchema)` to create a new message.
  */
 export const GuardrailRecordSchema: GenMessage<GuardrailRecord> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 4);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 6);
 
 /**
  * Page of guardrails to list.
@@ -310,7 +359,7 @@ export type ListGuardrailsRequest = Message<"sluice.admin.v1.ListGuardrailsReque
  * Use `create(ListGuardrailsRequestSchema)` to create a new message.
  */
 export const ListGuardrailsRequestSchema: GenMessage<ListGuardrailsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 5);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 7);
 
 /**
  * Page of guardrails.
@@ -338,7 +387,7 @@ export type ListGuardrailsResponse = Message<"sluice.admin.v1.ListGuardrailsResp
  * Use `create(ListGuardrailsResponseSchema)` to create a new message.
  */
 export const ListGuardrailsResponseSchema: GenMessage<ListGuardrailsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 6);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 8);
 
 /**
  * A guardrail to make.
@@ -464,7 +513,7 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
  * Use `create(CreateGuardrailRequestSchema)` to create a new message.
  */
 export const CreateGuardrailRequestSchema: GenMessage<CreateGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 7);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 9);
 
 /**
  * The new guardrail.
@@ -492,7 +541,7 @@ export type CreateGuardrailResponse = Message<"sluice.admin.v1.CreateGuardrailRe
  * Use `create(CreateGuardrailResponseSchema)` to create a new message.
  */
 export const CreateGuardrailResponseSchema: GenMessage<CreateGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 8);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 10);
 
 /**
  * Asks for one guardrail.
@@ -513,7 +562,7 @@ export type GetGuardrailRequest = Message<"sluice.admin.v1.GetGuardrailRequest">
  * Use `create(GetGuardrailRequestSchema)` to create a new message.
  */
 export const GetGuardrailRequestSchema: GenMessage<GetGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 9);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 11);
 
 /**
  * The guardrail.
@@ -534,7 +583,7 @@ export type GetGuardrailResponse = Message<"sluice.admin.v1.GetGuardrailResponse
  * Use `create(GetGuardrailResponseSchema)` to create a new message.
  */
 export const GetGuardrailResponseSchema: GenMessage<GetGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 10);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 12);
 
 /**
  * A change of one guardrail.
@@ -562,7 +611,7 @@ export type UpdateGuardrailRequest = Message<"sluice.admin.v1.UpdateGuardrailReq
  * Use `create(UpdateGuardrailRequestSchema)` to create a new message.
  */
 export const UpdateGuardrailRequestSchema: GenMessage<UpdateGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 11);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 13);
 
 /**
  * The guardrail after the change.
@@ -590,7 +639,7 @@ export type UpdateGuardrailResponse = Message<"sluice.admin.v1.UpdateGuardrailRe
  * Use `create(UpdateGuardrailResponseSchema)` to create a new message.
  */
 export const UpdateGuardrailResponseSchema: GenMessage<UpdateGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 12);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 14);
 
 /**
  * A guardrail to delete.
@@ -611,7 +660,7 @@ export type DeleteGuardrailRequest = Message<"sluice.admin.v1.DeleteGuardrailReq
  * Use `create(DeleteGuardrailRequestSchema)` to create a new message.
  */
 export const DeleteGuardrailRequestSchema: GenMessage<DeleteGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 13);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 15);
 
 /**
  * Result of the deletion.
@@ -632,7 +681,7 @@ export type DeleteGuardrailResponse = Message<"sluice.admin.v1.DeleteGuardrailRe
  * Use `create(DeleteGuardrailResponseSchema)` to create a new message.
  */
 export const DeleteGuardrailResponseSchema: GenMessage<DeleteGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 14);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 16);
 
 /**
  * Page of assignments to list.
@@ -667,7 +716,7 @@ export type ListKeyAssignmentsRequest = Message<"sluice.admin.v1.ListKeyAssignme
  * Use `create(ListKeyAssignmentsRequestSchema)` to create a new message.
  */
 export const ListKeyAssignmentsRequestSchema: GenMessage<ListKeyAssignmentsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 15);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 17);
 
 /**
  * Page of assignments.
@@ -695,7 +744,7 @@ export type ListKeyAssignmentsResponse = Message<"sluice.admin.v1.ListKeyAssignm
  * Use `create(ListKeyAssignmentsResponseSchema)` to create a new message.
  */
 export const ListKeyAssignmentsResponseSchema: GenMessage<ListKeyAssignmentsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 16);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 18);
 
 /**
  * A key that holds a guardrail.
@@ -758,7 +807,7 @@ export type KeyAssignment = Message<"sluice.admin.v1.KeyAssignment"> & {
  * Use `create(KeyAssignmentSchema)` to create a new message.
  */
 export const KeyAssignmentSchema: GenMessage<KeyAssignment> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 17);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 19);
 
 /**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.
@@ -846,6 +895,16 @@ export const GuardrailService: GenService<{
     methodKind: "unary";
     input: typeof ListKeyAssignmentsRequestSchema;
     output: typeof ListKeyAssignmentsResponseSchema;
+  },
+  /**
+   * Answers the rules of a stored guardrail, or of one that is not stored, as processes enforce them. Changes nothing. Faults as AssignKeys.
+   *
+   * @generated from rpc sluice.admin.v1.GuardrailService.CheckGuardrail
+   */
+  checkGuardrail: {
+    methodKind: "unary";
+    input: typeof CheckGuardrailRequestSchema;
+    output: typeof CheckGuardrailResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_guardrail_service, 0);

@@ -6,6 +6,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Guardrail } from "../../admin/v1/access_service_pb.ts";
+import { file_sluice_admin_v1_access_service } from "../../admin/v1/access_service_pb.ts";
 import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
 import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
 import type { EmbedRequestSchema, EmbedResponseSchema } from "./embed_pb.ts";
@@ -20,7 +22,203 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIy4wYKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIyrQgKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2USYwoMVHJ5R3VhcmRyYWlsEiguc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXNwb25zZRJjCgxUZXN0UHJvdmlkZXISKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+
+/**
+ * A guardrail and a text.
+ *
+ * @generated from message sluice.inference.v1.TryGuardrailRequest
+ */
+export type TryGuardrailRequest = Message<"sluice.inference.v1.TryGuardrailRequest"> & {
+  /**
+   * The rules, as CheckGuardrail answers them.
+   *
+   * @generated from field: sluice.admin.v1.Guardrail guardrail = 1;
+   */
+  guardrail?: Guardrail | undefined;
+
+  /**
+   * input for a text of a request, output for one of an answer; empty means input.
+   *
+   * @generated from field: string side = 2;
+   */
+  side: string;
+
+  /**
+   * The text in the pieces in which it comes: 1 to 10,000, together at most 262,144 UTF-16 units.
+   *
+   * @generated from field: repeated string pieces = 3;
+   */
+  pieces: string[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.TryGuardrailRequest.
+ * Use `create(TryGuardrailRequestSchema)` to create a new message.
+ */
+export const TryGuardrailRequestSchema: GenMessage<TryGuardrailRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 0);
+
+/**
+ * What the guardrail did.
+ *
+ * @generated from message sluice.inference.v1.TryGuardrailResponse
+ */
+export type TryGuardrailResponse = Message<"sluice.inference.v1.TryGuardrailResponse"> & {
+  /**
+   * JSON object: the data of POST /guardrails/try.
+   *
+   * @generated from field: bytes result_json = 1;
+   */
+  resultJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.TryGuardrailResponse.
+ * Use `create(TryGuardrailResponseSchema)` to create a new message.
+ */
+export const TryGuardrailResponseSchema: GenMessage<TryGuardrailResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 1);
+
+/**
+ * A provider to test.
+ *
+ * @generated from message sluice.inference.v1.TestProviderRequest
+ */
+export type TestProviderRequest = Message<"sluice.inference.v1.TestProviderRequest"> & {
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string provider_id = 1;
+   */
+  providerId: string;
+
+  /**
+   * Slug of a model or the provider's name for it; empty for the cheapest model that it serves here.
+   *
+   * @generated from field: string model = 2;
+   */
+  model: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.TestProviderRequest.
+ * Use `create(TestProviderRequestSchema)` to create a new message.
+ */
+export const TestProviderRequestSchema: GenMessage<TestProviderRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 2);
+
+/**
+ * How the test went.
+ *
+ * @generated from message sluice.inference.v1.TestProviderResponse
+ */
+export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResponse"> & {
+  /**
+   * Whether the provider answered.
+   *
+   * @generated from field: bool ok = 1;
+   */
+  ok: boolean;
+
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string provider = 2;
+   */
+  provider: string;
+
+  /**
+   * Slug of the model; the provider's own name for one that has no slug here.
+   *
+   * @generated from field: string model = 3;
+   */
+  model: string;
+
+  /**
+   * The provider's name for it.
+   *
+   * @generated from field: string upstream_model = 4;
+   */
+  upstreamModel: string;
+
+  /**
+   * Milliseconds until the end of the answer or the failure.
+   *
+   * @generated from field: uint32 latency_ms = 5;
+   */
+  latencyMs: number;
+
+  /**
+   * Status of the answer, such as completed; absent for a failure.
+   *
+   * @generated from field: optional string outcome = 6;
+   */
+  outcome?: string | undefined;
+
+  /**
+   * Tokens; absent when the provider gave no figures.
+   *
+   * @generated from field: optional uint32 input_tokens = 7;
+   */
+  inputTokens?: number | undefined;
+
+  /**
+   * Tokens; absent when the provider gave no figures.
+   *
+   * @generated from field: optional uint32 output_tokens = 8;
+   */
+  outputTokens?: number | undefined;
+
+  /**
+   * Cause of the failure; absent without one.
+   *
+   * @generated from field: optional sluice.inference.v1.TestFailure failure = 9;
+   */
+  failure?: TestFailure | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.TestProviderResponse.
+ * Use `create(TestProviderResponseSchema)` to create a new message.
+ */
+export const TestProviderResponseSchema: GenMessage<TestProviderResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 3);
+
+/**
+ * Cause of a failed test.
+ *
+ * @generated from message sluice.inference.v1.TestFailure
+ */
+export type TestFailure = Message<"sluice.inference.v1.TestFailure"> & {
+  /**
+   * dns, connection, tls, timeout, credentials, refused or answer.
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * HTTP status of the provider's answer; absent when it gave none.
+   *
+   * @generated from field: optional uint32 status = 2;
+   */
+  status?: number | undefined;
+
+  /**
+   * Explanation with advice; never a key.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.TestFailure.
+ * Use `create(TestFailureSchema)` to create a new message.
+ */
+export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 4);
 
 /**
  * All events that one read of the upstream made known; never empty.
@@ -41,7 +239,7 @@ export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
  * Use `create(RunTurnResponseSchema)` to create a new message.
  */
 export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 0);
+  messageDesc(file_sluice_inference_v1_inference_service, 5);
 
 /**
  * Request for a response object.
@@ -62,7 +260,7 @@ export type CreateResponseRequest = Message<"sluice.inference.v1.CreateResponseR
  * Use `create(CreateResponseRequestSchema)` to create a new message.
  */
 export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 1);
+  messageDesc(file_sluice_inference_v1_inference_service, 6);
 
 /**
  * A response object.
@@ -90,7 +288,7 @@ export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponse
  * Use `create(CreateResponseResponseSchema)` to create a new message.
  */
 export const CreateResponseResponseSchema: GenMessage<CreateResponseResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 2);
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
  * Request for a dry run.
@@ -118,7 +316,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
  * Use `create(DryRunRequestSchema)` to create a new message.
  */
 export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 3);
+  messageDesc(file_sluice_inference_v1_inference_service, 8);
 
 /**
  * Result of a dry run.
@@ -139,7 +337,7 @@ export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
  * Use `create(DryRunResponseSchema)` to create a new message.
  */
 export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 4);
+  messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
  * Request to count the tokens of a prompt.
@@ -160,7 +358,7 @@ export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest
  * Use `create(CountTokensRequestSchema)` to create a new message.
  */
 export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 5);
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
 
 /**
  * Size of a prompt.
@@ -181,7 +379,7 @@ export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensRespon
  * Use `create(CountTokensResponseSchema)` to create a new message.
  */
 export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 6);
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
 
 /**
  * Asks for the whole catalogue.
@@ -196,7 +394,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 7);
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -217,7 +415,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 8);
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
 
 /**
  * Entry of the catalogue.
@@ -357,7 +555,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 9);
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
 
 /**
  * Asks for the endpoints of a model.
@@ -378,7 +576,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 10);
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
 
 /**
  * A model and its endpoints.
@@ -406,7 +604,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 11);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * Asks for all providers.
@@ -421,7 +619,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * The providers, in the order of the configuration.
@@ -442,7 +640,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -546,6 +744,29 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof ListProvidersRequestSchema;
     output: typeof ListProvidersResponseSchema;
+  },
+  /**
+   * Says what a guardrail does with a text, without serving it. Needs a management key, or the service token with the hash of one in
+   * `x-sluice-key-hash` metadata. Asks detectors and judges of the guardrail, which may cost. Faults: INVALID_REQUEST, UNAUTHENTICATED,
+   * PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.TryGuardrail
+   */
+  tryGuardrail: {
+    methodKind: "unary";
+    input: typeof TryGuardrailRequestSchema;
+    output: typeof TryGuardrailResponseSchema;
+  },
+  /**
+   * Sends one tiny request to a provider, at most one at a time, and says how that went. Needs a management key of the account as TryGuardrail
+   * needs a management key. Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, RATE_LIMITED.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.TestProvider
+   */
+  testProvider: {
+    methodKind: "unary";
+    input: typeof TestProviderRequestSchema;
+    output: typeof TestProviderResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_inference_v1_inference_service, 0);

@@ -1,0 +1,22 @@
+/** Requires a management key, for calls of administrators to this service. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind } from "@sluice/proto/runtime/key.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { callerKeyHash, invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+
+export interface AdministratorDeps {
+  readonly access: Access;
+  readonly token: ServiceToken;
+}
+
+/** @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, UNAVAILABLE */
+export async function requireManager({ access, token }: AdministratorDeps, headers: Headers): Promise<Caller> {
+  const { caller } = await access.resolve(callerKeyHash(headers, token));
+  if (!caller) throw invalidKey();
+  if (caller.kind !== KeyKind.MANAGEMENT) {
+    throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
+  }
+  return caller;
+}

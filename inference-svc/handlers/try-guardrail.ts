@@ -1,0 +1,54 @@
+/** TryGuardrail: what a guardrail does with a text. The text is in the answer and nowhere else. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import { trialPieces } from "@sluice/proto/contract/request/guardrail-trial.js";
+import { CallerSchema, GuardrailSchema } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import {
+  type InferenceService,
+  TryGuardrailResponseSchema,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { newId, newUuid } from "@sluice/proto/runtime/id.js";
+import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import type { Side } from "../guardrails/policy.ts";
+import type { TryGuardrail } from "../guardrails/trial.ts";
+import { Scope } from "../turn/scope.ts";
+import { TurnAbort } from "../turn/signal.ts";
+import { TurnState } from "../turn/state.ts";
+import { Trace } from "../turn/trace.ts";
+import { type AdministratorDeps, requireManager } from "./administrator.ts";
+
+export interface TryGuardrailDeps extends AdministratorDeps {
+  readonly tryGuardrail: TryGuardrail;
+}
+
+const limitMs = 60_000;
+
+export const tryGuardrailHandler =
+  (deps: TryGuardrailDeps): ServiceImpl<typeof InferenceService>["tryGuardrail"] =>
+  async ({ guardrail = create(GuardrailSchema), side: given, pieces }, { requestHeader, signal }) => {
+    const { keyHash, workspaceId, kind } = await requireManager(deps, requestHeader);
+    const side = given === "" ? "input" : given;
+    checked((problems) => trialPieces.check({ side, pieces }, "", problems));
+    const abort = new TurnAbort();
+    const timer = setTimeout(() => abort.abort(new Fault(FaultReason.DEADLINE_EXCEEDED, "")), limitMs);
+    signal.addEventListener("abort", () => abort.abort(new Error("the client has left")));
+    const scope = new Scope({
+      signal: abort,
+      caller: create(CallerSchema, { keyHash, workspaceId, kind, guardrail }),
+      requestId: requestIdIn(requestHeader) ?? newId("req_"),
+      turnId: newUuid(),
+      generationId: newId("gen-"),
+      deadline: performance.now() + limitMs,
+      trace: new Trace(deps.access.generation),
+      state: new TurnState(),
+    });
+    try {
+      const result = await deps.tryGuardrail({ side: side as Side, pieces }, scope);
+      return create(TryGuardrailResponseSchema, { resultJson: Buffer.from(JSON.stringify(result)) });
+    } finally {
+      clearTimeout(timer);
+      abort.abort(new Error("trial over"));
+    }
+  };

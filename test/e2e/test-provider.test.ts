@@ -1,0 +1,129 @@
+/** POST /providers/{id}/test over a whole installation: one tiny request, by a management key of the account alone. */
+import { create } from "@bufbuild/protobuf";
+import { Metadata } from "@grpc/grpc-js";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { validate } from "../support/answers/published.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
+
+const secret = "sk-acme-s3cret";
+let house: House;
+let acme: Upstream;
+let accountKey: string;
+
+beforeAll(async () => {
+  acme = await startUpstream();
+  const gone = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${acme.url}/v1", api_keys: ["${secret}"]}
+  - {id: gone, dialect: chat, base_url: "${gone.url}/v1"}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, upstream_model: large-2, pricing: {prompt: "2", completion: "8"}}]}
+  - {id: acme/small, endpoints: [{provider: acme, pricing: {prompt: "1", completion: "2"}}, {provider: gone}]}
+`,
+  });
+  await gone.stop();
+  const options = ["--management", "--account", "--name", "account", "--json"];
+  accountKey = (JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string }).key;
+});
+afterAll(async () => {
+  await house?.stop();
+  await acme?.stop();
+});
+
+async function tryProvider(id: string, body: object = {}, key = accountKey) {
+  const response = await fetch(`${house.baseUrl}/providers/${id}/test`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const answer = (await response.json()) as { data: Record<string, unknown>; error?: { message: string } };
+  return { status: response.status, retryAfter: response.headers.get("retry-after"), ...answer };
+}
+
+test("asks the cheapest model once, and says how that went", async () => {
+  acme.script([chatAnswer({ content: "Yes." })]);
+  const before = acme.requests.length;
+  const { status, data } = await tryProvider("acme");
+  expect(status).toBe(200);
+  expect(data).toMatchObject({
+    ok: true,
+    provider: "acme",
+    model: "acme/small",
+    outcome: "completed",
+    usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+    cause: null,
+  });
+  expect(validate("ProviderTest", data)).toEqual([]);
+  expect(acme.requests.slice(before)).toMatchObject([{ json: { max_tokens: 16 } }]);
+});
+
+test("asks a model by its slug or by the provider's name", async () => {
+  for (const model of ["acme/large", "large-2"]) {
+    acme.script([chatAnswer({ content: "Yes." })]);
+    expect((await tryProvider("acme", { model })).data).toMatchObject({
+      model: "acme/large",
+      upstream_model: "large-2",
+    });
+  }
+});
+
+test("explains a failure without key and address", async () => {
+  acme.script([{ status: 401, chunks: [{ json: { error: { message: `no such key: ${secret}` } } }] }]);
+  const refused = await tryProvider("acme");
+  expect(refused).toMatchObject({ status: 200, data: { ok: false, cause: { kind: "refused", status: 401 } } });
+  const unreachable = await tryProvider("gone");
+  expect(unreachable).toMatchObject({ status: 200, data: { ok: false, cause: { kind: "connection", status: null } } });
+  expect(JSON.stringify([refused, unreachable])).not.toMatch(/s3cret|127\.0\.0\.1/);
+});
+
+test("runs one test of a provider at a time", async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => (answer = resolve));
+  const { chunks = [] } = chatAnswer({ content: "Yes." });
+  acme.script([{ chunks: chunks.map((chunk) => ({ ...chunk, after: held })) }]);
+  const received = acme.nextRequest();
+  const first = tryProvider("acme");
+  await received;
+  expect(await tryProvider("acme")).toMatchObject({ status: 429, retryAfter: "1" });
+  answer();
+  expect((await first).data).toMatchObject({ ok: true });
+});
+
+test("is for management keys of the account alone", async () => {
+  expect(await tryProvider("acme", {}, house.managementKey)).toMatchObject({
+    status: 403,
+    error: { message: "Only management keys of the account can test a provider" },
+  });
+  expect((await tryProvider("acme", {}, house.apiKey)).status).toBe(403);
+});
+
+test.each<[string, object, number, string]>([
+  ["nobody", {}, 404, "Provider not found, or left out of the configuration"],
+  ["acme", { model: "" }, 400, "model: "],
+  ["acme", { models: [] }, 400, "models: unknown field"],
+])("%s with %j is refused", async (id, body, status, message) => {
+  expect(await tryProvider(id, body)).toMatchObject({ status, error: { message: expect.stringContaining(message) } });
+});
+
+test("gRPC answers alike, and needs the same key", async () => {
+  const client = dial(`127.0.0.1:${house.ports.inference}`);
+  const run = (key: string) => {
+    const metadata = new Metadata();
+    metadata.set("authorization", `Bearer ${key}`);
+    const { testProvider } = InferenceService.method;
+    return call(client, testProvider, create(testProvider.input, { providerId: "acme" }), metadata, 60_000);
+  };
+  try {
+    acme.script([chatAnswer({ content: "Yes." })]);
+    expect(await run(accountKey)).toMatchObject({ ok: true, model: "acme/small" });
+    await expect(run(house.managementKey)).rejects.toThrow("management keys of the account");
+    await expect(run(house.apiKey)).rejects.toThrow("management keys");
+  } finally {
+    client.close();
+  }
+});

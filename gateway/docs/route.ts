@@ -6,22 +6,9 @@ import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { type Published, writePublished } from "../http/published.ts";
 import { buildPage } from "./page.ts";
 import { style } from "./style.ts";
-
-/** A document in a content coding. */
-interface Representation {
-  /** Undefined for the plain text. */
-  readonly coding: "br" | "gzip" | undefined;
-  readonly bytes: Buffer;
-  readonly etag: string;
-}
-
-interface Published {
-  readonly headers: Readonly<Record<string, string>>;
-  /** Sorted by size, smallest first. */
-  readonly representations: readonly Representation[];
-}
 
 const digest = (text: string | Buffer): string => createHash("sha256").update(text).digest("base64");
 
@@ -93,29 +80,5 @@ export function writeDocument(request: IncomingMessage, response: ServerResponse
   const path = documentPath(request);
   const short = bodiless.get(path);
   if (short !== undefined) return void response.writeHead(short.status, short.headers).end();
-  const { headers, representations } = published.get(path) as Published;
-  const { coding, bytes, etag } = negotiate(representations, request.headers["accept-encoding"]);
-  response.setHeader("etag", etag).appendHeader("vary", "accept-encoding").setHeader("cache-control", "no-cache");
-  if (names(request.headers["if-none-match"], etag)) return void response.writeHead(304).end();
-  response.writeHead(200, {
-    ...headers,
-    "content-length": bytes.length,
-    "x-content-type-options": "nosniff",
-    ...(coding && { "content-encoding": coding }),
-  });
-  response.end(request.method === "HEAD" ? undefined : bytes);
+  writePublished(request, response, published.get(path) as Published);
 }
-
-/** Picks the smallest representation that the client accepts; the plain one is always acceptable. */
-function negotiate(representations: readonly Representation[], accepted: string | string[] = ""): Representation {
-  const codings = String(accepted).toLowerCase().split(",").map(parseCoding);
-  const taken = representations.find(({ coding }) => coding === undefined || codings.includes(coding));
-  return taken as Representation;
-}
-
-/** Parses an entry of Accept-Encoding; undefined for a quality of 0. */
-const parseCoding = (named: string): string | undefined =>
-  /^\s*([\w-]+)\s*(?:;\s*q=(?!0(?:\.0{0,3})?\s*$)[\d.]+\s*)?$/.exec(named)?.[1];
-
-const names = (tags: string | undefined, tag: string): boolean =>
-  tags !== undefined && tags.split(",").some((each) => each.trim().replace(/^W\//, "") === tag || each.trim() === "*");

@@ -1,0 +1,50 @@
+/** Documents that are compressed once and answered from memory, in the smallest form that a client takes. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+
+/** A document in a content coding. */
+export interface Representation {
+  /** Undefined for the plain text. */
+  readonly coding: "br" | "gzip" | undefined;
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+export interface Published {
+  /** Headers of the answer; without a `cache-control` a client asks each time whether its copy is current. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sorted by size, smallest first. */
+  readonly representations: readonly Representation[];
+}
+
+/** Answers GET and HEAD. */
+export function writePublished(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { headers, representations }: Published,
+): void {
+  const { coding, bytes, etag } = negotiate(representations, request.headers["accept-encoding"]);
+  const cacheControl = headers["cache-control"] ?? "no-cache";
+  response.setHeader("etag", etag).appendHeader("vary", "accept-encoding").setHeader("cache-control", cacheControl);
+  if (names(request.headers["if-none-match"], etag)) return void response.writeHead(304).end();
+  response.writeHead(200, {
+    ...headers,
+    "content-length": bytes.length,
+    "x-content-type-options": "nosniff",
+    ...(coding && { "content-encoding": coding }),
+  });
+  response.end(request.method === "HEAD" ? undefined : bytes);
+}
+
+/** Picks the smallest representation that the client accepts; the plain one is always acceptable. */
+function negotiate(representations: readonly Representation[], accepted: string | string[] = ""): Representation {
+  const codings = String(accepted).toLowerCase().split(",").map(parseCoding);
+  const taken = representations.find(({ coding }) => coding === undefined || codings.includes(coding));
+  return taken as Representation;
+}
+
+/** Parses an entry of Accept-Encoding; undefined for a quality of 0. */
+const parseCoding = (named: string): string | undefined =>
+  /^\s*([\w-]+)\s*(?:;\s*q=(?!0(?:\.0{0,3})?\s*$)[\d.]+\s*)?$/.exec(named)?.[1];
+
+const names = (tags: string | undefined, tag: string): boolean =>
+  tags !== undefined && tags.split(",").some((each) => each.trim().replace(/^W\//, "") === tag || each.trim() === "*");

@@ -5,6 +5,7 @@ import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_servi
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { LedgerService } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -29,6 +30,7 @@ import { usageService } from "./service/usage.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
+import { sessionService } from "./service/session.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
@@ -129,7 +131,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
     registry,
     tracing,
     readMaxBytes,
-    services: [AccessService, LedgerService, ...administrationServices],
+    services: [AccessService, LedgerService, SessionService, ...administrationServices],
     strict: administrationServices.map(({ typeName }) => typeName),
     routes: (router) => {
       router.service(AccessService, accessService(deps));
@@ -137,6 +139,7 @@ function serve(options: AdminOptions, deps: Deps): Promise<RpcServer> {
       router.service(EndUserService, endUserService(deps));
       router.service(KeyService, keyService(deps));
       router.service(LedgerService, ledgerService(deps));
+      router.service(SessionService, sessionService(deps));
       router.service(UsageService, usageService(deps));
       router.service(WorkspaceService, workspaceService(deps));
       router.service(AuditService, auditService(deps));

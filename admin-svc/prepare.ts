@@ -9,6 +9,7 @@ import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
 import { createKey } from "./store/keys.ts";
 import { trimPolicyLog } from "./store/policy.ts";
+import { dropEndedSessions } from "./store/sessions.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
 
@@ -54,12 +55,13 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries and expired reservations, now and every hour. */
+/** Removes old log entries, expired reservations and ended sessions, now and every hour. */
 export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
     dropExpiredReservations(database).catch((error: unknown) => log.warn({ err: error }, "reservations not dropped"));
+    dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));
   };
   return setInterval(trim, 3_600_000).unref();
 }

@@ -29,6 +29,7 @@ import * as callOperation from "./0024_call_operation.ts";
 import * as door from "./0025_door.ts";
 import * as task from "./0026_task.ts";
 import * as auditList from "./0040_audit_list.ts";
+import * as consoleSessions from "./0050_console_sessions.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -58,4 +59,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0025_door": door,
   "0026_task": task,
   "0040_audit_list": auditList,
+  "0050_console_sessions": consoleSessions,
 };

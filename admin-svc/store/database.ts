@@ -214,6 +214,19 @@ export interface BudgetReservationsTable {
   expires_at: Date;
 }
 
+/** A person who signed in to the console. */
+export interface ConsoleSessionsTable {
+  /** SHA-256 of the session's secret, lower-case hexadecimal. */
+  hash: string;
+  /** Management key that signed in. */
+  key_hash: string;
+  workspace_id: string;
+  opened_at: Stamp;
+  /** Time of the last use, to the minute. */
+  seen_at: ColumnType<Date, never, Date>;
+  expires_at: Date;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   audit_log: AuditLogTable;
@@ -229,6 +242,7 @@ export interface Database {
   ledger_retention: LedgerRetentionTable;
   removed_records: RemovedRecordsTable;
   budget_reservations: BudgetReservationsTable;
+  console_sessions: ConsoleSessionsTable;
 }
 
 /** Id of the workspace that the first migration creates. */

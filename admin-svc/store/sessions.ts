@@ -1,0 +1,84 @@
+/** Sessions of the console. Only the hashes of their secrets are stored. */
+import { type Kysely, type Selectable, sql } from "kysely";
+import { type Author, recordAudit } from "./audit.ts";
+import type { ConsoleSessionsTable, Database } from "./database.ts";
+import { transact } from "./postgres/transaction.ts";
+
+const idle = sql`interval '1 hour'`;
+const longest = sql`interval '12 hours'`;
+
+/** A session that has not ended, with what is shown of its key. */
+export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_at"> & {
+  readonly key_name: string;
+  readonly key_label: string;
+  readonly workspace_name: string;
+  readonly account: boolean;
+};
+
+type SessionAuthor = Author & { readonly keyHash: string };
+
+/** @param hash SHA-256 of its secret in hexadecimal */
+export async function openSession(database: Kysely<Database>, author: SessionAuthor, hash: string): Promise<void> {
+  await transact(database, async (transaction) => {
+    await transaction
+      .insertInto("console_sessions")
+      .values({
+        hash,
+        key_hash: author.keyHash,
+        workspace_id: author.workspaceId,
+        expires_at: sql<Date>`now() + ${longest}`,
+      })
+      .execute();
+    await recordAudit(transaction, author, { action: "sessions.open", target: hash });
+  });
+}
+
+/** Undefined when the session has ended, by itself or with its key. Its use is noted to the minute, so that most uses write nothing. */
+export async function useSession(database: Kysely<Database>, hash: string): Promise<SessionRow | undefined> {
+  const { rows } = await sql<SessionRow>`
+    with live as (
+      select session.key_hash, session.workspace_id, session.opened_at, session.expires_at,
+        key.name as key_name, key.label as key_label, key.account, workspace.name as workspace_name
+      from console_sessions as session
+        join api_keys as key on key.hash = session.key_hash
+        join workspaces as workspace on workspace.id = session.workspace_id
+      where session.hash = ${hash} and session.expires_at > now() and session.seen_at > now() - ${idle}
+        and key.revoked_at is null and not key.disabled and (key.expires_at is null or key.expires_at > now())
+    ),
+    used as (
+      update console_sessions set seen_at = now()
+      where hash = ${hash} and seen_at < now() - interval '1 minute' and exists (select from live)
+    )
+    select * from live`.execute(database);
+  return rows[0];
+}
+
+/** Ends a session, or all of its key. One that has ended already is left alone. */
+export async function endSessions(
+  database: Kysely<Database>,
+  hash: string,
+  all: boolean,
+  requestId: string | null,
+): Promise<void> {
+  await transact(database, async (transaction) => {
+    const session = await transaction
+      .deleteFrom("console_sessions")
+      .where("hash", "=", hash)
+      .returning(["key_hash", "workspace_id"])
+      .executeTakeFirst();
+    if (!session) return;
+    const { key_hash: keyHash, workspace_id: workspaceId } = session;
+    if (all) await transaction.deleteFrom("console_sessions").where("key_hash", "=", keyHash).execute();
+    const author: Author = { workspaceId, keyHash, program: "api", requestId };
+    await recordAudit(transaction, author, { action: all ? "sessions.end-all" : "sessions.end", target: hash });
+  });
+}
+
+export async function dropEndedSessions(database: Kysely<Database>): Promise<void> {
+  await sql`
+    delete from console_sessions as session using api_keys as key
+    where key.hash = session.key_hash
+      and (session.expires_at < now() or session.seen_at < now() - ${idle} or key.revoked_at is not null)`.execute(
+    database,
+  );
+}

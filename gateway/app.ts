@@ -15,6 +15,7 @@ import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import Koa from "koa";
 import { embed } from "./embeddings/handler.ts";
 import { isDocument, documentPath, writeDocument } from "./docs/route.ts";
+import { Console, isConsole } from "./console-api/console.ts";
 import { doorAt, doorOf, faultsAt } from "./doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
@@ -28,7 +29,10 @@ import { countInput } from "./responses/input-tokens.ts";
 import { type EdgeRouter, createRouter } from "./routes.ts";
 import { TurnRoute, type TurnRouteParts } from "./turns/route.ts";
 
-export interface AppParts extends HandlerParts, TurnRouteParts {}
+export interface AppParts extends HandlerParts, TurnRouteParts {
+  /** Whether the gateway shows the console. */
+  readonly showsConsole: boolean;
+}
 
 /** Leaves out Koa's own end of a request, which would write a body and watch the socket: handlers do so, and it took 5 % of the gateway's time. */
 class EdgeApp extends Koa<Koa.DefaultState, Edge> {
@@ -57,6 +61,8 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     [countMessageTokens, (context) => respondTokenCount(parts, context, countMessage)],
   ]);
   const routes = router.routes();
+  const operate = (context: EdgeContext) => routes(context as never, () => notFound(router, context));
+  const pages = new Console(parts, operate);
   // Koa would print a stack for every client that resets its connection; failures are logged by the observer.
   app.on("error", () => {});
   app.use(async (context) => {
@@ -68,13 +74,15 @@ function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
     context.faults = faultsAt(pathIn(request.url ?? ""));
     response.on("close", () => close(context));
     if (parts.lifecycle.draining) response.setHeader("connection", "close");
+    // No page of another origin may read what a session shows, so the console stands before CORS.
+    if (parts.showsConsole && isConsole(pathIn(request.url ?? ""))) return await pages.serve(context);
     // Preflights are answered before the key is checked, because a browser sends none with them.
     if (parts.cors?.(request, response)) return;
     if (isDocument(request)) return await publish(parts, context);
     try {
       await authenticate(parts, context);
       await eventLoop.turnOf(context.keyHash);
-      await routes(context as never, () => notFound(router, context));
+      await operate(context);
     } catch (error) {
       await fail(parts, context, error);
     }

@@ -84,6 +84,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get cors() {
       return cors;
     },
+    get showsConsole() {
+      return house.current.console.enabled ?? isLoopback(hostOf(options));
+    },
     allowsOrigin: (origin) => originsAllowed(house.current.cors.allow_origins)(origin),
   };
   const sockets = new ResponseSockets(parts, registry);
@@ -105,13 +108,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** @param endTurns ends what is still open when a drain has no time left */
-async function serve(
-  { settings, house, lifecycle }: GatewayOptions,
-  server: Server,
-  endTurns: () => void,
-): Promise<number> {
+async function serve(options: GatewayOptions, server: Server, endTurns: () => void): Promise<number> {
+  const { settings, lifecycle } = options;
   const port = await listen(server, settings.SLUICE_PORT, {
-    host: settings.SLUICE_HOST ?? house.current.host,
+    host: hostOf(options),
     maxConnections: maxConnections(clientShare),
     refusal: closingRefusalText,
   });
@@ -119,6 +119,11 @@ async function serve(
   lifecycle.onLastMoment(endTurns);
   return port;
 }
+
+/** Address on which it listens; undefined means all of the machine. */
+const hostOf = ({ settings, house }: GatewayOptions): string | undefined => settings.SLUICE_HOST ?? house.current.host;
+
+const isLoopback = (host: string | undefined): boolean => host !== undefined && /^(127\.|::1$|localhost$)/.test(host);
 
 const corsOf = ({ cors }: EdgeSettings): Cors | undefined => corsFor(cors.allow_origins, answerHeaders);
 

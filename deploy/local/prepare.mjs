@@ -5,6 +5,7 @@ import { userInfo } from "node:os";
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildConsole, isConsoleBuilt } from "../../gateway/console/build.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
@@ -68,14 +69,16 @@ async function requirePrepared(denial) {
   if (missing.length === 0) return;
   throw new Error(
     `The checkout ${root} ${denial} and has to be prepared first (missing: ${missing.join(", ")}): ` +
-      "run `npm ci && npx tsc -b` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own.",
+      "run `npm ci && npm run build` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own.",
   );
 }
 
 /** Rooms with a missing build, or a build older than their sources. */
 async function staleRooms() {
   const report = await run(process.execPath, [compiler, "-b", "--dry", join(root, "tsconfig.json")], "tsc -b --dry");
-  return [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => `the build of ${dirname(project)}`);
+  const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));
+  if (!isConsoleBuilt()) rooms.push(join(root, "gateway", "console"));
+  return rooms.map((room) => `the build of ${room}`);
 }
 
 /** @returns the lock file, and the stamp of an installation of it */
@@ -130,6 +133,7 @@ async function build() {
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
   await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
+  await buildConsole(say);
 }
 
 /** The compiler never removes old output: a test whose source is gone would still run. */

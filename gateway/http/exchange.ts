@@ -61,7 +61,13 @@ export function authenticate(parts: ExchangeParts, exchange: Exchange): Promise<
   return undefined;
 }
 
-function enter({ budget }: ExchangeParts, exchange: Exchange, keyHash: string, caller: Caller | undefined): void {
+/** Goes on as a caller. @param caller undefined when there is no such key @throws Fault UNAUTHENTICATED */
+export function enter(
+  { budget }: ExchangeParts,
+  exchange: Exchange,
+  keyHash: string,
+  caller: Caller | undefined,
+): void {
   if (!caller) throw invalidKey();
   exchange.keyHash = keyHash;
   exchange.caller = caller;

@@ -1,6 +1,6 @@
 /** The order of the rooms and of their parts: each import goes in the permitted direction. */
 import { readFileSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { root } from "../support/processes.ts";
 import { importSpecifiers } from "./circles.ts";
@@ -15,7 +15,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["config", "http", "lane", "sse"],
     ["limits"],
     ["turns"],
-    ["chat", "messages", "responses", "guardrails", "models", "docs"],
+    ["chat", "messages", "responses", "guardrails", "models", "docs", "console-api"],
     ["embeddings"],
     ["routes", "doors"],
     ["app"],
@@ -52,10 +52,14 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
 const foreign: Readonly<Record<string, RegExp>> = {
   proto: /^$/,
   gateway: /^@sluice\/proto\//,
+  "gateway/console": /^$/,
   "inference-svc": /^@sluice\/proto\//,
   "admin-svc": /^@sluice\/proto\//,
   "deploy/local": /^@sluice\/proto\//,
 };
+
+/** The console is a room of its own inside the gateway's folder; its types of the contract are generated. */
+const leftOut: Readonly<Record<string, string>> = { gateway: "console/", "gateway/console": "gen/" };
 
 interface Import {
   /** Path of the importing file within its room. */
@@ -70,8 +74,9 @@ function importsOf(room: string): Import[] {
 }
 
 function sourcesOf(folder: string): string[] {
+  const left = leftOut[relative(root, folder)] ?? "dist/";
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
-    (file) => file.endsWith(".ts") && !/(^|\/)(dist|node_modules)\//.test(file),
+    (file) => /\.tsx?$/.test(file) && !file.startsWith(left) && !/(^|\/)(dist|node_modules)\//.test(file),
   );
 }
 

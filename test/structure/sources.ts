@@ -6,7 +6,7 @@ import { type ParserOptions, parse } from "@babel/parser";
 export interface SourceFile {
   /** Relative to the checkout, with slashes. */
   readonly path: string;
-  /** The top folder, such as "gateway". */
+  /** The top folder, such as "gateway"; or gateway/console, which runs in browsers and shares no code with the gateway. */
   readonly room: string;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export type Comments = NonNullable<ReturnType<typeof parse>["comments"]>;
 export const rooms = ["admin-svc", "deploy", "gateway", "inference-svc", "proto", "test"] as const;
 
 const skippedFolders = new Set(["dist", "fixtures", "gen", "node_modules"]);
-const sourceName = /\.(?:ts|mjs|proto)$/;
+const sourceName = /\.(?:tsx?|mjs|proto)$/;
 
 /** @returns the hand-written sources of all rooms, sorted by path */
 export function readSources(checkout: string): SourceFile[] {
@@ -25,8 +25,11 @@ export function readSources(checkout: string): SourceFile[] {
     .flatMap((room) => findSources(join(checkout, room)))
     .map((file) => relative(checkout, file))
     .toSorted()
-    .map((path) => ({ path, room: path.split("/")[0] as string, text: readFileSync(join(checkout, path), "utf8") }));
+    .map((path) => ({ path, room: roomOf(path), text: readFileSync(join(checkout, path), "utf8") }));
 }
+
+const roomOf = (path: string): string =>
+  path.startsWith("gateway/console/") ? "gateway/console" : (path.split("/")[0] as string);
 
 function findSources(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
@@ -39,15 +42,16 @@ function findSources(folder: string): string[] {
 
 export const isProto = ({ path }: SourceFile): boolean => path.endsWith(".proto");
 
-const parserOptions: ParserOptions = {
+/** JSX would make other sense of some types, so only files that may have it are read with it. */
+const parserOptions = (path: string): ParserOptions => ({
   sourceType: "module",
-  plugins: ["typescript", "explicitResourceManagement"],
-};
+  plugins: ["typescript", "explicitResourceManagement", ...(path.endsWith(".tsx") ? (["jsx"] as const) : [])],
+});
 
 /** Parses a TypeScript or JavaScript source. @throws with the path when the syntax is wrong */
 export function parseSource({ path, text }: SourceFile): { program: Program; comments: Comments } {
   try {
-    const { program, comments } = parse(text, parserOptions);
+    const { program, comments } = parse(text, parserOptions(path));
     return { program, comments: comments ?? [] };
   } catch (error) {
     throw new Error(`${path}: ${(error as Error).message}`, { cause: error });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { alignment } from "./alignment.ts";
 import { detector, namedDetector } from "./detectors.ts";
-import { compat, cors, gatewayHost } from "./edge.ts";
+import { compat, consoleSection, cors, gatewayHost } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
 import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
@@ -18,6 +18,7 @@ import { search, webFetch } from "./web.ts";
 
 export const houseSchema = z.strictObject({
   host: gatewayHost,
+  console: consoleSection.prefault({}),
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
   model_aliases: modelAliases,
@@ -41,6 +42,7 @@ export const houseSchema = z.strictObject({
 /** Sections that the gateway reads. */
 export const edgeSchema = z.object({
   host: gatewayHost,
+  console: consoleSection.prefault({}),
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),

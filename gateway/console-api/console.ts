@@ -1,0 +1,155 @@
+/** Answers below `/console`: the files of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { readBody } from "../http/body.ts";
+import type { EdgeContext, HandlerParts } from "../http/context.ts";
+import { writeFault, writeJson, writeNothing } from "../http/errors.ts";
+import { type ExchangeParts, enter, fail } from "../http/exchange.ts";
+import { pathIn } from "../http/path.ts";
+import { writePublished } from "../http/published.ts";
+import { presentedSecret, sessionCookie } from "./cookie.ts";
+import { requireSameOrigin } from "./origin.ts";
+import { Sessions } from "./sessions.ts";
+import { SignInLimiter } from "./sign-in-limiter.ts";
+import { loadSite } from "./site.ts";
+
+const root = "/console";
+const api = `${root}/api`;
+
+type ConsoleParts = ExchangeParts & Pick<HandlerParts, "admin" | "token">;
+
+/** Serves an operation of the contract for the caller that the context names. */
+type Operate = (context: EdgeContext) => Promise<void>;
+
+/** Whether a path belongs to the console. */
+export const isConsole = (path: string): boolean => path === root || path.startsWith(`${root}/`);
+
+const signIn = object({ management_key: string({ max: 200 }) }, { required: ["management_key"], strict: true });
+const maxSignInBytes = 1_024;
+
+/** Key of the memory for bodies of people who are not signed in. */
+const keyless = "";
+
+export class Console {
+  readonly #parts: ConsoleParts;
+  readonly #operateOn: Operate;
+  readonly #sessions: Sessions;
+  readonly #site = loadSite();
+  readonly #limiter = new SignInLimiter();
+
+  constructor(parts: ConsoleParts, operate: Operate) {
+    this.#parts = parts;
+    this.#operateOn = operate;
+    this.#sessions = new Sessions(parts.admin, parts.token);
+  }
+
+  async serve(context: EdgeContext): Promise<void> {
+    const path = pathIn(context.req.url ?? "");
+    try {
+      if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length));
+      else await this.#serveFile(context, path.slice(root.length + 1));
+    } catch (error) {
+      await fail(this.#parts, context, error);
+    }
+  }
+
+  async #serveFile(context: EdgeContext, path: string): Promise<void> {
+    const { req: request, res: response } = context;
+    const refusal = await this.#parts.keylessLimiter.admit(request);
+    context.route = `${root}/*`;
+    context.fault = refusal;
+    if (refusal) return writeFault(response, refusal, { requestId: context.requestId });
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    const file = isRead ? this.#site.find(path) : undefined;
+    if (!file) throw notFound(context);
+    writePublished(request, response, file);
+  }
+
+  async #serveApi(context: EdgeContext, path: string): Promise<void> {
+    const { req: request, res: response } = context;
+    response.setHeader("cache-control", "no-store");
+    requireSameOrigin(request);
+    if (path === "/session" && request.method === "POST") return await this.#signIn(context);
+    const secret = presentedSecret(request);
+    const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
+    const asksForSession = path === "/session" && request.method === "GET";
+    if (asksForSession) return this.#showSession(context, session);
+    if (!session || secret === undefined) throw noSession();
+    if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
+    context.route = `${api}${path}`;
+    if (request.method !== "DELETE") throw notFound(context);
+    await this.#sessions.end(secret, { all: path === "/sessions" }, context);
+    response.setHeader("set-cookie", sessionCookie(request, ""));
+    writeNothing(response, context);
+  }
+
+  /** Answers null where nobody is signed in: that is no failure, and a browser would report one. */
+  #showSession(context: EdgeContext, session: Session | undefined): void {
+    context.route = `${api}/session`;
+    writeJson(context.res, session ? shownSession(session) : { data: null }, context);
+  }
+
+  /** Goes on as if the session's key had been presented at the same path below the base path of the contract. */
+  async #operate(context: EdgeContext, { keyHash }: Session, path: string): Promise<void> {
+    const { access } = this.#parts;
+    const { url = "" } = context.req;
+    context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
+    const { caller } = await access.resolve(keyHash, undefined, context.trace);
+    enter(this.#parts, context, keyHash, caller);
+    await eventLoop.turnOf(keyHash);
+    await this.#operateOn(context);
+  }
+
+  async #signIn(context: EdgeContext): Promise<void> {
+    context.route = `${api}/session`;
+    const succeeded = this.#limiter.enter(context.req);
+    const key = await this.#readKey(context);
+    const { secret, session } = await this.#sessions.open({
+      keyHash: hashKey(key),
+      requestId: context.requestId,
+      trace: context.trace,
+    });
+    succeeded();
+    context.res.setHeader("set-cookie", sessionCookie(context.req, secret));
+    writeJson(context.res, shownSession(session as Session), context, 201);
+  }
+
+  /** @throws Fault INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED */
+  async #readKey(context: EdgeContext): Promise<string> {
+    context.room = this.#parts.budget.open(keyless);
+    const bytes = await readBody(context.req, maxSignInBytes, context.room);
+    scanObject(bytes, "body");
+    const body: unknown = JSON.parse(bytes.toString("utf8"));
+    checked((problems) => signIn.check(body, "", problems));
+    const { management_key: key } = body as { readonly management_key: string };
+    const kind = kindOfKey(key);
+    if (kind === undefined) throw invalidKey();
+    if (kind === KeyKind.MANAGEMENT) return key;
+    throw new Fault(FaultReason.PERMISSION_DENIED, "An API key cannot sign in: a management key begins with mk-sl-", {
+      origin: FaultOrigin.CLIENT,
+    });
+  }
+}
+
+const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signed in, or the session has ended");
+
+const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
+  new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);
+
+const shownSession = (session: Session): object => ({
+  data: {
+    key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
+    workspace: { id: session.workspaceId, name: session.workspaceName },
+    account: session.account,
+    opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
+    expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
+  },
+});

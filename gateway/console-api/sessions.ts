@@ -1,0 +1,50 @@
+/** Sessions, which admin-svc keeps: the gateway hands on a secret's hash and remembers nothing, so any gateway serves any session. */
+import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import {
+  type EndSessionRequest,
+  type OpenSessionResponse,
+  type Session,
+  SessionService,
+} from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+
+const timeoutMs = 5_000;
+
+export class Sessions {
+  readonly #admin: Client;
+  readonly #token: ServiceToken;
+
+  constructor(admin: Client, token: ServiceToken) {
+    this.#admin = admin;
+    this.#token = token;
+  }
+
+  /** @param caller with the hash of the management key @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
+  open(caller: OnBehalf & { readonly keyHash: string }): Promise<OpenSessionResponse> {
+    const { openSession } = SessionService.method;
+    return this.#call(openSession, create(openSession.input), caller);
+  }
+
+  /** Undefined when the session has ended. */
+  async find(secret: string, caller: OnBehalf): Promise<Session | undefined> {
+    const { resolveSession } = SessionService.method;
+    const request = create(resolveSession.input, { sessionHash: hashKey(secret) });
+    return (await this.#call(resolveSession, request, caller)).session;
+  }
+
+  async end(secret: string, { all }: Pick<EndSessionRequest, "all">, caller: OnBehalf): Promise<void> {
+    const { endSession } = SessionService.method;
+    await this.#call(endSession, create(endSession.input, { sessionHash: hashKey(secret), all }), caller);
+  }
+
+  #call<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageShape<Input>,
+    caller: OnBehalf,
+  ): Promise<MessageShape<Output>> {
+    return call(this.#admin, method, request, serviceMetadata(this.#token, caller), timeoutMs);
+  }
+}

@@ -1,0 +1,68 @@
+/** The public API on the session of the person: types come from the published contract. */
+import createClient from "openapi-fetch";
+import type { components, paths } from "../gen/contract.d.ts";
+
+export type Schemas = components["schemas"];
+
+export const base = "/console/api";
+
+/** A refusal, in words for people. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Called when the session has ended. */
+let whenSignedOut = () => {};
+export const onSignedOut = (listener: () => void): void => {
+  whenSignedOut = listener;
+};
+
+/** Changes have to name JSON, also without a body. */
+const json = { "content-type": "application/json" };
+
+export const api = createClient<paths>({ baseUrl: base, headers: json });
+
+/** An answer of the client. */
+interface Answer<Data> {
+  readonly data?: Data;
+  readonly error?: unknown;
+  readonly response: Response;
+}
+
+/** @returns the body of the answer @throws ApiError */
+export async function take<Data>(answering: Promise<Answer<Data>>): Promise<Data> {
+  const { data, error, response } = await answering.catch(() => {
+    throw new ApiError(0, "Sluice does not answer. Is it running?");
+  });
+  if (error === undefined) return data as Data;
+  if (response.status === 401) whenSignedOut();
+  throw new ApiError(response.status, messageIn(error) ?? `The request failed with status ${response.status}.`);
+}
+
+/** The message of a failure's body. */
+export function messageIn(body: unknown): string | undefined {
+  const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown } };
+  return typeof error?.message === "string" && error.message !== "" ? error.message : undefined;
+}
+
+/** Sends a request of the console's own API. @throws ApiError */
+export async function send<Data>(method: string, path: string, body?: object): Promise<Data> {
+  const answering = fetch(`${base}${path}`, {
+    method,
+    headers: json,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return take(answering.then((response) => readAnswer<Data>(response)));
+}
+
+async function readAnswer<Data>(response: Response): Promise<Answer<Data>> {
+  const text = await response.text();
+  const body: unknown = text === "" ? undefined : JSON.parse(text);
+  return response.ok ? { data: body as Data, response } : { error: body ?? {}, response };
+}

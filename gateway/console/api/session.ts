@@ -1,0 +1,52 @@
+/** Who is signed in. */
+import { signal } from "@preact/signals";
+import { onSignedOut, send } from "./client.ts";
+
+export interface Session {
+  readonly key: { readonly hash: string; readonly name: string; readonly label: string };
+  readonly workspace: { readonly id: string; readonly name: string };
+  /** Whether the key may change what applies to every workspace. */
+  readonly account: boolean;
+  readonly opened_at: string;
+  readonly expires_at: string;
+}
+
+/** Undefined until it is known, null when nobody is signed in. */
+export const session = signal<Session | null | undefined>(undefined);
+/** Reason for which the sign-in page is shown, beyond that nobody is signed in. */
+export const signInNote = signal("");
+
+onSignedOut(() => {
+  if (session.peek()) signInNote.value = "Your session has ended. Sign in again to go on.";
+  session.value = null;
+});
+
+interface SessionAnswer {
+  readonly data: Session | null;
+}
+
+export async function readSession(): Promise<void> {
+  try {
+    session.value = (await send<SessionAnswer>("GET", "/session")).data;
+  } catch (error) {
+    signInNote.value = (error as Error).message;
+    session.value = null;
+  }
+}
+
+/** @throws ApiError */
+export async function signIn(managementKey: string): Promise<void> {
+  await send("POST", "/session", { management_key: managementKey });
+  signInNote.value = "";
+  await readSession();
+  if (!session.peek()) {
+    signInNote.value = "The browser kept no cookie. Open the console over https, or on this machine as localhost.";
+  }
+}
+
+/** @param all ends every session of the key */
+export async function signOut(all = false): Promise<void> {
+  await send("DELETE", all ? "/sessions" : "/session").catch(() => {});
+  signInNote.value = "";
+  session.value = null;
+}

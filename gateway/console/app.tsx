@@ -1,0 +1,25 @@
+/** The console: sign-in, or the shell with the page of the address. */
+import { LocationProvider, Route, Router } from "preact-iso";
+import { session } from "./api/session.ts";
+import { KeysPage } from "./keys/page.tsx";
+import { Toast } from "./parts/toast.tsx";
+import { Missing } from "./shell/missing.tsx";
+import { Shell } from "./shell/shell.tsx";
+import { SignIn } from "./sign-in/sign-in.tsx";
+
+export function App() {
+  if (session.value === undefined) return null;
+  if (session.value === null) return <SignIn />;
+  return (
+    <LocationProvider scope="/console">
+      <Shell session={session.value}>
+        <Router>
+          <Route path="/console" component={KeysPage} />
+          <Route path="/console/keys/:hash?" component={KeysPage} />
+          <Route default component={Missing} />
+        </Router>
+      </Shell>
+      <Toast />
+    </LocationProvider>
+  );
+}

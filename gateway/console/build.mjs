@@ -1,0 +1,100 @@
+/**
+ * Builds the console into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when the file was
+ * made of the same sources. Needs the build of `proto`.
+ */
+import { createHash } from "node:crypto";
+import { spawn } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
+
+const root = dirname(fileURLToPath(import.meta.url));
+const contract = join(root, "..", "..", "proto", "dist", "contract");
+const types = join(root, "gen", "contract.d.ts");
+const target = join(root, "dist", "site.json");
+
+/** @returns whether the built console is made of the present sources */
+export function isConsoleBuilt() {
+  try {
+    return JSON.parse(readFileSync(target, "utf8")).sources === digestSources();
+  } catch {
+    return false;
+  }
+}
+
+/** @param say takes a line about progress when there is something to build */
+export async function buildConsole(say = () => {}) {
+  if (isConsoleBuilt()) return;
+  const sources = digestSources();
+  say("building the console, which takes some seconds");
+  await writeTypes();
+  const [files] = await Promise.all([bundle(), check()]);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(`${target}.new`, JSON.stringify({ sources, files }));
+  renameSync(`${target}.new`, target);
+}
+
+function digestSources() {
+  const hash = createHash("sha256");
+  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules)/), ...filesIn(contract, /\.js$/)]) {
+    hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
+  }
+  return hash.digest("hex");
+}
+
+const filesIn = (folder, name) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name: file }) => join(parentPath, file).slice(folder.length + 1))
+    .filter((path) => name.test(path) && !path.endsWith(".md"))
+    .toSorted()
+    .map((path) => join(folder, path));
+
+/** Writes the types of the OpenAPI document, so that a field that the contract does not have does not compile. */
+async function writeTypes() {
+  const { default: openApiTypes, astToString } = await import("openapi-typescript");
+  const { openApi } = await import("@sluice/proto/contract/operations/openapi.js");
+  mkdirSync(dirname(types), { recursive: true });
+  writeFileSync(types, astToString(await openApiTypes(JSON.parse(JSON.stringify(openApi())))));
+}
+
+async function check() {
+  const compiler = join(root, "..", "..", "node_modules", "typescript", "bin", "tsc");
+  const child = spawn(process.execPath, [compiler, "-p", root], { stdio: ["ignore", 2, 2] });
+  const code = await new Promise((resolve, reject) => child.on("error", reject).on("close", resolve));
+  if (code !== 0) throw new Error(`The console does not compile (tsc: ${code}).`);
+}
+
+async function bundle() {
+  const { build } = await import("vite");
+  const { output } = await build({
+    configFile: false,
+    root,
+    base: "/console/",
+    logLevel: "warn",
+    build: { write: false, target: "es2023", modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
+  });
+  return await Promise.all(output.map(compress));
+}
+
+const brotli = promisify(brotliCompress);
+const zip = promisify(gzip);
+
+const contentTypes = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+async function compress({ fileName: path, ...file }) {
+  const bytes = Buffer.from(file.type === "chunk" ? file.code : file.source);
+  const etag = createHash("sha256").update(bytes).digest("base64url");
+  const [br, gz] = await Promise.all([brotli(bytes), zip(bytes, { level: 9 })]);
+  const type = contentTypes[path.split(".").at(-1)];
+  return { path, type, etag, br: br.toString("base64"), gzip: gz.toString("base64") };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildConsole((line) => process.stderr.write(`${line}\n`));

@@ -1,0 +1,71 @@
+/** Keys and the guardrails that they hold. */
+import { type Schemas, api, take } from "../api/client.ts";
+
+export type Key = Schemas["Key"];
+export type Guardrail = Schemas["Guardrail"];
+
+export const pageSize = 50;
+
+export interface KeyPage {
+  readonly keys: readonly Key[];
+  readonly total: number;
+}
+
+export async function loadKeys(offset: number): Promise<KeyPage> {
+  const query = { offset, limit: pageSize, include_disabled: true };
+  const { data, total_count: total } = await take(api.GET("/keys", { params: { query } }));
+  return { keys: data, total };
+}
+
+export async function loadKey(hash: string): Promise<Key> {
+  return (await take(api.GET("/keys/{hash}", { params: { path: { hash } } }))).data;
+}
+
+/** Guardrails of the workspace, and which key holds which. */
+export interface Guarding {
+  readonly guardrails: readonly Guardrail[];
+  /** Guardrail ids by key hash. */
+  readonly held: ReadonlyMap<string, string>;
+}
+
+export async function loadGuarding(): Promise<Guarding> {
+  const [guardrails, assignments] = await Promise.all([
+    everyPage((query) => take(api.GET("/guardrails", { params: { query } }))),
+    everyPage((query) => take(api.GET("/guardrails/assignments/keys", { params: { query } }))),
+  ]);
+  return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };
+}
+
+interface ListPage<Row> {
+  readonly data: readonly Row[];
+  readonly total_count: number;
+}
+
+const maxPages = 20;
+
+/** Reads a list page by page: at most 2,000 records, beyond which a list of names would be of no use. */
+export async function everyPage<Row>(
+  load: (query: { offset: number; limit: number }) => Promise<ListPage<Row>>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (let page = 0; page < maxPages; page++) {
+    const { data, total_count: total } = await load({ offset: rows.length, limit: 100 });
+    rows.push(...data);
+    if (data.length === 0 || rows.length >= total) break;
+  }
+  return rows;
+}
+
+/** Gives a key a guardrail, or takes the present one away. */
+export async function assignGuardrail(hash: string, from: string | undefined, to: string): Promise<void> {
+  const body = { key_hashes: [hash] };
+  if (to !== "") await take(api.POST("/guardrails/{id}/assignments/keys", { params: { path: { id: to } }, body }));
+  else if (from !== undefined)
+    await take(api.POST("/guardrails/{id}/assignments/keys/remove", { params: { path: { id: from } }, body }));
+}
+
+/** The state of a key in a word, and its tone. */
+export function stateOf({ disabled, expires_at: expiry }: Key): { readonly word: string; readonly tone: string } {
+  if (expiry !== null && Date.parse(expiry) < Date.now()) return { word: "Expired", tone: "warn" };
+  return disabled ? { word: "Disabled", tone: "warn" } : { word: "Active", tone: "good" };
+}

@@ -1,0 +1,54 @@
+/** Making a key, and the one time that it is shown. */
+import { useState } from "preact/hooks";
+import { api, take } from "../api/client.ts";
+import { CopyButton } from "../parts/copy.tsx";
+import { ActionForm, Dialog } from "../parts/dialog.tsx";
+import { type Guardrail, assignGuardrail } from "./data.ts";
+import { KeySettingFields, emptyDraft, settingsIn } from "./settings.tsx";
+
+interface MakeProps {
+  readonly guardrails: readonly Guardrail[];
+  readonly onMade: () => unknown;
+  readonly onClose: () => void;
+}
+
+export function MakeKey({ guardrails, onMade, onClose }: MakeProps) {
+  const [draft, setDraft] = useState(emptyDraft);
+  const [secret, setSecret] = useState("");
+  const make = async () => {
+    const { external, ...settings } = settingsIn(draft);
+    const body = { ...settings, ...(external && { external }) };
+    const { data, key } = await take(api.POST("/keys", { body }));
+    // A key is shown before anything else can fail: nobody could read it again.
+    setSecret(key);
+    onMade();
+    if (draft.guardrail === "") return;
+    await assignGuardrail(data.hash, undefined, draft.guardrail);
+    onMade();
+  };
+  if (secret !== "")
+    return <NewSecret title={`Key “${draft.name.trim()}” is made`} secret={secret} onClose={onClose} />;
+  return (
+    <Dialog title="Make a key" onClose={onClose}>
+      <ActionForm label="Make key" act={make} onCancel={onClose}>
+        <KeySettingFields draft={draft} onDraft={setDraft} guardrails={guardrails} />
+      </ActionForm>
+    </Dialog>
+  );
+}
+
+/** Shows the secret of a key. It is nowhere afterwards. */
+export const NewSecret = ({ title, secret, onClose }: { title: string; secret: string; onClose: () => void }) => (
+  <Dialog title={title} onClose={onClose}>
+    <p>Copy the key now. Only its hash is stored, so it cannot be shown again.</p>
+    <div class="secret">
+      <code>{secret}</code>
+      <CopyButton text={secret} label="Copy key" />
+    </div>
+    <div class="form-foot">
+      <button type="button" class="button primary" onClick={onClose}>
+        Done
+      </button>
+    </div>
+  </Dialog>
+);

@@ -1,0 +1,114 @@
+/** Keys of the workspace. */
+import { useLocation, useRoute } from "preact-iso";
+import { useState } from "preact/hooks";
+import { useLoad } from "../api/load.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Meter } from "../parts/meter.tsx";
+import { Card, Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { Empty, Failure, Show } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { dollars } from "../parts/words.ts";
+import { type Guarding, type Key, loadGuarding, loadKeys, pageSize, stateOf } from "./data.ts";
+import { MakeKey } from "./make.tsx";
+import { KeyRecord, spentOf } from "./record.tsx";
+
+const unguarded: Guarding = { guardrails: [], held: new Map() };
+
+export function KeysPage() {
+  const { route } = useLocation();
+  const { params } = useRoute();
+  const [offset, setOffset] = useState(0);
+  const [making, setMaking] = useState(false);
+  const keys = useLoad(() => loadKeys(offset), [offset]);
+  const guards = useLoad(loadGuarding);
+  const guarding = guards.data ?? unguarded;
+  const reload = () => Promise.all([keys.reload(), guards.reload()]);
+  const make = (
+    <button type="button" class="button primary" onClick={() => setMaking(true)}>
+      <Icon name="plus" /> Make key
+    </button>
+  );
+  return (
+    <Page
+      title="Keys"
+      lead="Programs call models with these. Each has its own budget, limits and guardrail."
+      actions={make}
+    >
+      {guards.error && <Failure error={guards.error} retry={guards.reload} />}
+      <Card flush>
+        <Show of={keys} lines={6}>
+          {({ keys: rows, total }) =>
+            total === 0 ? (
+              <Empty title="No keys yet">
+                <p>Make one for the first program that shall call a model.</p>
+              </Empty>
+            ) : (
+              <>
+                <KeyTable keys={rows} guarding={guarding} />
+                <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+              </>
+            )
+          }
+        </Show>
+      </Card>
+      {making && <MakeKey guardrails={guarding.guardrails} onMade={reload} onClose={() => setMaking(false)} />}
+      {params["hash"] !== undefined && guards.data && (
+        <KeyRecord hash={params["hash"]} guarding={guarding} onChange={reload} onClose={() => route("/console/keys")} />
+      )}
+    </Page>
+  );
+}
+
+const KeyTable = ({ keys, guarding }: { keys: readonly Key[]; guarding: Guarding }) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Spent</th>
+          <th scope="col" class="wide number">
+            This month
+          </th>
+          <th scope="col" class="wide">
+            Guardrail
+          </th>
+          <th scope="col" class="wide">
+            Expires
+          </th>
+          <th scope="col">State</th>
+        </tr>
+      </thead>
+      <tbody>
+        {keys.map((key) => (
+          <KeyRow key={key.hash} record={key} guarding={guarding} />
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guarding: Guarding }) {
+  const { route } = useLocation();
+  const { word, tone } = stateOf(record);
+  const guardrail = guardrails.find(({ id }) => id === held.get(record.hash));
+  return (
+    <tr>
+      <th scope="row">
+        <button type="button" class="link" onClick={() => route(`/console/keys/${record.hash}`)}>
+          {record.name}
+        </button>
+        <span class="sub mono">{record.label}</span>
+      </th>
+      <td>
+        <Meter spent={spentOf(record)} limit={record.limit ?? null} />
+      </td>
+      <td class="wide number">{dollars(record.usage_monthly)}</td>
+      <td class="wide">{guardrail ? guardrail.name : <span class="muted">None</span>}</td>
+      <td class="wide">{record.expires_at ? <Time at={record.expires_at} /> : <span class="muted">Never</span>}</td>
+      <td>
+        <span class={`badge ${tone}`}>{word}</span>
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,120 @@
+/** Fields of forms, each with its label and a hint. */
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+interface FieldProps {
+  readonly label: string;
+  readonly hint?: string | undefined;
+  readonly children: (ids: { id: string; "aria-describedby"?: string }) => ComponentChildren;
+}
+
+export function Field({ label, hint, children }: FieldProps) {
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, ...(hint !== undefined && { "aria-describedby": `${id}-hint` }) })}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+interface TextProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly type?: "text" | "password" | "number" | "datetime-local" | "date" | "search";
+  readonly required?: boolean;
+  readonly min?: string;
+  readonly step?: string;
+  readonly placeholder?: string;
+  readonly autofocus?: boolean;
+  readonly maxLength?: number;
+}
+
+export const TextField = ({ label, hint, value, onValue, ...rest }: TextProps) => (
+  <Field label={label} hint={hint}>
+    {(ids) => (
+      <input
+        {...ids}
+        {...(rest as { type: "text" })}
+        class="input"
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+      />
+    )}
+  </Field>
+);
+
+interface AreaProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly rows?: number;
+  readonly code?: boolean;
+  readonly placeholder?: string;
+}
+
+export const AreaField = ({ label, hint, value, onValue, rows = 4, code = false, placeholder }: AreaProps) => (
+  <Field label={label} hint={hint}>
+    {(ids) => (
+      <textarea
+        {...ids}
+        class={code ? "input code" : "input"}
+        rows={rows}
+        spellcheck={false}
+        placeholder={placeholder}
+        value={value}
+        onInput={({ currentTarget }) => onValue(currentTarget.value)}
+      />
+    )}
+  </Field>
+);
+
+interface SelectProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  /** Pairs of a value and its name. */
+  readonly options: readonly (readonly [string, string])[];
+}
+
+export const SelectField = ({ label, hint, value, onValue, options }: SelectProps) => (
+  <Field label={label} hint={hint}>
+    {(ids) => (
+      <select {...ids} class="input" value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+        {options.map(([option, name]) => (
+          <option key={option} value={option}>
+            {name}
+          </option>
+        ))}
+      </select>
+    )}
+  </Field>
+);
+
+interface CheckProps {
+  readonly label: string;
+  readonly hint?: string;
+  readonly checked: boolean;
+  readonly onChecked: (checked: boolean) => void;
+}
+
+export const CheckField = ({ label, hint, checked, onChecked }: CheckProps) => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={({ currentTarget }) => onChecked(currentTarget.checked)} />
+    <span>
+      {label}
+      {hint !== undefined && <span class="hint">{hint}</span>}
+    </span>
+  </label>
+);

@@ -1,0 +1,50 @@
+/** Numbers and times as people read them. */
+
+/** USD with as many places as it takes to see something. */
+export function dollars(amount: number): string {
+  if (amount === 0) return "$0.00";
+  const places = Math.abs(amount) >= 0.01 ? 2 : Math.min(12, 1 - Math.floor(Math.log10(Math.abs(amount))));
+  return amount.toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: places });
+}
+
+/** USD with every place that the ledger has. */
+export const exactDollars = (amount: number): string =>
+  amount.toLocaleString("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
+
+/** A count: 12,345 up to a hundred thousand, then 1.2M. */
+export const count = (value: number): string =>
+  value < 100_000
+    ? value.toLocaleString("en-US")
+    : value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+export const percent = (share: number): string =>
+  share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: share > 0.999 || share < 0.1 ? 2 : 1 });
+
+export const plural = (value: number, one: string, many = `${one}s`): string =>
+  `${count(value)} ${value === 1 ? one : many}`;
+
+const units = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+] as const;
+
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** Such as "3 hours ago" or "in 2 days". */
+export function since(instant: string): string {
+  const seconds = (Date.parse(instant) - Date.now()) / 1_000;
+  for (const [unit, length] of units) {
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit);
+  }
+  return seconds > 0 ? "in a moment" : "just now";
+}
+
+const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+
+export const wholeTime = (instant: string): string => full.format(new Date(instant));
+
+export const milliseconds = (ms: number): string =>
+  ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;

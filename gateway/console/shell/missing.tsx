@@ -1,0 +1,13 @@
+/** The page of an address that has none. */
+import { Empty } from "../parts/state.tsx";
+import { Card, Page } from "../parts/page.tsx";
+
+export const Missing = () => (
+  <Page title="Not found">
+    <Card flush>
+      <Empty title="There is no such page.">
+        <a href="/console">To the overview</a>
+      </Empty>
+    </Card>
+  </Page>
+);

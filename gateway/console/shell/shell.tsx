@@ -1,0 +1,107 @@
+/** The frame of every page: navigation, the person's session, and the page. */
+import type { ComponentChildren } from "preact";
+import { useLocation } from "preact-iso";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { type Session, signOut } from "../api/session.ts";
+import { Icon, type IconName, Logo } from "../parts/icon.tsx";
+import { switchTheme, theme } from "./theme.ts";
+
+interface Place {
+  readonly path: string;
+  readonly name: string;
+  readonly icon: IconName;
+}
+
+const groups: readonly (readonly [title: string, places: readonly Place[]])[] = [
+  ["Manage", [{ path: "/console/keys", name: "Keys", icon: "keys" }]],
+];
+
+export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {
+  const { path } = useLocation();
+  const [open, setOpen] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const visited = useRef(path);
+  useEffect(() => {
+    setOpen(false);
+    // A new page begins where the keyboard and a screen reader go on.
+    if (visited.current !== path) main.current?.focus();
+    visited.current = path;
+  }, [path]);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        To the page
+      </a>
+      <header class="top-bar">
+        <Brand />
+        <button
+          type="button"
+          class="button plain icon-only"
+          aria-label="Menu"
+          aria-expanded={open}
+          aria-controls="navigation"
+          onClick={() => setOpen(!open)}
+        >
+          <Icon name={open ? "close" : "menu"} size={22} />
+        </button>
+      </header>
+      <div id="navigation" class={open ? "side-bar open" : "side-bar"}>
+        <Brand />
+        <nav aria-label="Pages">
+          {groups.map(([title, places]) => (
+            <Group key={title} title={title} places={places} current={path} />
+          ))}
+        </nav>
+        <Foot session={session} />
+      </div>
+      <main class="main" id="main" ref={main} tabIndex={-1}>
+        <div>{children}</div>
+      </main>
+    </div>
+  );
+}
+
+const Brand = () => (
+  <a class="brand" href="/console">
+    <Logo /> Sluice
+  </a>
+);
+
+const Group = ({ title, places, current }: { title: string; places: readonly Place[]; current: string }) => (
+  <>
+    <p class="nav-title">{title}</p>
+    <ul class="nav">
+      {places.map(({ path, name, icon }) => (
+        <li key={path}>
+          <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>
+            <Icon name={icon} /> {name}
+          </a>
+        </li>
+      ))}
+    </ul>
+  </>
+);
+
+const isAt = (current: string, path: string): boolean => current === path || current.startsWith(`${path}/`);
+
+const Foot = ({ session: { key, workspace } }: { session: Session }) => (
+  <div class="side-foot">
+    <p class="who">
+      <strong>{workspace.name}</strong>
+      <span class="muted">{key.name}</span>
+    </p>
+    <div class="row">
+      <button
+        type="button"
+        class="button small icon-only"
+        aria-label={theme.value === "dark" ? "Light colours" : "Dark colours"}
+        onClick={switchTheme}
+      >
+        <Icon name={theme.value === "dark" ? "sun" : "moon"} />
+      </button>
+      <button type="button" class="button small" onClick={() => void signOut()}>
+        <Icon name="out" size={16} /> Sign out
+      </button>
+    </div>
+  </div>
+);

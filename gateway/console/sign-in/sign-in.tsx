@@ -1,0 +1,44 @@
+/** Signing in with a management key. The key is sent once and never stored: what stays is a cookie that no script can read. */
+import { useEffect, useState } from "preact/hooks";
+import { signIn, signInNote } from "../api/session.ts";
+import { ActionForm } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon, Logo } from "../parts/icon.tsx";
+
+export function SignIn() {
+  const [key, setKey] = useState("");
+  useEffect(() => {
+    document.title = "Sign in · Sluice";
+  }, []);
+  return (
+    <main class="sign-in">
+      <div class="sign-in-card">
+        <Logo size={44} />
+        <h1>Sign in to Sluice</h1>
+        <p class="muted">See what is spent and what fails, and change who may do what.</p>
+        <ActionForm label="Sign in" act={() => signIn(key.trim())}>
+          {signInNote.value !== "" && (
+            <p class="note note-warn" role="alert">
+              <Icon name="warning" />
+              <span>{signInNote.value}</span>
+            </p>
+          )}
+          <TextField
+            label="Management key"
+            type="password"
+            value={key}
+            onValue={setKey}
+            placeholder="mk-sl-…"
+            required
+            autofocus
+            maxLength={200}
+          />
+        </ActionForm>
+        <p class="sign-in-help">
+          <code>npm start</code> prints a management key when it starts for the first time;{" "}
+          <code>npm run admin -- keys create --management</code> makes another. The key is not stored in this browser.
+        </p>
+      </div>
+    </main>
+  );
+}

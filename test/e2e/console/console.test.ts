@@ -1,0 +1,155 @@
+/** The console in a real browser, on a whole installation: from sign-in to sign-out. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { type Visit, describeWithChromium, inChromium, openBrowser, visit } from "../../support/browser.ts";
+import { type House, startHouse } from "../../support/house.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(() => house.stop());
+
+const origin = () => new URL(house.baseUrl).origin;
+
+describeWithChromium(`the console ${inChromium}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  async function signedIn(): Promise<Visit> {
+    const visited = await visit(browser, origin());
+    const { page } = visited;
+    await page.goto("/console");
+    await page.getByLabel("Management key").fill(house.managementKey);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    return visited;
+  }
+
+  test("signs in, makes a key that works, shows it, revokes it and signs out", async () => {
+    const { page, complaints } = await signedIn();
+    await page.getByRole("link", { name: "Keys" }).click();
+    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByLabel("Name").fill("made in the console");
+    await page.getByLabel("Budget in USD").fill("2");
+    await page.getByRole("dialog").getByRole("button", { name: "Make key" }).click();
+    const secret = await page.getByText(/^sk-sl-\w{49}$/).textContent();
+    await page.getByRole("button", { name: "Done" }).click();
+    expect(await page.content()).not.toContain(secret as string);
+
+    expect(await ask(secret as string)).toBe(200);
+    await page.getByRole("button", { name: "made in the console" }).click();
+    await page.getByRole("button", { name: "Revoke…" }).click();
+    await page.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByText("The key is revoked").waitFor();
+    expect(await page.getByRole("button", { name: "made in the console" }).count()).toBe(0);
+    expect(await ask(secret as string)).toBe(401);
+
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
+    expect(await page.context().cookies()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  const ask = async (key: string): Promise<number> => {
+    const response = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
+    });
+    await response.text();
+    return response.status;
+  };
+});
+
+describe("the session of the console", () => {
+  interface Answer {
+    readonly status: number;
+    readonly headers: Headers;
+    readonly body: { readonly data?: unknown; readonly error?: { readonly message: string } };
+  }
+
+  const ask = async (method: string, path: string, headers: Record<string, string>, body?: object): Promise<Answer> => {
+    const response = await fetch(`${origin()}/console/api${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === "" ? {} : JSON.parse(text) };
+  };
+
+  const page = () => ({ origin: origin(), "content-type": "application/json" });
+
+  async function signIn(key = house.managementKey): Promise<string> {
+    const { status, headers } = await ask("POST", "/session", page(), { management_key: key });
+    expect(status).toBe(201);
+    return (headers.get("set-cookie") as string).split(";")[0] as string;
+  }
+
+  test("has a cookie that no script can read and no other site can use", async () => {
+    const { headers } = await ask("POST", "/session", page(), { management_key: house.managementKey });
+    expect(headers.get("set-cookie")).toMatch(/^sluice_console=[0-9A-Za-z]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    expect(headers.get("cache-control")).toBe("no-store");
+    const behindTls = { ...page(), "x-forwarded-proto": "https" };
+    const secure = await ask("POST", "/session", behindTls, { management_key: house.managementKey });
+    expect(secure.headers.get("set-cookie")).toMatch(
+      /^__Host-sluice=\w{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    );
+  });
+
+  test("is worth nothing outside the console", async () => {
+    const cookie = await signIn();
+    const response = await fetch(`${house.baseUrl}/keys`, { headers: { cookie } });
+    expect(response.status).toBe(401);
+    expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
+  });
+
+  test.each([
+    ["another origin", { origin: "https://evil.example", "content-type": "application/json" }, 403],
+    ["an opaque origin", { origin: "null", "content-type": "application/json" }, 403],
+    ["no origin", { "content-type": "application/json" }, 403],
+    ["a form", { "sec-fetch-site": "same-origin", "content-type": "text/plain" }, 400],
+    ["another site", { "sec-fetch-site": "cross-site", "content-type": "application/json" }, 403],
+    ["a sibling domain", { "sec-fetch-site": "same-site", "content-type": "application/json" }, 403],
+  ])("changes nothing for %s", async (_, headers, status) => {
+    const cookie = await signIn();
+    const answer = await ask("POST", "/keys", { ...headers, cookie }, { name: "forged" });
+    expect(answer.status).toBe(status);
+    const { body } = await ask("GET", "/keys?include_disabled=true", { cookie });
+    expect(JSON.stringify(body)).not.toContain("forged");
+  });
+
+  test("ends within a second of its key's revocation", async () => {
+    const { stdout } = await house.admin("keys", "create", "--management", "--name", "short-lived", "--json");
+    const { key } = JSON.parse(stdout) as { readonly key: string };
+    const cookie = await signIn(key);
+    expect((await ask("GET", "/keys", { cookie })).status).toBe(200);
+    await house.admin("keys", "revoke", "short-lived");
+    const at = performance.now();
+    for (let status = 200; status !== 401; ) ({ status } = await ask("GET", "/keys", { cookie }));
+    expect(performance.now() - at).toBeLessThan(1_000);
+  });
+
+  test("ends with its own sign-out, or with all of its key", async () => {
+    const cookies = [await signIn(), await signIn(), await signIn()] as const;
+    expect((await ask("DELETE", "/session", { ...page(), cookie: cookies[0] })).status).toBe(204);
+    expect((await ask("GET", "/keys", { cookie: cookies[0] })).status).toBe(401);
+    expect((await ask("GET", "/keys", { cookie: cookies[1] })).status).toBe(200);
+    expect((await ask("DELETE", "/sessions", { ...page(), cookie: cookies[1] })).status).toBe(204);
+    expect((await ask("GET", "/keys", { cookie: cookies[2] })).status).toBe(401);
+    const { stdout } = await house.admin("audit", "list", "--json");
+    for (const action of ["sessions.open", "sessions.end", "sessions.end-all"]) expect(stdout).toContain(`"${action}"`);
+  });
+
+  test("is not opened by guessing", async () => {
+    const guess = () => ask("POST", "/session", page(), { management_key: `mk-sl-${"a".repeat(49)}` });
+    const answers = await Promise.all(Array.from({ length: 200 }, guess));
+    expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
+    expect(answers.filter(({ status }) => status !== 401 && status !== 429)).toEqual([]);
+    expect((await guess()).headers.get("retry-after")).toMatch(/^\d+$/);
+  });
+});

@@ -1,7 +1,11 @@
 /** The console: sign-in, or the shell with the page of the address. */
 import { LocationProvider, Route, Router } from "preact-iso";
 import { session } from "./api/session.ts";
+import { EndUsersPage } from "./end-users/page.tsx";
+import { GuardrailsPage } from "./guardrails/page.tsx";
 import { KeysPage } from "./keys/page.tsx";
+import { ModelsPage } from "./models/page.tsx";
+import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
@@ -14,8 +18,12 @@ export function App() {
     <LocationProvider scope="/console">
       <Shell session={session.value}>
         <Router>
-          <Route path="/console" component={KeysPage} />
+          <Route path="/console" component={OverviewPage} />
           <Route path="/console/keys/:hash?" component={KeysPage} />
+          <Route path="/console/guardrails/:id?" component={GuardrailsPage} />
+          <Route path="/console/models" component={ModelsPage} />
+          <Route path="/console/models/:author/:slug" component={ModelsPage} />
+          <Route path="/console/end-users" component={EndUsersPage} />
           <Route default component={Missing} />
         </Router>
       </Shell>

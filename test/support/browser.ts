@@ -1,5 +1,6 @@
 /** A real Chromium: tests of the console need one, and are skipped, and reported as such, where the machine has none. */
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { describe } from "@jest/globals";
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
 
@@ -35,4 +36,21 @@ export async function visit(browser: Browser, origin: string, options: BrowserCo
     if (message.type() === "error" || message.type() === "warning") complaints.push(`console: ${message.text()}`);
   });
   return { page, complaints };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds on a page: the rule, and the first elements that break it. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  return await page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+    violations.map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html }) => html).join(" ")))`);
+}
+
+/** Signs in to the console, and waits for its first page. */
+export async function signInTo({ page }: Visit, managementKey: string): Promise<void> {
+  await page.goto("/console");
+  await page.getByLabel("Management key").fill(managementKey);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
 }

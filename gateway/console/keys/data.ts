@@ -1,5 +1,6 @@
 /** Keys and the guardrails that they hold. */
 import { type Schemas, api, take } from "../api/client.ts";
+import { everyPage } from "../api/lists.ts";
 
 export type Key = Schemas["Key"];
 export type Guardrail = Schemas["Guardrail"];
@@ -34,26 +35,6 @@ export async function loadGuarding(): Promise<Guarding> {
     everyPage((query) => take(api.GET("/guardrails/assignments/keys", { params: { query } }))),
   ]);
   return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };
-}
-
-interface ListPage<Row> {
-  readonly data: readonly Row[];
-  readonly total_count: number;
-}
-
-const maxPages = 20;
-
-/** Reads a list page by page: at most 2,000 records, beyond which a list of names would be of no use. */
-export async function everyPage<Row>(
-  load: (query: { offset: number; limit: number }) => Promise<ListPage<Row>>,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let page = 0; page < maxPages; page++) {
-    const { data, total_count: total } = await load({ offset: rows.length, limit: 100 });
-    rows.push(...data);
-    if (data.length === 0 || rows.length >= total) break;
-  }
-  return rows;
 }
 
 /** Gives a key a guardrail, or takes the present one away. */

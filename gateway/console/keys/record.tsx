@@ -123,7 +123,7 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
   };
   const revoke = async () => {
     await take(api.DELETE("/keys/{hash}", { params: { path } }));
-    onList();
+    await onList();
     onGone();
     say("The key is revoked");
   };

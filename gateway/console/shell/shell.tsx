@@ -13,7 +13,16 @@ interface Place {
 }
 
 const groups: readonly (readonly [title: string, places: readonly Place[]])[] = [
-  ["Manage", [{ path: "/console/keys", name: "Keys", icon: "keys" }]],
+  ["See", [{ path: "/console", name: "Overview", icon: "overview" }]],
+  [
+    "Steer",
+    [
+      { path: "/console/keys", name: "Keys", icon: "keys" },
+      { path: "/console/guardrails", name: "Guardrails", icon: "guardrails" },
+      { path: "/console/models", name: "Models", icon: "models" },
+      { path: "/console/end-users", name: "End users", icon: "people" },
+    ],
+  ],
 ];
 
 export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {
@@ -45,7 +54,7 @@ export function Shell({ session, children }: { session: Session; children: Compo
           <Icon name={open ? "close" : "menu"} size={22} />
         </button>
       </header>
-      <div id="navigation" class={open ? "side-bar open" : "side-bar"}>
+      <aside id="navigation" class={open ? "side-bar open" : "side-bar"} aria-label="Console">
         <Brand />
         <nav aria-label="Pages">
           {groups.map(([title, places]) => (
@@ -53,7 +62,7 @@ export function Shell({ session, children }: { session: Session; children: Compo
           ))}
         </nav>
         <Foot session={session} />
-      </div>
+      </aside>
       <main class="main" id="main" ref={main} tabIndex={-1}>
         <div>{children}</div>
       </main>
@@ -82,7 +91,8 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
   </>
 );
 
-const isAt = (current: string, path: string): boolean => current === path || current.startsWith(`${path}/`);
+const isAt = (current: string, path: string): boolean =>
+  current === path || (path !== "/console" && current.startsWith(`${path}/`));
 
 const Foot = ({ session: { key, workspace } }: { session: Session }) => (
   <div class="side-foot">

@@ -1,7 +1,7 @@
 /** The console in a real browser, on a whole installation: from sign-in to sign-out. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { type Visit, describeWithChromium, inChromium, openBrowser, visit } from "../../support/browser.ts";
+import { type Visit, describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 
 let house: House;
@@ -21,11 +21,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
 
   async function signedIn(): Promise<Visit> {
     const visited = await visit(browser, origin());
-    const { page } = visited;
-    await page.goto("/console");
-    await page.getByLabel("Management key").fill(house.managementKey);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    await signInTo(visited, house.managementKey);
     return visited;
   }
 

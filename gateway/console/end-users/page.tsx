@@ -1,0 +1,162 @@
+/** End users: the people or systems for whom requests are made. */
+import { useState } from "preact/hooks";
+import { type Schemas, api, take } from "../api/client.ts";
+import { useLoad } from "../api/load.ts";
+import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Card, Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { Empty, Show } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { say } from "../parts/toast.tsx";
+
+type EndUser = Schemas["EndUser"];
+
+const pageSize = 50;
+
+export function EndUsersPage() {
+  const [offset, setOffset] = useState(0);
+  const [sought, setSought] = useState("");
+  const [adding, setAdding] = useState(false);
+  const [asked, setAsked] = useState<EndUser>();
+  const user = sought.trim() === "" ? undefined : sought.trim();
+  const query = { offset, limit: pageSize, include_inactive: true, user };
+  const users = useLoad(() => take(api.GET("/end-users", { params: { query } })), [offset, user]);
+  const add = (
+    <button type="button" class="button primary" onClick={() => setAdding(true)}>
+      <Icon name="plus" /> Register end user
+    </button>
+  );
+  return (
+    <Page
+      title="End users"
+      lead="People and systems for whom requests are made, by the name in their field user."
+      actions={add}
+    >
+      <div class="toolbar">
+        <TextField
+          label="Find by exact name"
+          type="search"
+          value={sought}
+          onValue={(value) => {
+            setOffset(0);
+            setSought(value);
+          }}
+        />
+      </div>
+      <Card flush>
+        <Show of={users} lines={6}>
+          {({ data, total_count: total }) =>
+            total === 0 ? (
+              <Empty title={user === undefined ? "No end user is registered" : "Nobody has exactly this name"}>
+                {user === undefined && (
+                  <p>Requests are served either way, unless the configuration file enforces it.</p>
+                )}
+              </Empty>
+            ) : (
+              <>
+                <UserTable users={data} onAsk={setAsked} />
+                <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+              </>
+            )
+          }
+        </Show>
+      </Card>
+      {adding && <Register onDone={users.reload} onClose={() => setAdding(false)} />}
+      {asked && <Toggle user={asked} onDone={users.reload} onClose={() => setAsked(undefined)} />}
+    </Page>
+  );
+}
+
+const UserTable = ({ users, onAsk }: { users: readonly EndUser[]; onAsk: (user: EndUser) => void }) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col" class="wide">
+            Registered
+          </th>
+          <th scope="col">State</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {users.map((user) => (
+          <tr key={user.user}>
+            <th scope="row" class="breakable">
+              {user.user}
+            </th>
+            <td class="wide">
+              <Time at={user.created_at} />
+            </td>
+            <td>
+              <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
+            </td>
+            <td class="number">
+              <button
+                type="button"
+                class="button small"
+                aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
+                onClick={() => onAsk(user)}
+              >
+                {user.is_active ? "Deactivate" : "Activate"}
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+interface DialogProps {
+  readonly onDone: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function Register({ onDone, onClose }: DialogProps) {
+  const [name, setName] = useState("");
+  const register = async () => {
+    await take(api.POST("/end-users", { body: { user: name } }));
+    await onDone();
+    onClose();
+    say("Registered");
+  };
+  return (
+    <Dialog title="Register an end user" onClose={onClose}>
+      <ActionForm label="Register" act={register} onCancel={onClose}>
+        <TextField
+          label="Name"
+          hint="As requests carry it in their field user; it cannot be changed"
+          required
+          maxLength={512}
+          value={name}
+          onValue={setName}
+        />
+      </ActionForm>
+    </Dialog>
+  );
+}
+
+function Toggle({ user: { user, is_active: active }, onDone, onClose }: DialogProps & { readonly user: EndUser }) {
+  const change = async () => {
+    const params = { path: { user } };
+    await take(api.PATCH("/end-users/{user}", { params, body: { is_active: !active } }));
+    await onDone();
+    onClose();
+  };
+  const verb = active ? "Deactivate" : "Activate";
+  return (
+    <Confirm title={`${verb} “${user}”?`} label={verb} danger={active} act={change} onClose={onClose}>
+      <p>
+        {active
+          ? "Where the configuration file enforces end users, their requests are refused from now on."
+          : "Their requests are served again."}
+      </p>
+    </Confirm>
+  );
+}

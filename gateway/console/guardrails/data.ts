@@ -1,0 +1,56 @@
+/** Guardrails and the keys that hold them. */
+import { type Schemas, api, take } from "../api/client.ts";
+import { everyPage } from "../api/lists.ts";
+
+export type Guardrail = Schemas["Guardrail"];
+export type GuardrailChange = Schemas["GuardrailChange"];
+
+export const loadGuardrails = (): Promise<Guardrail[]> =>
+  everyPage((query) => take(api.GET("/guardrails", { params: { query } })));
+
+export interface Holder {
+  readonly hash: string;
+  readonly name: string;
+  readonly label: string;
+  /** Whether the key holds this guardrail. */
+  readonly holds: boolean;
+}
+
+/** Every key of the workspace, those that hold the guardrail first. */
+export async function loadHolders(id: string): Promise<Holder[]> {
+  const path = { id };
+  const [keys, assignments] = await Promise.all([
+    everyPage((page) => take(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
+    everyPage((query) => take(api.GET("/guardrails/{id}/assignments/keys", { params: { path, query } }))),
+  ]);
+  const held = new Set(assignments.map(({ key_hash: hash }) => hash));
+  return keys
+    .map(({ hash, name, label }) => ({ hash, name: name ?? "", label, holds: held.has(hash) }))
+    .toSorted((a, b) => Number(b.holds) - Number(a.holds));
+}
+
+/** Gives the guardrail to some keys, and takes it from others. */
+export async function changeHolders(id: string, added: readonly string[], removed: readonly string[]): Promise<void> {
+  const params = { path: { id } };
+  if (added.length > 0) {
+    await take(api.POST("/guardrails/{id}/assignments/keys", { params, body: { key_hashes: [...added] } }));
+  }
+  if (removed.length > 0) {
+    await take(api.POST("/guardrails/{id}/assignments/keys/remove", { params, body: { key_hashes: [...removed] } }));
+  }
+}
+
+/** What a guardrail does, in a few words. */
+export function rulesOf(guardrail: Guardrail): string[] {
+  const counts: readonly (readonly [number, string])[] = [
+    [guardrail.content_filter_builtins?.length ?? 0, "detector"],
+    [guardrail.content_filters?.length ?? 0, "pattern"],
+    [guardrail.judge_rules?.length ?? 0, "rule in words"],
+    [guardrail.detectors?.length ?? 0, "external detector"],
+  ];
+  const scanned = counts.flatMap(([n, name]) => (n > 0 ? [`${n} ${n === 1 ? name : manyOf(name)}`] : []));
+  const routes = guardrail.allowed_models ?? guardrail.allowed_providers ?? guardrail.allowed_data_regions;
+  return [...scanned, ...(routes ? ["routing"] : []), ...(guardrail.limit_usd === null ? [] : ["budget"])];
+}
+
+const manyOf = (name: string): string => (name === "rule in words" ? "rules in words" : `${name}s`);

@@ -1,0 +1,82 @@
+/** One guardrail: its rules, the keys under it, and its end. */
+import { useState } from "preact/hooks";
+import { api, take } from "../api/client.ts";
+import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
+import { say } from "../parts/toast.tsx";
+import type { Guardrail } from "./data.ts";
+import { changeIn, draftOfGuardrail, newDraft } from "./draft.ts";
+import { GuardrailEditor } from "./editor.tsx";
+import { Holders } from "./holders.tsx";
+
+interface RecordProps {
+  readonly guardrail: Guardrail;
+  readonly onChange: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+export const GuardrailRecord = ({ guardrail, onChange, onClose }: RecordProps) => (
+  <Dialog title={guardrail.name} side onClose={onClose}>
+    <Rules key={guardrail.updated_at} guardrail={guardrail} onChange={onChange} />
+    <Holders id={guardrail.id} onChange={onChange} />
+    <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
+  </Dialog>
+);
+
+function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
+  const [draft, setDraft] = useState(() => draftOfGuardrail(guardrail));
+  const save = async () => {
+    const params = { path: { id: guardrail.id } };
+    await take(api.PATCH("/guardrails/{id}", { params, body: changeIn(draft, guardrail) }));
+    await onChange();
+    say("In force on the next request");
+  };
+  return (
+    <ActionForm label="Save" act={save}>
+      {guardrail.account_default && <p class="note">Every key of every workspace is under this guardrail.</p>}
+      <GuardrailEditor draft={draft} onDraft={setDraft} />
+    </ActionForm>
+  );
+}
+
+function End({ guardrail, onChange, onClose }: RecordProps) {
+  const [asked, setAsked] = useState(false);
+  const remove = async () => {
+    await take(api.DELETE("/guardrails/{id}", { params: { path: { id: guardrail.id } } }));
+    await onChange();
+    onClose();
+    say("The guardrail is deleted");
+  };
+  return (
+    <section class="dialog-part">
+      <button type="button" class="button danger" onClick={() => setAsked(true)}>
+        Delete…
+      </button>
+      {asked && (
+        <Confirm
+          title={`Delete “${guardrail.name}”?`}
+          label="Delete guardrail"
+          danger
+          act={remove}
+          onClose={() => setAsked(false)}
+        >
+          <p>Every key that holds it goes on without it, from the next request on.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+export function MakeGuardrail({ onMade, onClose }: { onMade: (id: string) => Promise<void>; onClose: () => void }) {
+  const [draft, setDraft] = useState(newDraft);
+  const make = async () => {
+    const { data } = await take(api.POST("/guardrails", { body: changeIn(draft) }));
+    await onMade(data.id);
+  };
+  return (
+    <Dialog title="Make a guardrail" side onClose={onClose}>
+      <ActionForm label="Make guardrail" act={make} onCancel={onClose}>
+        <GuardrailEditor draft={draft} onDraft={setDraft} />
+      </ActionForm>
+    </Dialog>
+  );
+}

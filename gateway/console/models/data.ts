@@ -1,0 +1,53 @@
+/** The catalogue: models, their endpoints, and providers. */
+import { type Schemas, api, take } from "../api/client.ts";
+
+export type Model = Schemas["Model"];
+export type Endpoint = Schemas["Endpoint"];
+export type Provider = Schemas["Provider"];
+
+export const modelsPerPage = 50;
+
+export const sorts = [
+  ["", "As configured"],
+  ["newest", "Newest first"],
+  ["pricing-low-to-high", "Lowest price first"],
+  ["pricing-high-to-low", "Highest price first"],
+  ["context-high-to-low", "Longest context first"],
+] as const;
+
+type Sort = Exclude<(typeof sorts)[number][0], "">;
+
+export interface ModelSearch {
+  readonly q: string;
+  readonly sort: string;
+  readonly offset: number;
+}
+
+export async function loadModels({
+  q,
+  sort,
+  offset,
+}: ModelSearch): Promise<{ models: readonly Model[]; total: number }> {
+  const query = {
+    q: q === "" ? undefined : q,
+    sort: sort === "" ? undefined : (sort as Sort),
+    offset,
+    limit: modelsPerPage,
+  };
+  const { data, total_count: total } = await take(api.GET("/models", { params: { query } }));
+  return { models: data, total: total ?? data.length };
+}
+
+export const loadProviders = async (): Promise<readonly Provider[]> => (await take(api.GET("/providers", {}))).data;
+
+export async function loadEndpoints(author: string, slug: string): Promise<readonly Endpoint[]> {
+  const params = { path: { author, slug } };
+  return (await take(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;
+}
+
+/** USD for a million tokens, from the price of one. */
+export function perMillion(price: string | undefined): string {
+  const amount = Number(price ?? 0) * 1_000_000;
+  if (amount === 0) return "free";
+  return amount.toLocaleString("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 4 });
+}

@@ -1,0 +1,78 @@
+/**
+ * Every page of the console, wide and narrow, light and dark: nothing that axe objects to, no script error, no request elsewhere.
+ * With SLUICE_SCREENSHOTS=folder it also writes a picture of each.
+ */
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import {
+  type Visit,
+  describeWithChromium,
+  findBarriers,
+  inChromium,
+  openBrowser,
+  signInTo,
+  visit,
+} from "../../support/browser.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { fillHouse, showcase } from "./showcase.ts";
+
+const pictures = process.env["SLUICE_SCREENSHOTS"];
+
+/** Paths, with the title that shows that the page is there, and a text that shows that its data are. */
+const pages = [
+  { path: "", title: "Overview", shows: "Cost by day" },
+  { path: "/keys", title: "Keys", shows: "checkout-service" },
+  { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
+  { path: "/models", title: "Models", shows: "Atlas Large" },
+  { path: "/models/northwind/atlas-large", title: "Models", shows: "First token" },
+  { path: "/end-users", title: "End users", shows: "customer-1" },
+] as const;
+
+const forms = [
+  { form: "wide and light", viewport: { width: 1400, height: 900 }, colorScheme: "light" },
+  { form: "wide and dark", viewport: { width: 1400, height: 900 }, colorScheme: "dark" },
+  { form: "narrow and light", viewport: { width: 390, height: 844 }, colorScheme: "light" },
+  { form: "narrow and dark", viewport: { width: 390, height: 844 }, colorScheme: "dark" },
+] as const;
+
+describeWithChromium(`pages of the console ${inChromium}`, () => {
+  let house: House;
+  let browser: Browser;
+  beforeAll(async () => {
+    house = await startHouse({ config: showcase });
+    await fillHouse(house);
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await house.stop();
+  });
+
+  const picture = async (page: Page, name: string, form: string): Promise<void> => {
+    if (pictures === undefined) return;
+    await page.screenshot({ path: join(pictures, `${name}-${form.replaceAll(" and ", "-")}.png`) });
+  };
+
+  test.each(forms)("are in order when $form", async ({ form, ...options }) => {
+    const visited: Visit = await visit(browser, new URL(house.baseUrl).origin, options);
+    const { page, complaints } = visited;
+    const found: Record<string, readonly string[]> = {};
+    await page.goto("/console");
+    await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
+    found["sign-in"] = await findBarriers(page);
+    await picture(page, "sign-in", form);
+    await signInTo(visited, house.managementKey);
+    for (const { path, title, shows } of pages) {
+      await page.goto(`/console${path}`);
+      await page.getByRole("heading", { level: 1, name: title, includeHidden: true }).waitFor();
+      await page.getByText(shows, { exact: true }).first().waitFor();
+      found[path] = await findBarriers(page);
+      await picture(page, path === "" ? "overview" : path.slice(1).replaceAll("/", "-"), form);
+      const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+      if (Number(overflow) > 0) complaints.push(`${path} is ${String(overflow)} px too wide`);
+    }
+    expect(Object.fromEntries(Object.entries(found).filter(([, barriers]) => barriers.length > 0))).toEqual({});
+    expect(complaints).toEqual([]);
+  });
+});

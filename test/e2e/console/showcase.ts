@@ -1,0 +1,82 @@
+/** An installation with models, keys, guardrails and a month of usage, for pages to show. */
+import pg from "pg";
+import type { House } from "../../support/house.ts";
+
+const prices = (prompt: number, completion: number) => `{ prompt: "${prompt}", completion: "${completion}" }`;
+
+/** Built-in models under names and prices as an operator would have them. */
+export const showcase = `
+providers:
+  - { id: northwind, name: Northwind, dialect: echo, region: eu, data_policy: { retention: none, training: false } }
+  - { id: meridian, name: Meridian, dialect: echo, region: us, data_policy: { training: false } }
+models:
+  - id: northwind/atlas-large
+    name: Atlas Large
+    context_length: 400000
+    endpoints: [{ provider: northwind, pricing: ${prices(2500, 10_000)} }, { provider: meridian, pricing: ${prices(3000, 12_000)} }]
+  - { id: northwind/atlas-mini, name: Atlas Mini, context_length: 128000, endpoints: [{ provider: northwind, pricing: ${prices(400, 1600)} }] }
+  - { id: meridian/reason-2, name: Reason 2, context_length: 200000, endpoints: [{ provider: meridian, pricing: ${prices(1100, 4400)} }] }
+`;
+
+const models = ["northwind/atlas-large", "northwind/atlas-mini", "meridian/reason-2"];
+const budgets = { "checkout-service": 20, "search-ranking": 7, "support-bot": 90 };
+const turns = 60;
+
+export async function fillHouse(house: House): Promise<void> {
+  const keys = await Promise.all(
+    Object.entries(budgets).map(([name, limit]) => post(house, "/keys", { name, limit, limit_reset: "monthly" })),
+  );
+  const guardrail = {
+    name: "No secrets",
+    description: "Keys and tokens stay with us",
+    content_filter_builtins: [
+      { slug: "secrets", action: "block" },
+      { slug: "email", action: "redact" },
+    ],
+  };
+  await post(house, "/guardrails", guardrail);
+  for (const n of [1, 2, 3]) await post(house, "/end-users", { user: `customer-${n}` });
+  for (let n = 0; n < turns; n++) {
+    const body = {
+      model: models[Math.floor(n / 3) % 3],
+      input: "Tell me about water. ".repeat(1 + (n % 9)),
+      max_output_tokens: 100,
+    };
+    await post(house, "/responses", body, keys[n % 3]?.["key"]);
+  }
+  await spread(house);
+}
+
+async function post(
+  house: House,
+  path: string,
+  body: object,
+  key = house.managementKey,
+): Promise<Record<string, string>> {
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as Record<string, string>;
+}
+
+/** Moves the records over the last 30 days, the same way each time. */
+async function spread({ databaseUrl }: House): Promise<void> {
+  const client = new pg.Client(databaseUrl);
+  await client.connect();
+  try {
+    let recorded = 0;
+    while (recorded < turns) {
+      const { rows } = await client.query<{ count: number }>("select count(*)::int as count from usage_records");
+      recorded = rows[0]?.count ?? 0;
+    }
+    await client.query(`
+      update usage_records set opened_at = usage_records.opened_at - numbered.days * interval '1 day'
+      from (select ctid, (row_number() over (order by opened_at) * 7 % 31 * 29 / 30)::int as days from usage_records) as numbered
+      where usage_records.ctid = numbered.ctid`);
+  } finally {
+    await client.end();
+  }
+}

@@ -37,13 +37,13 @@ const jsonOf = ({ gaps, wrongSums, ...counts }: LedgerState) => ({
   })),
 });
 
-function shown({ records, lost, estimated, reservations, gaps, wrongSums }: LedgerState): readonly string[] {
-  const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${reservations} reservations`;
+function shown({ records, turns, lost, estimated, reservations, gaps, wrongSums }: LedgerState): readonly string[] {
+  const counts = `${records} records, ${lost} of them lost calls, ${estimated} estimated; ${turns} turns; ${reservations} reservations`;
   const missing = gaps.map((gap) => [gap.bootId, gap.instance, String(gap.missing), time(gap.lastAt)]);
   const sums = wrongSums.map((sum) => [sum.owner, sum.day, sum.summedUsd, sum.recordedUsd]);
   return [
     counts,
     ...(missing.length > 0 ? table(["BOOT", "PROCESS", "MISSING", "LAST RECORD"], missing) : []),
-    ...(sums.length > 0 ? table(["KEY OR WORKSPACE", "DAY", "SUMMED", "RECORDED"], sums) : []),
+    ...(sums.length > 0 ? table(["OF", "DAY OR HOUR", "SUMMED", "RECORDED"], sums) : []),
   ];
 }

@@ -2,12 +2,15 @@
  * Checks usage records and budget reservations before they are stored. A batch with an invalid record is refused as a whole, and its sender
  * repeats the records one by one.
  */
-import { fromJsonString } from "@bufbuild/protobuf";
+import { type DescMessage, type MessageShape, fromJsonString } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/records/usage.js";
 import {
   type RaiseBudgetRequest,
+  type RecordUsageRequest,
   type ReleaseBudgetRequest,
   type ReserveBudgetRequest,
+  type TurnRecord,
+  TurnRecordSchema,
   type UsageRecord,
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
@@ -15,6 +18,8 @@ import { type Problems, checked } from "@sluice/proto/runtime/validation/problem
 
 const maxRecords = 500;
 const maxText = 1_024;
+/** Largest number of turns that one record counts. */
+const maxCount = 1_000_000_000;
 /** A word and never a text: prompts are not stored. */
 const taskWord = /^[a-z_]{1,32}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -23,28 +28,48 @@ const decimal = /^\d{1,12}(?:\.\d{1,12})?$/;
 
 const texts = ["instance", "keyHash", "generationId", "requestId", "model", "provider", "upstreamModel"] as const;
 
-/** @throws Fault INVALID_REQUEST with every problem */
-export function readUsageRecords(recordsJson: readonly Uint8Array[]): readonly UsageRecord[] {
-  const records: UsageRecord[] = [];
-  checked((problems) => {
-    if (recordsJson.length === 0) problems.add("records_json", "at least 1 record");
-    if (recordsJson.length > maxRecords) return problems.add("records_json", `at most ${maxRecords} records`);
-    for (const [index, json] of recordsJson.entries()) {
-      const record = recordOf(json);
-      if (!record) problems.add(`records_json.${index}`, "must be a UsageRecord in JSON");
-      else checkRecord(record, `records_json.${index}`, problems);
-      if (record) records.push(record);
-    }
-  });
-  return records;
+export interface ReadRecords {
+  readonly records: readonly UsageRecord[];
+  readonly turns: readonly TurnRecord[];
 }
 
-/** Ignores fields of a newer process. */
-function recordOf(json: Uint8Array): UsageRecord | undefined {
+/** @throws Fault INVALID_REQUEST with every problem */
+export function readUsageRecords({
+  recordsJson,
+  turnsJson,
+}: Pick<RecordUsageRequest, "recordsJson" | "turnsJson">): ReadRecords {
+  const records: UsageRecord[] = [];
+  const turns: TurnRecord[] = [];
+  checked((problems) => {
+    const count = recordsJson.length + turnsJson.length;
+    if (count === 0) problems.add("records_json", "at least 1 record");
+    if (count > maxRecords) return problems.add("records_json", `at most ${maxRecords} records`);
+    for (const [index, json] of recordsJson.entries()) {
+      const record = recordOf(UsageRecordSchema, json, `records_json.${index}`, problems);
+      if (record) checkRecord(record, `records_json.${index}`, problems);
+      if (record) records.push(record);
+    }
+    for (const [index, json] of turnsJson.entries()) {
+      const turn = recordOf(TurnRecordSchema, json, `turns_json.${index}`, problems);
+      if (turn) checkTurn(turn, `turns_json.${index}`, problems);
+      if (turn) turns.push(turn);
+    }
+  });
+  return { records, turns };
+}
+
+/** Ignores fields of a newer process. @returns undefined where the JSON is no such record, which is a problem */
+function recordOf<Desc extends DescMessage>(
+  schema: Desc,
+  json: Uint8Array,
+  path: string,
+  problems: Problems,
+): MessageShape<Desc> | undefined {
   try {
     const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
-    return fromJsonString(UsageRecordSchema, text, { ignoreUnknownFields: true });
+    return fromJsonString(schema, text, { ignoreUnknownFields: true });
   } catch {
+    problems.add(path, `must be a ${schema.name} in JSON`);
     return undefined;
   }
 }
@@ -64,6 +89,37 @@ function checkRecord(record: UsageRecord, path: string, problems: Problems): voi
   if (record.costUsd !== undefined && !decimal.test(record.costUsd)) {
     problems.add(`${path}.costUsd`, "must be a decimal of at most 12 places");
   }
+}
+
+/** Four bytes for each of so many characters fit into an index. */
+const maxIndexed = 512;
+const turnTexts = [
+  "instance",
+  "keyHash",
+  "generationId",
+  "requestId",
+  "door",
+  "model",
+  "errorType",
+  "guardrailId",
+  "rule",
+  "traceId",
+  "user",
+  "sessionId",
+] as const;
+
+function checkTurn(turn: TurnRecord, path: string, problems: Problems): void {
+  for (const name of ["bootId", "workspaceId"] as const) {
+    if (!uuid.test(turn[name])) problems.add(`${path}.${name}`, "must be a UUID");
+  }
+  for (const name of turnTexts) {
+    if (!isStorable(turn[name] ?? "", maxIndexed)) {
+      problems.add(`${path}.${name}`, `at most ${maxIndexed} characters, no NUL`);
+    }
+  }
+  if (turn.sequence === 0n) problems.add(`${path}.sequence`, "must be at least 1");
+  if (turn.httpStatus > 999) problems.add(`${path}.httpStatus`, "must be at most 999");
+  if (turn.count > maxCount) problems.add(`${path}.count`, `must be at most ${maxCount}`);
 }
 
 /** @throws Fault INVALID_REQUEST with every problem */
@@ -89,7 +145,7 @@ function checkCall({ turnId, attempt }: Pick<ReserveBudgetRequest, "turnId" | "a
   if (attempt < 1 || attempt > 32_767) problems.add("attempt", "must be between 1 and 32767");
 }
 
-const isStorable = (text: string): boolean => text.length <= maxText && !text.includes("\0");
+const isStorable = (text: string, max = maxText): boolean => text.length <= max && !text.includes("\0");
 
 /** An empty text means no filter. @throws Fault INVALID_REQUEST */
 export function checkActivityFilter(filter: {

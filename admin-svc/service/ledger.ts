@@ -27,6 +27,7 @@ import { Batches, type Waiting } from "./batches.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { toRow } from "./usage-record.ts";
+import { toTurnRow } from "./turn-record.ts";
 
 const scopes = {
   key: BudgetScope.KEY,
@@ -37,11 +38,11 @@ const scopes = {
 export function ledgerService({ writes, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
   return {
-    recordUsage: ({ recordsJson }, { requestHeader }) => {
+    recordUsage: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
-      const records = readUsageRecords(recordsJson);
+      const { records, turns } = readUsageRecords(request);
       return orUnavailable(async () => {
-        const storedCount = await insertUsage(writes, records.map(toRow));
+        const storedCount = await insertUsage(writes, records.map(toRow), turns.map(toTurnRow));
         return create(RecordUsageResponseSchema, { storedCount });
       });
     },

@@ -174,6 +174,93 @@ export interface UsageRecordsTable {
   recorded_at: Stamp;
 }
 
+/** A request to a model: what became of it, and the sums of its calls. */
+export interface TurnsTable {
+  generation_id: string;
+  key_hash: string;
+  workspace_id: string;
+  request_id: string;
+  opened_at: Date;
+  duration_ms: BigInteger;
+  /** Milliseconds until the first event was given out. */
+  first_ms: BigInteger | null;
+  door: string;
+  operation: OperationWord;
+  task: string | null;
+  /** The model that the request named; null when that is unknown. */
+  requested_model: string | null;
+  /** The model that was called last, or else the one that was asked for. */
+  model: string;
+  /** Id of the provider that was called last; empty without a call, like the tier. */
+  provider: string;
+  service_tier: string;
+  outcome: "completed" | "incomplete" | "failed" | "cancelled" | "lost" | "refused";
+  http_status: number;
+  error_type: string | null;
+  guardrail_id: string | null;
+  rule: string | null;
+  finish_reason: string | null;
+  streamed: boolean;
+  user: string | null;
+  session_id: string | null;
+  trace_id: string | null;
+  /** 1, or the number of refused turns that the row counts. */
+  requests: number;
+  attempts: number;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  is_estimated: boolean;
+  /** Number of the call that was the last one to answer; 0 without one. */
+  last_attempt: number;
+  /** Whether the record of the turn has arrived. */
+  is_recorded: boolean;
+}
+
+/** Records of turns that a start of a process has delivered. */
+export interface TurnDeliveriesTable {
+  boot_id: string;
+  instance: string;
+  last_sequence: BigInteger;
+  /** Less than the last number when records are missing. */
+  records: BigInteger;
+  recorded_at: Stamp;
+}
+
+/** Usage in an hour or on a day, of one value of a dimension. */
+export interface UsageSumsTable {
+  workspace_id: string;
+  dimension: string;
+  step: "hour" | "day";
+  at: Date;
+  value: string;
+  requests: BigInteger;
+  failures: BigInteger;
+  attempts: BigInteger;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+}
+
+/** Answered turns by latency, in an hour or on a day, of one value of a dimension. */
+export interface UsageLatenciesTable {
+  workspace_id: string;
+  dimension: string;
+  step: "hour" | "day";
+  at: Date;
+  value: string;
+  /** Latencies of at most 2^(bucket/4) ms, and more than those of the bucket before. */
+  bucket: number;
+  /** Turns whose first event falls into the bucket. */
+  first_events: BigInteger;
+  /** Turns whose end falls into the bucket. */
+  turns: BigInteger;
+}
+
 /** Usage of a key on one day in UTC: the sum of its records. */
 export interface KeyDaysTable {
   key_hash: string;
@@ -237,6 +324,10 @@ export interface Database {
   policy_generation: PolicyGenerationTable;
   policy_log: PolicyLogTable;
   usage_records: UsageRecordsTable;
+  turns: TurnsTable;
+  turn_deliveries: TurnDeliveriesTable;
+  usage_sums: UsageSumsTable;
+  usage_latencies: UsageLatenciesTable;
   key_days: KeyDaysTable;
   workspace_days: WorkspaceDaysTable;
   ledger_retention: LedgerRetentionTable;

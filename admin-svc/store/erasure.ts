@@ -1,7 +1,9 @@
 /** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
+import { lockLedger } from "./ledger/usage.ts";
+import { moveSums } from "./ledger/usage-rollup.ts";
 import { transact } from "./postgres/transaction.ts";
 
 /** Numbers of the places where the name was erased. */
@@ -57,26 +59,31 @@ export async function eraseEndUser(
 async function daysOf(database: Kysely<Database>, workspaceId: string): Promise<readonly string[]> {
   const { rows } = await sql<{ day: string }>`
     select to_char(day, 'YYYY-MM-DD') as day from generate_series(
-      (select min(opened_at) at time zone 'UTC' from usage_records where workspace_id = ${workspaceId})::date,
+      (select least(
+        (select min(opened_at) from usage_records where workspace_id = ${workspaceId}),
+        (select min(opened_at) from turns where workspace_id = ${workspaceId})
+      ) at time zone 'UTC')::date,
       (now() at time zone 'UTC')::date + 1,
       '1 day'
     ) as day`.execute(database);
   return rows.map(({ day }) => day);
 }
 
-/** Clears the session as well, because it identifies the end user. */
-async function eraseInRecords(
-  database: Kysely<Database>,
-  workspaceId: string,
-  user: string,
-  day: string,
-): Promise<number> {
-  const { numAffectedRows = 0n } = await sql`
-    update usage_records set "user" = null, session_id = null
-    where workspace_id = ${workspaceId} and "user" = ${user}
-      and opened_at >= ${day}::timestamp at time zone 'UTC'
-      and opened_at < (${day}::timestamp + interval '1 day') at time zone 'UTC'`.execute(database);
-  return Number(numAffectedRows);
+/** Clears the session as well, because it identifies the end user. What the end user has used counts for nobody then. */
+function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: string, day: string): Promise<number> {
+  const within = (column: RawBuilder<unknown>) => sql`
+    ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
+  return transact(database, async (transaction) => {
+    await lockLedger(transaction, [workspaceId]);
+    const { numAffectedRows = 0n } = await sql`
+      update usage_records set "user" = null, session_id = null
+      where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
+    await sql`
+      update turns set "user" = null, session_id = null
+      where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
+    await moveSums(transaction, { workspaceId, dimension: "user", value: user, to: "", where: within(sql`at`) });
+    return Number(numAffectedRows);
+  });
 }
 
 /** Author, action and time of an entry stay, and the digest of the erased content keeps the chain valid. */

@@ -62,7 +62,7 @@ test("a record is stored as it was sent", async () => {
     instance: "test-1",
     workspace_id: sent.workspaceId,
     key_hash: sent.keyHash,
-    generation_id: "gen-1",
+    generation_id: sent.generationId,
     request_id: "req_1",
     opened_at: new Date(1_790_000_000_123),
     duration_ms: "1500",
@@ -233,12 +233,18 @@ describe("the check of the command line", () => {
   }
 
   test("says that all is there", async () => {
-    await house.database.deleteFrom("usage_records").execute();
-    await house.database.deleteFrom("key_days").execute();
-    await house.database.deleteFrom("workspace_days").execute();
+    for (const table of [
+      "usage_records",
+      "turns",
+      "usage_sums",
+      "usage_latencies",
+      "key_days",
+      "workspace_days",
+    ] as const)
+      await house.database.deleteFrom(table).execute();
     const bootId = randomUUID();
     await record([usageRecord({ bootId }), usageRecord({ bootId, sequence: 2n, status: AttemptStatus.LOST })]);
-    expect(await check()).toEqual([0, "2 records, 1 of them lost calls, 0 estimated; 0 reservations\n"]);
+    expect(await check()).toEqual([0, "2 records, 1 of them lost calls, 0 estimated; 2 turns; 0 reservations\n"]);
   });
 
   test("names what is missing, and sums that are wrong", async () => {
@@ -246,6 +252,15 @@ describe("the check of the command line", () => {
     await record([gap]);
     await house.database.updateTable("key_days").set({ cost_usd: "7" }).execute();
     await house.database.updateTable("workspace_days").set({ attempts: 8n }).execute();
+    await house.database
+      .updateTable("turns")
+      .set({ attempts: 2 })
+      .where("generation_id", "=", gap.generationId)
+      .execute();
+    await sql`update usage_sums set requests = 4 where step = 'day' and dimension = 'door'`.execute(house.database);
+    await sql`delete from usage_latencies where step = 'day' and dimension = 'task' and first_events > 0`.execute(
+      house.database,
+    );
     const [code, output] = await check("--json");
     const [line = ""] = output.split("\n");
     expect(code).toBe(1);
@@ -255,9 +270,17 @@ describe("the check of the command line", () => {
       wrong_sums: [
         { key_hash: gap.keyHash, summed_usd: "7.000000000000" },
         { workspace_id: defaultWorkspaceId, recorded_usd: "0.000370370367" },
+        { generation_id: gap.generationId, recorded_usd: "0.000123456789" },
+        // The row of the turn is wrong, so the sums of its status and of its guardrail differ from it, by hour and by day.
+        { dimension: "door responses", day: "2026-09-21T00" },
+        { dimension: "guardrail " },
+        { dimension: "status 200" },
+        { dimension: "guardrail ", day: "2026-09-21T14" },
+        { dimension: "status 200" },
+        { dimension: "task ", summed_usd: "0", recorded_usd: "2" },
       ],
     });
-    expect(output).toContain("the ledger is inconsistent: 3 places");
+    expect(output).toContain("the ledger is inconsistent: 10 places");
     expect((await check())[1]).toContain(`${gap.bootId}  test-1   2        `);
   });
 });

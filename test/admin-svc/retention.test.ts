@@ -57,7 +57,7 @@ describe("retention", () => {
     const sums = () => sql`select sum(cost_usd) as cost, sum(attempts) as calls from key_days`.execute(house.database);
     const before = (await sums()).rows;
     const { code, stdout } = await admin("retention", "run", "--ledger-days", "30");
-    expect([code, stdout]).toEqual([0, "ledger: 1 removed\nledger: 1 removed\n"]);
+    expect([code, stdout]).toEqual([0, "ledger: 1 removed\nledger: 1 removed\nturns: 1 removed\nturns: 1 removed\n"]);
     expect(new Set(await turns())).toEqual(new Set([edge.turnId, fresh.turnId]));
     expect((await sums()).rows).toEqual(before);
     expect(await admin("ledger", "check")).toMatchObject({ code: 0 });
@@ -97,7 +97,7 @@ describe("retention", () => {
       break;
     }
     const { stdout } = await admin("retention", "run", "--ledger-days", "30", "--audit-days", "30");
-    expect(stdout).toBe("ledger: 1 removed\nledger: 1 removed\naudit: 0 removed\n");
+    expect(stdout).toBe("ledger: 1 removed\nledger: 1 removed\nturns: 0 removed\naudit: 0 removed\n");
     const many = await sql`select from usage_records where instance = 'many'`.execute(house.database);
     expect(many.rows).toEqual([]);
   });
@@ -114,7 +114,8 @@ describe("retention", () => {
 describe("an end user who is erased", () => {
   const user = "mallory@example.com";
   beforeEach(async () => {
-    await sql`delete from usage_records`.execute(house.database);
+    for (const table of ["usage_records", "turns", "usage_sums", "usage_latencies"] as const)
+      await house.database.deleteFrom(table).execute();
   });
 
   test("is in no table any more, and nothing else is lost", async () => {

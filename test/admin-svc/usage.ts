@@ -18,7 +18,7 @@ export const usageRecord = (fields: Partial<Omit<UsageRecord, "$typeName">> = {}
     instance: "test-1",
     workspaceId: defaultWorkspaceId,
     keyHash: "a".repeat(64),
-    generationId: "gen-1",
+    generationId: `gen-${randomUUID()}`,
     requestId: "req_1",
     openedAtMs: 1_790_000_000_123n,
     durationMs: 1_500,

@@ -1,6 +1,7 @@
-/** Checks the ledger: every sequence number of a process is present, and the sums match the records. */
-import { type Kysely, sql } from "kysely";
+/** Checks the ledger: every sequence number of a process is present, turns match their calls, and the sums match the records. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
+import { latencyFigures, latencyKeys, recordedLatencies, recordedSums, sumFigures, sumKeys } from "./usage-rollup.ts";
 
 /** Missing records of one start of a process. */
 export interface Gap {
@@ -12,8 +13,8 @@ export interface Gap {
 }
 
 export interface WrongSum {
-  readonly column: "key_hash" | "workspace_id";
-  /** Hash of the key, or id of the workspace. */
+  readonly column: "key_hash" | "workspace_id" | "generation_id" | "dimension";
+  /** Hash of the key, id of the workspace, id of the turn, or a dimension of the sums by hour and day with its value. */
   readonly owner: string;
   /** A day such as 2026-11-21. */
   readonly day: string;
@@ -23,7 +24,10 @@ export interface WrongSum {
 }
 
 export interface LedgerState {
+  /** Records of calls. */
   readonly records: number;
+  /** Turns, refused ones among them. */
+  readonly turns: number;
   /** Records of calls whose process died. */
   readonly lost: number;
   readonly estimated: number;
@@ -40,17 +44,20 @@ export function ledgerState(database: Kysely<Database>): Promise<LedgerState> {
     .setIsolationLevel("repeatable read")
     .setAccessMode("read only")
     .execute(async (snapshot) => {
-      const { rows } = await sql<Pick<LedgerState, "records" | "lost" | "estimated" | "reservations">>`
+      const { rows } = await sql<Pick<LedgerState, "records" | "turns" | "lost" | "estimated" | "reservations">>`
         select
+          (select coalesce(sum(requests), 0)::float8 from turns) as turns,
           count(*)::float8 as records,
           (count(*) filter (where status = 'lost'))::float8 as lost,
           (count(*) filter (where is_estimated))::float8 as estimated,
           (select count(*)::float8 from budget_reservations where expires_at > now()) as reservations
         from usage_records`.execute(snapshot);
-      const counts = rows[0] ?? { records: 0, lost: 0, estimated: 0, reservations: 0 };
+      const counts = rows[0] ?? { records: 0, turns: 0, lost: 0, estimated: 0, reservations: 0 };
       const wrongSums = [
         ...(await wrongSumsOf(snapshot, "key_days", "key_hash")),
         ...(await wrongSumsOf(snapshot, "workspace_days", "workspace_id")),
+        ...(await wrongTurns(snapshot)),
+        ...(await wrongRollups(snapshot)),
       ];
       return { ...counts, gaps: await gapsOf(snapshot), wrongSums };
     });
@@ -61,8 +68,56 @@ async function gapsOf(database: Kysely<Database>): Promise<readonly Gap[]> {
     select boot_id as "bootId", min(instance) as instance,
       (max(sequence) - count(*) - coalesce(min(removed.records), 0))::float8 as missing, max(recorded_at) as "lastAt"
     from usage_records left join removed_records as removed using (boot_id)
-    group by boot_id having max(sequence) <> count(*) + coalesce(min(removed.records), 0) order by 4`.execute(database);
+    group by boot_id having max(sequence) <> count(*) + coalesce(min(removed.records), 0)
+    union all
+    select boot_id, instance, (last_sequence - records)::float8, recorded_at from turn_deliveries where last_sequence <> records
+    order by 4`.execute(database);
   return rows;
+}
+
+const keptFrom = sql`(select kept_from from ledger_retention)`;
+
+/** Turns whose calls are all kept and do not add up to their sums. A turn may have begun on the day before its first call. */
+async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum[]> {
+  const { rows } = await sql<Omit<WrongSum, "column">>`
+    with calls as (
+      select generation_id, key_hash, min(opened_at) as opened_at, count(*) as attempts, coalesce(sum(cost_usd), 0) as cost_usd
+      from usage_records where payer = 'key' group by 1, 2
+    )
+    select generation_id as owner, to_char(coalesce(turns.opened_at, calls.opened_at) at time zone 'UTC', 'YYYY-MM-DD') as day,
+      coalesce(turns.cost_usd, 0) as "summedUsd", coalesce(calls.cost_usd, 0) as "recordedUsd"
+    from turns full join calls using (generation_id, key_hash)
+    where (coalesce(turns.cost_usd, 0) <> coalesce(calls.cost_usd, 0) or coalesce(turns.attempts, 0) <> coalesce(calls.attempts, 0))
+      and (coalesce(turns.opened_at, calls.opened_at - interval '1 day') at time zone 'UTC')::date >= ${keptFrom}
+    order by 2, 1`.execute(database);
+  return rows.map((row) => ({ ...row, column: "generation_id" }));
+}
+
+/** Sums by hour and day that differ from the records in any figure. */
+async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
+  const sums = await differing(database, "usage_sums", recordedSums, sumKeys, sumFigures);
+  const latencies = await differing(database, "usage_latencies", recordedLatencies, latencyKeys, latencyFigures);
+  return [...sums, ...latencies];
+}
+
+/** @param recorded the rows that the table would have if it were made of the records now */
+async function differing(
+  database: Kysely<Database>,
+  table: "usage_sums" | "usage_latencies",
+  recorded: RawBuilder<unknown>,
+  keys: readonly string[],
+  figures: readonly string[],
+): Promise<readonly WrongSum[]> {
+  const figure = (column: string) => `coalesce(summed.${column}, 0) <> coalesce(recorded.${column}, 0)`;
+  const shown = (alias: string) =>
+    table === "usage_sums" ? `${alias}.cost_usd` : `${alias}.first_events + ${alias}.turns`;
+  const { rows } = await sql<Omit<WrongSum, "column">>`
+    select dimension || ' ' || value as owner, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,
+      coalesce(${sql.raw(shown("summed"))}, 0)::text as "summedUsd", coalesce(${sql.raw(shown("recorded"))}, 0)::text as "recordedUsd"
+    from ${sql.table(table)} as summed full join (${recorded}) as recorded using (${sql.raw(keys.join(", "))})
+    where (${sql.raw(figures.map(figure).join(" or "))}) and (at at time zone 'UTC')::date >= ${keptFrom}
+    order by 2, 1`.execute(database);
+  return rows.map((row) => ({ ...row, column: "dimension" }));
 }
 
 /** Compares only days whose records are all kept. */

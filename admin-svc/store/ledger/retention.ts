@@ -16,7 +16,7 @@ export interface RetentionPeriods {
 }
 
 export interface Removed {
-  readonly from: "ledger" | "audit";
+  readonly from: "ledger" | "turns" | "audit";
   /** Records removed so far. */
   readonly count: number;
 }
@@ -36,6 +36,7 @@ export async function* removeOld(
   if (ledgerDays !== undefined) {
     await keepLedgerFrom(database, ledgerDays);
     yield* counted("ledger", () => removeRecords(database, ledgerDays));
+    yield* counted("turns", () => removeTurns(database, ledgerDays));
   }
   if (auditDays === undefined) return;
   yield* counted("audit", async () => {
@@ -81,6 +82,14 @@ async function removeRecords(database: Kysely<Database>, days: number): Promise<
     )
     select count(*)::int as removed from removed`.execute(database);
   return rows[0]?.removed ?? 0;
+}
+
+async function removeTurns(database: Kysely<Database>, days: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from turns where (generation_id, key_hash) in (
+      select generation_id, key_hash from turns where opened_at < ${daysAgo(days)} limit ${batch}
+    )`.execute(database);
+  return Number(numAffectedRows);
 }
 
 /** The workspace keeps the hash of the last removed entry, where the chain now begins. */

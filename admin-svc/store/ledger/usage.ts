@@ -1,7 +1,10 @@
 /** The ledger: records of calls to providers. A record that arrives twice is stored once. */
-import { type Insertable, type Kysely, type Selectable, sql } from "kysely";
+import { type Insertable, type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Database, UsageRecordsTable } from "../database.ts";
+import { transact } from "../postgres/transaction.ts";
+import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
+import { rollupExpressions } from "./usage-rollup.ts";
 import { answersRequest, countsRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<
@@ -17,10 +20,38 @@ export type NewUsageRecord = Omit<
 type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
 
 /**
- * Stores all records or none, in one statement with one parameter. Their reservations are released, and the sums of key and workspace grow.
- * @returns how many records were new
+ * Stores all records of calls and turns or none. The reservations of the calls are released, and the sums of key and workspace, the rows of
+ * turns and the sums by hour and day follow.
+ * @returns how many records of calls were new
  */
-export async function insertUsage(database: Kysely<Database>, records: readonly NewUsageRecord[]): Promise<number> {
+export function insertUsage(
+  database: Kysely<Database>,
+  records: readonly NewUsageRecord[],
+  turns: readonly NewTurnRecord[] = [],
+): Promise<number> {
+  const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
+  return transact(database, async (transaction) => {
+    await lockLedger(transaction, workspaceIds);
+    return insertAll(transaction, records, turns);
+  });
+}
+
+/**
+ * Records of a workspace are stored one batch after the other: a batch that is sent again while it is being stored would count twice in its
+ * turns. A separate statement, so that the next one sees the commit of the last holder.
+ */
+export async function lockLedger(transaction: Transaction<Database>, workspaceIds: readonly string[]): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock(hashtextextended(id, 1)) from (
+      select distinct id from unnest(${workspaceIds}::text[]) as named (id) order by 1
+    ) as ordered`.execute(transaction);
+}
+
+async function insertAll(
+  transaction: Transaction<Database>,
+  records: readonly NewUsageRecord[],
+  turns: readonly NewTurnRecord[],
+): Promise<number> {
   const { rows } = await sql<{ stored: number }>`
     with stored as (
       insert into usage_records (
@@ -36,7 +67,7 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
         door, task, operation, payer, first_ms, finish_reason
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning turn_id, attempt, key_hash, workspace_id, (opened_at at time zone 'UTC')::date as day, cost_usd, payer
+      returning *, (opened_at at time zone 'UTC')::date as day
     ),
     released as (
       delete from budget_reservations as held using stored
@@ -53,8 +84,10 @@ export async function insertUsage(database: Kysely<Database>, records: readonly 
       select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2 order by 1, 2
       on conflict (workspace_id, day) do update
         set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts
-    )
-    select count(*)::int as stored from stored`.execute(database);
+    ),
+    ${turnExpressions(JSON.stringify(turns))},
+    ${rollupExpressions}
+    select count(*)::int as stored from stored`.execute(transaction);
   return rows[0]?.stored ?? 0;
 }
 

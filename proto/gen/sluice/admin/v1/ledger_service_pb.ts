@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/ledger_service.proto.
  */
 export const file_sluice_admin_v1_ledger_service: GenFile = /*@__PURE__*/
-  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLVBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb25CBwoFX2Rvb3JCBwoFX3Rhc2siZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0iKgoSUmVjb3JkVXNhZ2VSZXF1ZXN0EhQKDHJlY29yZHNfanNvbhgBIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSJ0ChRSZXNlcnZlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIa2V5X2hhc2gYAyABKAkSEgoKYW1vdW50X3VzZBgEIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBSABKAkiwQEKFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQESLAoGYnVkZ2V0GAQgASgOMhwuc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFNjb3BlEhQKDGd1YXJkcmFpbF9pZBgFIAEoCUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkIkoKElJhaXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEgoKYW1vdW50X3VzZBgDIAEoCSIVChNSYWlzZUJ1ZGdldFJlc3BvbnNlIjgKFFJlbGVhc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDSIXChVSZWxlYXNlQnVkZ2V0UmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKsQDCg1DYWxsT3BlcmF0aW9uEh4KGkNBTExfT1BFUkFUSU9OX1VOU1BFQ0lGSUVEEAASFwoTQ0FMTF9PUEVSQVRJT05fVFVSThABEhgKFENBTExfT1BFUkFUSU9OX0pVREdFEAISHQoZQ0FMTF9PUEVSQVRJT05fTU9ERVJBVElPThADEh0KGUNBTExfT1BFUkFUSU9OX0NMQVNTSUZJRVIQBBIZChVDQUxMX09QRVJBVElPTl9TRUFSQ0gQBRIYChRDQUxMX09QRVJBVElPTl9GRVRDSBAGEhYKEkNBTExfT1BFUkFUSU9OX09DUhAHEhgKFENBTExfT1BFUkFUSU9OX0lNQUdFEAgSGAoUQ0FMTF9PUEVSQVRJT05fUEFORUwQCRIaChZDQUxMX09QRVJBVElPTl9BTkFMWVNUEAoSGgoWQ0FMTF9PUEVSQVRJT05fQURWSVNPUhALEhsKF0NBTExfT1BFUkFUSU9OX1NVQkFHRU5UEAwSGgoWQ0FMTF9PUEVSQVRJT05fU0FOREJPWBANEhYKEkNBTExfT1BFUkFUSU9OX01DUBAOEhgKFENBTExfT1BFUkFUSU9OX0VNQkVEEA8qVAoJQ2FsbFBheWVyEhoKFkNBTExfUEFZRVJfVU5TUEVDSUZJRUQQABISCg5DQUxMX1BBWUVSX0tFWRABEhcKE0NBTExfUEFZRVJfT1BFUkFUT1IQAirsAgoIQ2FsbEtpbmQSGQoVQ0FMTF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0FMTF9LSU5EX1BSSU1BUlkQARITCg9DQUxMX0tJTkRfSlVER0UQAhIYChRDQUxMX0tJTkRfTU9ERVJBVElPThADEhgKFENBTExfS0lORF9DTEFTU0lGSUVSEAQSEwoPQ0FMTF9LSU5EX1BBTkVMEAsSFQoRQ0FMTF9LSU5EX0FOQUxZU1QQDBIbChdDQUxMX0tJTkRfQ0hBUkdFRF9KVURHRRANEiAKHENBTExfS0lORF9DSEFSR0VEX01PREVSQVRJT04QDhIgChxDQUxMX0tJTkRfQ0hBUkdFRF9DTEFTU0lGSUVSEA8SFQoRQ0FMTF9LSU5EX0FEVklTT1IQEBITCg9DQUxMX0tJTkRfSU1BR0UQERIRCg1DQUxMX0tJTkRfT0NSEBISGQoVQ0FMTF9LSU5EX0NIQVJHRURfT0NSEBMqeQoLQnVkZ2V0U2NvcGUSHAoYQlVER0VUX1NDT1BFX1VOU1BFQ0lGSUVEEAASFAoQQlVER0VUX1NDT1BFX0tFWRABEhoKFkJVREdFVF9TQ09QRV9XT1JLU1BBQ0UQAhIaChZCVURHRVRfU0NPUEVfR1VBUkRSQUlMEAMy6QMKDUxlZGdlclNlcnZpY2USWAoLUmVjb3JkVXNhZ2USIy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkVXNhZ2VSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVzcG9uc2USXgoNUmVzZXJ2ZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNlcnZlQnVkZ2V0UmVzcG9uc2USWAoLUmFpc2VCdWRnZXQSIy5zbHVpY2UuYWRtaW4udjEuUmFpc2VCdWRnZXRSZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLlJhaXNlQnVkZ2V0UmVzcG9uc2USXgoNUmVsZWFzZUJ1ZGdldBIlLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWxlYXNlQnVkZ2V0UmVzcG9uc2USZAoPU3VtVGFza1NwZW5kaW5nEicuc2x1aWNlLmFkbWluLnYxLlN1bVRhc2tTcGVuZGluZ1JlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuU3VtVGFza1NwZW5kaW5nUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("CiRzbHVpY2UvYWRtaW4vdjEvbGVkZ2VyX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLVBgoLVXNhZ2VSZWNvcmQSDwoHdHVybl9pZBgBIAEoCRIPCgdhdHRlbXB0GAIgASgNEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhUKDWdlbmVyYXRpb25faWQYCCABKAkSEgoKcmVxdWVzdF9pZBgJIAEoCRIUCgxvcGVuZWRfYXRfbXMYCiABKAMSEwoLZHVyYXRpb25fbXMYCyABKA0SDQoFbW9kZWwYDCABKAkSEAoIcHJvdmlkZXIYDSABKAkSFgoOdXBzdHJlYW1fbW9kZWwYDiABKAkSFAoMc2VydmljZV90aWVyGA8gASgJEi4KBnN0YXR1cxgQIAEoDjIeLnNsdWljZS5hZG1pbi52MS5BdHRlbXB0U3RhdHVzEhMKC2h0dHBfc3RhdHVzGBEgASgNEjEKBnRva2VucxgSIAEoCzIcLnNsdWljZS5hZG1pbi52MS5Ub2tlbkNvdW50c0gAiAEBEhQKDGlzX2VzdGltYXRlZBgTIAEoCBIVCghjb3N0X3VzZBgUIAEoCUgBiAEBEhAKCHN0cmVhbWVkGBUgASgIEhEKBHVzZXIYFiABKAlIAogBARIXCgpzZXNzaW9uX2lkGBcgASgJSAOIAQESJwoEa2luZBgYIAEoDjIZLnNsdWljZS5hZG1pbi52MS5DYWxsS2luZBIVCghmaXJzdF9tcxgZIAEoDUgEiAEBEhoKDWZpbmlzaF9yZWFzb24YGiABKAlIBYgBARIxCglvcGVyYXRpb24YGyABKA4yHi5zbHVpY2UuYWRtaW4udjEuQ2FsbE9wZXJhdGlvbhIpCgVwYXllchgcIAEoDjIaLnNsdWljZS5hZG1pbi52MS5DYWxsUGF5ZXISEQoEZG9vchgdIAEoCUgGiAEBEhEKBHRhc2sYHiABKAlIB4gBAUIJCgdfdG9rZW5zQgsKCV9jb3N0X3VzZEIHCgVfdXNlckINCgtfc2Vzc2lvbl9pZEILCglfZmlyc3RfbXNCEAoOX2ZpbmlzaF9yZWFzb25CBwoFX2Rvb3JCBwoFX3Rhc2siZAoLVG9rZW5Db3VudHMSDQoFaW5wdXQYASABKA0SDgoGY2FjaGVkGAIgASgNEhMKC2NhY2hlX3dyaXRlGAMgASgNEg4KBm91dHB1dBgEIAEoDRIRCglyZWFzb25pbmcYBSABKA0ipgQKClR1cm5SZWNvcmQSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEg8KB2Jvb3RfaWQYAyABKAkSEAoIc2VxdWVuY2UYBCABKAQSEAoIaW5zdGFuY2UYBSABKAkSFAoMd29ya3NwYWNlX2lkGAYgASgJEhAKCGtleV9oYXNoGAcgASgJEhQKDG9wZW5lZF9hdF9tcxgIIAEoAxITCgtkdXJhdGlvbl9tcxgJIAEoDRIVCghmaXJzdF9tcxgKIAEoDUgAiAEBEgwKBGRvb3IYCyABKAkSMQoJb3BlcmF0aW9uGAwgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDQoFbW9kZWwYDSABKAkSLQoHb3V0Y29tZRgOIAEoDjIcLnNsdWljZS5hZG1pbi52MS5UdXJuT3V0Y29tZRITCgtodHRwX3N0YXR1cxgPIAEoDRISCgplcnJvcl90eXBlGBAgASgJEhQKDGd1YXJkcmFpbF9pZBgRIAEoCRIMCgRydWxlGBIgASgJEhAKCHN0cmVhbWVkGBMgASgIEhEKBHVzZXIYFCABKAlIAYgBARIXCgpzZXNzaW9uX2lkGBUgASgJSAKIAQESEAoIdHJhY2VfaWQYFiABKAkSDQoFY291bnQYFyABKA1CCwoJX2ZpcnN0X21zQgcKBV91c2VyQg0KC19zZXNzaW9uX2lkIj4KElJlY29yZFVzYWdlUmVxdWVzdBIUCgxyZWNvcmRzX2pzb24YASADKAwSEgoKdHVybnNfanNvbhgCIAMoDCIrChNSZWNvcmRVc2FnZVJlc3BvbnNlEhQKDHN0b3JlZF9jb3VudBgBIAEoDSJ0ChRSZXNlcnZlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEAoIa2V5X2hhc2gYAyABKAkSEgoKYW1vdW50X3VzZBgEIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBSABKAkiwQEKFVJlc2VydmVCdWRnZXRSZXNwb25zZRIQCghhZG1pdHRlZBgBIAEoCBIWCglsaW1pdF91c2QYAiABKAlIAIgBARIaCg1yZW1haW5pbmdfdXNkGAMgASgJSAGIAQESLAoGYnVkZ2V0GAQgASgOMhwuc2x1aWNlLmFkbWluLnYxLkJ1ZGdldFNjb3BlEhQKDGd1YXJkcmFpbF9pZBgFIAEoCUIMCgpfbGltaXRfdXNkQhAKDl9yZW1haW5pbmdfdXNkIkoKElJhaXNlQnVkZ2V0UmVxdWVzdBIPCgd0dXJuX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKA0SEgoKYW1vdW50X3VzZBgDIAEoCSIVChNSYWlzZUJ1ZGdldFJlc3BvbnNlIjgKFFJlbGVhc2VCdWRnZXRSZXF1ZXN0Eg8KB3R1cm5faWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoDSIXChVSZWxlYXNlQnVkZ2V0UmVzcG9uc2UiGAoWU3VtVGFza1NwZW5kaW5nUmVxdWVzdCJKChdTdW1UYXNrU3BlbmRpbmdSZXNwb25zZRIvCghzcGVuZGluZxgBIAMoCzIdLnNsdWljZS5hZG1pbi52MS5UYXNrU3BlbmRpbmciPQoMVGFza1NwZW5kaW5nEgwKBHRhc2sYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIY29zdF91c2QYAyABKAkqvgEKDUF0dGVtcHRTdGF0dXMSHgoaQVRURU1QVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIcChhBVFRFTVBUX1NUQVRVU19DT01QTEVURUQQARIdChlBVFRFTVBUX1NUQVRVU19JTkNPTVBMRVRFEAISGQoVQVRURU1QVF9TVEFUVVNfRkFJTEVEEAMSHAoYQVRURU1QVF9TVEFUVVNfQ0FOQ0VMTEVEEAQSFwoTQVRURU1QVF9TVEFUVVNfTE9TVBAFKsQDCg1DYWxsT3BlcmF0aW9uEh4KGkNBTExfT1BFUkFUSU9OX1VOU1BFQ0lGSUVEEAASFwoTQ0FMTF9PUEVSQVRJT05fVFVSThABEhgKFENBTExfT1BFUkFUSU9OX0pVREdFEAISHQoZQ0FMTF9PUEVSQVRJT05fTU9ERVJBVElPThADEh0KGUNBTExfT1BFUkFUSU9OX0NMQVNTSUZJRVIQBBIZChVDQUxMX09QRVJBVElPTl9TRUFSQ0gQBRIYChRDQUxMX09QRVJBVElPTl9GRVRDSBAGEhYKEkNBTExfT1BFUkFUSU9OX09DUhAHEhgKFENBTExfT1BFUkFUSU9OX0lNQUdFEAgSGAoUQ0FMTF9PUEVSQVRJT05fUEFORUwQCRIaChZDQUxMX09QRVJBVElPTl9BTkFMWVNUEAoSGgoWQ0FMTF9PUEVSQVRJT05fQURWSVNPUhALEhsKF0NBTExfT1BFUkFUSU9OX1NVQkFHRU5UEAwSGgoWQ0FMTF9PUEVSQVRJT05fU0FOREJPWBANEhYKEkNBTExfT1BFUkFUSU9OX01DUBAOEhgKFENBTExfT1BFUkFUSU9OX0VNQkVEEA8qVAoJQ2FsbFBheWVyEhoKFkNBTExfUEFZRVJfVU5TUEVDSUZJRUQQABISCg5DQUxMX1BBWUVSX0tFWRABEhcKE0NBTExfUEFZRVJfT1BFUkFUT1IQAirsAgoIQ2FsbEtpbmQSGQoVQ0FMTF9LSU5EX1VOU1BFQ0lGSUVEEAASFQoRQ0FMTF9LSU5EX1BSSU1BUlkQARITCg9DQUxMX0tJTkRfSlVER0UQAhIYChRDQUxMX0tJTkRfTU9ERVJBVElPThADEhgKFENBTExfS0lORF9DTEFTU0lGSUVSEAQSEwoPQ0FMTF9LSU5EX1BBTkVMEAsSFQoRQ0FMTF9LSU5EX0FOQUxZU1QQDBIbChdDQUxMX0tJTkRfQ0hBUkdFRF9KVURHRRANEiAKHENBTExfS0lORF9DSEFSR0VEX01PREVSQVRJT04QDhIgChxDQUxMX0tJTkRfQ0hBUkdFRF9DTEFTU0lGSUVSEA8SFQoRQ0FMTF9LSU5EX0FEVklTT1IQEBITCg9DQUxMX0tJTkRfSU1BR0UQERIRCg1DQUxMX0tJTkRfT0NSEBISGQoVQ0FMTF9LSU5EX0NIQVJHRURfT0NSEBMqygEKC1R1cm5PdXRjb21lEhwKGFRVUk5fT1VUQ09NRV9VTlNQRUNJRklFRBAAEhoKFlRVUk5fT1VUQ09NRV9DT01QTEVURUQQARIbChdUVVJOX09VVENPTUVfSU5DT01QTEVURRACEhcKE1RVUk5fT1VUQ09NRV9GQUlMRUQQAxIaChZUVVJOX09VVENPTUVfQ0FOQ0VMTEVEEAQSFQoRVFVSTl9PVVRDT01FX0xPU1QQBRIYChRUVVJOX09VVENPTUVfUkVGVVNFRBAGKnkKC0J1ZGdldFNjb3BlEhwKGEJVREdFVF9TQ09QRV9VTlNQRUNJRklFRBAAEhQKEEJVREdFVF9TQ09QRV9LRVkQARIaChZCVURHRVRfU0NPUEVfV09SS1NQQUNFEAISGgoWQlVER0VUX1NDT1BFX0dVQVJEUkFJTBADMukDCg1MZWRnZXJTZXJ2aWNlElgKC1JlY29yZFVzYWdlEiMuc2x1aWNlLmFkbWluLnYxLlJlY29yZFVzYWdlUmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5SZWNvcmRVc2FnZVJlc3BvbnNlEl4KDVJlc2VydmVCdWRnZXQSJS5zbHVpY2UuYWRtaW4udjEuUmVzZXJ2ZUJ1ZGdldFJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVzZXJ2ZUJ1ZGdldFJlc3BvbnNlElgKC1JhaXNlQnVkZ2V0EiMuc2x1aWNlLmFkbWluLnYxLlJhaXNlQnVkZ2V0UmVxdWVzdBokLnNsdWljZS5hZG1pbi52MS5SYWlzZUJ1ZGdldFJlc3BvbnNlEl4KDVJlbGVhc2VCdWRnZXQSJS5zbHVpY2UuYWRtaW4udjEuUmVsZWFzZUJ1ZGdldFJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuUmVsZWFzZUJ1ZGdldFJlc3BvbnNlEmQKD1N1bVRhc2tTcGVuZGluZxInLnNsdWljZS5hZG1pbi52MS5TdW1UYXNrU3BlbmRpbmdSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlN1bVRhc2tTcGVuZGluZ1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
  * Record of one call to a provider: identified by turn and attempt, counted by boot and sequence.
@@ -289,17 +289,200 @@ export const TokenCountsSchema: GenMessage<TokenCounts> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_ledger_service, 1);
 
 /**
- * Records of one process.
+ * Record of one turn, refused ones among them: what it was and how it ended. It has no text of a prompt, an answer or an error. Calls and costs
+ * are in the UsageRecords of the same generation.
+ *
+ * @generated from message sluice.admin.v1.TurnRecord
+ */
+export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
+  /**
+   * Value of the header X-Generation-Id.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+
+  /**
+   * Value of the header X-Request-Id; empty in a record that counts several turns.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * UUID of the start of the process that recorded the turn.
+   *
+   * @generated from field: string boot_id = 3;
+   */
+  bootId: string;
+
+  /**
+   * Counts from 1 without a gap within a boot, apart from the sequence of UsageRecords. A process sends its records in this order.
+   *
+   * @generated from field: uint64 sequence = 4;
+   */
+  sequence: bigint;
+
+  /**
+   * Name of the process.
+   *
+   * @generated from field: string instance = 5;
+   */
+  instance: string;
+
+  /**
+   * UUID.
+   *
+   * @generated from field: string workspace_id = 6;
+   */
+  workspaceId: string;
+
+  /**
+   * SHA-256 of the key, lower-case hexadecimal.
+   *
+   * @generated from field: string key_hash = 7;
+   */
+  keyHash: string;
+
+  /**
+   * Epoch milliseconds at which the turn began.
+   *
+   * @generated from field: int64 opened_at_ms = 8;
+   */
+  openedAtMs: bigint;
+
+  /**
+   * Milliseconds from the beginning of the turn to its end.
+   *
+   * @generated from field: uint32 duration_ms = 9;
+   */
+  durationMs: number;
+
+  /**
+   * Milliseconds from the beginning of the turn to the first event that was given out; absent without one.
+   *
+   * @generated from field: optional uint32 first_ms = 10;
+   */
+  firstMs?: number | undefined;
+
+  /**
+   * Format in which the client spoke: responses, chat, messages or embeddings.
+   *
+   * @generated from field: string door = 11;
+   */
+  door: string;
+
+  /**
+   * Purpose of the turn: CALL_OPERATION_TURN or CALL_OPERATION_EMBED.
+   *
+   * @generated from field: sluice.admin.v1.CallOperation operation = 12;
+   */
+  operation: CallOperation;
+
+  /**
+   * Slug of the model that was asked for; empty when the request named none, or was refused before it was read.
+   *
+   * @generated from field: string model = 13;
+   */
+  model: string;
+
+  /**
+   * How the turn ended.
+   *
+   * @generated from field: sluice.admin.v1.TurnOutcome outcome = 14;
+   */
+  outcome: TurnOutcome;
+
+  /**
+   * HTTP status of the contract: 200, the status of the failure, or 499 when the client disconnected.
+   *
+   * @generated from field: uint32 http_status = 15;
+   */
+  httpStatus: number;
+
+  /**
+   * `error_type` of the failure; empty without one.
+   *
+   * @generated from field: string error_type = 16;
+   */
+  errorType: string;
+
+  /**
+   * Id of the guardrail that blocked the turn, or else of the last one that found something; empty when none did.
+   *
+   * @generated from field: string guardrail_id = 17;
+   */
+  guardrailId: string;
+
+  /**
+   * Label of its rule; empty when none is known.
+   *
+   * @generated from field: string rule = 18;
+   */
+  rule: string;
+
+  /**
+   * Whether the client requested a stream.
+   *
+   * @generated from field: bool streamed = 19;
+   */
+  streamed: boolean;
+
+  /**
+   * The end user of the request; absent when it named none.
+   *
+   * @generated from field: optional string user = 20;
+   */
+  user?: string | undefined;
+
+  /**
+   * The session of the request; absent when it named none.
+   *
+   * @generated from field: optional string session_id = 21;
+   */
+  sessionId?: string | undefined;
+
+  /**
+   * Id of the trace; empty when tracing is off.
+   *
+   * @generated from field: string trace_id = 22;
+   */
+  traceId: string;
+
+  /**
+   * Number of turns; 0 means 1. Refusals of one key beyond a rate are counted in one record.
+   *
+   * @generated from field: uint32 count = 23;
+   */
+  count: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.TurnRecord.
+ * Use `create(TurnRecordSchema)` to create a new message.
+ */
+export const TurnRecordSchema: GenMessage<TurnRecord> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_ledger_service, 2);
+
+/**
+ * Records of one process: at least 1, and at most 500.
  *
  * @generated from message sluice.admin.v1.RecordUsageRequest
  */
 export type RecordUsageRequest = Message<"sluice.admin.v1.RecordUsageRequest"> & {
   /**
-   * 1 to 500 records, each a UsageRecord in protobuf's JSON mapping, byte for byte as spooled.
+   * Each a UsageRecord in protobuf's JSON mapping, byte for byte as spooled.
    *
    * @generated from field: repeated bytes records_json = 1;
    */
   recordsJson: Uint8Array[];
+
+  /**
+   * Each a TurnRecord in protobuf's JSON mapping, byte for byte as spooled.
+   *
+   * @generated from field: repeated bytes turns_json = 2;
+   */
+  turnsJson: Uint8Array[];
 };
 
 /**
@@ -307,7 +490,7 @@ export type RecordUsageRequest = Message<"sluice.admin.v1.RecordUsageRequest"> &
  * Use `create(RecordUsageRequestSchema)` to create a new message.
  */
 export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 2);
+  messageDesc(file_sluice_admin_v1_ledger_service, 3);
 
 /**
  * Confirmation that the records are stored.
@@ -316,7 +499,7 @@ export const RecordUsageRequestSchema: GenMessage<RecordUsageRequest> = /*@__PUR
  */
 export type RecordUsageResponse = Message<"sluice.admin.v1.RecordUsageResponse"> & {
   /**
-   * Number of records that were new.
+   * Number of UsageRecords that were new.
    *
    * @generated from field: uint32 stored_count = 1;
    */
@@ -328,7 +511,7 @@ export type RecordUsageResponse = Message<"sluice.admin.v1.RecordUsageResponse">
  * Use `create(RecordUsageResponseSchema)` to create a new message.
  */
 export const RecordUsageResponseSchema: GenMessage<RecordUsageResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 3);
+  messageDesc(file_sluice_admin_v1_ledger_service, 4);
 
 /**
  * A call that is about to be made.
@@ -377,7 +560,7 @@ export type ReserveBudgetRequest = Message<"sluice.admin.v1.ReserveBudgetRequest
  * Use `create(ReserveBudgetRequestSchema)` to create a new message.
  */
 export const ReserveBudgetRequestSchema: GenMessage<ReserveBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 4);
+  messageDesc(file_sluice_admin_v1_ledger_service, 5);
 
 /**
  * Decision about a reservation.
@@ -426,7 +609,7 @@ export type ReserveBudgetResponse = Message<"sluice.admin.v1.ReserveBudgetRespon
  * Use `create(ReserveBudgetResponseSchema)` to create a new message.
  */
 export const ReserveBudgetResponseSchema: GenMessage<ReserveBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 5);
+  messageDesc(file_sluice_admin_v1_ledger_service, 6);
 
 /**
  * Call whose reservation changes, named as in ReserveBudgetRequest.
@@ -461,7 +644,7 @@ export type RaiseBudgetRequest = Message<"sluice.admin.v1.RaiseBudgetRequest"> &
  * Use `create(RaiseBudgetRequestSchema)` to create a new message.
  */
 export const RaiseBudgetRequestSchema: GenMessage<RaiseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 6);
+  messageDesc(file_sluice_admin_v1_ledger_service, 7);
 
 /**
  * Confirmation that the budget counts the amount.
@@ -476,7 +659,7 @@ export type RaiseBudgetResponse = Message<"sluice.admin.v1.RaiseBudgetResponse">
  * Use `create(RaiseBudgetResponseSchema)` to create a new message.
  */
 export const RaiseBudgetResponseSchema: GenMessage<RaiseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 7);
+  messageDesc(file_sluice_admin_v1_ledger_service, 8);
 
 /**
  * Call whose reservation changes, named as in ReserveBudgetRequest.
@@ -504,7 +687,7 @@ export type ReleaseBudgetRequest = Message<"sluice.admin.v1.ReleaseBudgetRequest
  * Use `create(ReleaseBudgetRequestSchema)` to create a new message.
  */
 export const ReleaseBudgetRequestSchema: GenMessage<ReleaseBudgetRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 8);
+  messageDesc(file_sluice_admin_v1_ledger_service, 9);
 
 /**
  * Confirmation that nothing is reserved for the call.
@@ -519,7 +702,7 @@ export type ReleaseBudgetResponse = Message<"sluice.admin.v1.ReleaseBudgetRespon
  * Use `create(ReleaseBudgetResponseSchema)` to create a new message.
  */
 export const ReleaseBudgetResponseSchema: GenMessage<ReleaseBudgetResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 9);
+  messageDesc(file_sluice_admin_v1_ledger_service, 10);
 
 /**
  * Request for the spending of the last 7 days.
@@ -534,7 +717,7 @@ export type SumTaskSpendingRequest = Message<"sluice.admin.v1.SumTaskSpendingReq
  * Use `create(SumTaskSpendingRequestSchema)` to create a new message.
  */
 export const SumTaskSpendingRequestSchema: GenMessage<SumTaskSpendingRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 10);
+  messageDesc(file_sluice_admin_v1_ledger_service, 11);
 
 /**
  * Spending of the last 7 days.
@@ -555,7 +738,7 @@ export type SumTaskSpendingResponse = Message<"sluice.admin.v1.SumTaskSpendingRe
  * Use `create(SumTaskSpendingResponseSchema)` to create a new message.
  */
 export const SumTaskSpendingResponseSchema: GenMessage<SumTaskSpendingResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 11);
+  messageDesc(file_sluice_admin_v1_ledger_service, 12);
 
 /**
  * Cost of the calls to one model for one kind of task.
@@ -590,7 +773,7 @@ export type TaskSpending = Message<"sluice.admin.v1.TaskSpending"> & {
  * Use `create(TaskSpendingSchema)` to create a new message.
  */
 export const TaskSpendingSchema: GenMessage<TaskSpending> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_ledger_service, 12);
+  messageDesc(file_sluice_admin_v1_ledger_service, 13);
 
 /**
  * Outcome of a call to a provider.
@@ -918,6 +1101,68 @@ export const CallKindSchema: GenEnum<CallKind> = /*@__PURE__*/
   enumDesc(file_sluice_admin_v1_ledger_service, 3);
 
 /**
+ * Outcome of a turn.
+ *
+ * @generated from enum sluice.admin.v1.TurnOutcome
+ */
+export enum TurnOutcome {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: TURN_OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * The answer is whole.
+   *
+   * @generated from enum value: TURN_OUTCOME_COMPLETED = 1;
+   */
+  COMPLETED = 1,
+
+  /**
+   * The answer was truncated by a limit or a content filter.
+   *
+   * @generated from enum value: TURN_OUTCOME_INCOMPLETE = 2;
+   */
+  INCOMPLETE = 2,
+
+  /**
+   * The turn failed after a provider was called.
+   *
+   * @generated from enum value: TURN_OUTCOME_FAILED = 3;
+   */
+  FAILED = 3,
+
+  /**
+   * The client disconnected.
+   *
+   * @generated from enum value: TURN_OUTCOME_CANCELLED = 4;
+   */
+  CANCELLED = 4,
+
+  /**
+   * The process that ran the turn is gone.
+   *
+   * @generated from enum value: TURN_OUTCOME_LOST = 5;
+   */
+  LOST = 5,
+
+  /**
+   * The turn failed before any provider was called.
+   *
+   * @generated from enum value: TURN_OUTCOME_REFUSED = 6;
+   */
+  REFUSED = 6,
+}
+
+/**
+ * Describes the enum sluice.admin.v1.TurnOutcome.
+ */
+export const TurnOutcomeSchema: GenEnum<TurnOutcome> = /*@__PURE__*/
+  enumDesc(file_sluice_admin_v1_ledger_service, 4);
+
+/**
  * Owner of a budget.
  *
  * @generated from enum sluice.admin.v1.BudgetScope
@@ -956,7 +1201,7 @@ export enum BudgetScope {
  * Describes the enum sluice.admin.v1.BudgetScope.
  */
 export const BudgetScopeSchema: GenEnum<BudgetScope> = /*@__PURE__*/
-  enumDesc(file_sluice_admin_v1_ledger_service, 4);
+  enumDesc(file_sluice_admin_v1_ledger_service, 5);
 
 /**
  * Internal: only callers that present the service token are served.

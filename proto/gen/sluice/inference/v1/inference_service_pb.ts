@@ -8,6 +8,8 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Guardrail } from "../../admin/v1/access_service_pb.ts";
 import { file_sluice_admin_v1_access_service } from "../../admin/v1/access_service_pb.ts";
+import type { TurnRecord } from "../../admin/v1/ledger_service_pb.ts";
+import { file_sluice_admin_v1_ledger_service } from "../../admin/v1/ledger_service_pb.ts";
 import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
 import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
 import type { EmbedRequestSchema, EmbedResponseSchema } from "./embed_pb.ts";
@@ -22,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIyrQgKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESXQoKTGlzdE1vZGVscxImLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1JlcXVlc3QaJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXNwb25zZRJmCg1MaXN0RW5kcG9pbnRzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1Jlc3BvbnNlEmYKDUxpc3RQcm92aWRlcnMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVzcG9uc2USYwoMVHJ5R3VhcmRyYWlsEiguc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UcnlHdWFyZHJhaWxSZXNwb25zZRJjCgxUZXN0UHJvdmlkZXISKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRlc3RQcm92aWRlclJlc3BvbnNlYgZwcm90bzM", [file_sluice_admin_v1_access_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIkMKFVJlY29yZFJlZnVzYWxzUmVxdWVzdBIqCgV0dXJucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5UdXJuUmVjb3JkIhgKFlJlY29yZFJlZnVzYWxzUmVzcG9uc2UiEwoRTGlzdE1vZGVsc1JlcXVlc3QiQAoSTGlzdE1vZGVsc1Jlc3BvbnNlEioKBm1vZGVscxgBIAMoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwi2AMKBU1vZGVsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoOY29udGV4dF9sZW5ndGgYAyABKA0SHgoRbWF4X291dHB1dF90b2tlbnMYBCABKA1IAIgBARIYChBpbnB1dF9tb2RhbGl0aWVzGAUgAygJEhkKEW91dHB1dF9tb2RhbGl0aWVzGAYgAygJEhwKFHN1cHBvcnRlZF9wYXJhbWV0ZXJzGAcgAygJEhQKDHByb21wdF9wcmljZRgIIAEoCRIYChBjb21wbGV0aW9uX3ByaWNlGAkgASgJEg8KB2NyZWF0ZWQYCiABKAMSEwoLZGVzY3JpcHRpb24YCyABKAkSEQoJdG9rZW5pemVyGAwgASgJEjIKB3ByaWNpbmcYDSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByaWNpbmdIAYgBARIaChJwYXJhbWV0ZXJzX3Vua25vd24YDiABKAgSEQoJcHJvdmlkZXJzGA8gAygJEg8KB3JlZ2lvbnMYECADKAkSFgoOemVyb19yZXRlbnRpb24YESABKAgSEwoLZGlzdGlsbGFibGUYEiABKAhCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9wcmljaW5nIiUKFExpc3RFbmRwb2ludHNSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJInQKFUxpc3RFbmRwb2ludHNSZXNwb25zZRIpCgVtb2RlbBgBIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwSMAoJZW5kcG9pbnRzGAIgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5FbmRwb2ludCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJJChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMAoJcHJvdmlkZXJzGAEgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlcjKYCQoQSW5mZXJlbmNlU2VydmljZRJWCgdSdW5UdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlc3BvbnNlMAESaQoOQ3JlYXRlUmVzcG9uc2USKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlEmAKC0NvdW50VG9rZW5zEicuc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1JlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVzcG9uc2USTgoFRW1iZWQSIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdBoiLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXNwb25zZRJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJpCg5SZWNvcmRSZWZ1c2FscxIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEmMKDFRyeUd1YXJkcmFpbBIoLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVzcG9uc2USYwoMVGVzdFByb3ZpZGVyEiguc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service, file_sluice_admin_v1_ledger_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
 
 /**
  * A guardrail and a text.
@@ -382,6 +384,42 @@ export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__P
   messageDesc(file_sluice_inference_v1_inference_service, 11);
 
 /**
+ * Turns that the gateway refused.
+ *
+ * @generated from message sluice.inference.v1.RecordRefusalsRequest
+ */
+export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsRequest"> & {
+  /**
+   * Records without `boot_id`, `sequence` and `instance`, which are those of the process that records them. A record may be repeated.
+   *
+   * @generated from field: repeated sluice.admin.v1.TurnRecord turns = 1;
+   */
+  turns: TurnRecord[];
+};
+
+/**
+ * Describes the message sluice.inference.v1.RecordRefusalsRequest.
+ * Use `create(RecordRefusalsRequestSchema)` to create a new message.
+ */
+export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
+
+/**
+ * Confirmation that the records are on the disk.
+ *
+ * @generated from message sluice.inference.v1.RecordRefusalsResponse
+ */
+export type RecordRefusalsResponse = Message<"sluice.inference.v1.RecordRefusalsResponse"> & {
+};
+
+/**
+ * Describes the message sluice.inference.v1.RecordRefusalsResponse.
+ * Use `create(RecordRefusalsResponseSchema)` to create a new message.
+ */
+export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
+
+/**
  * Asks for the whole catalogue.
  *
  * @generated from message sluice.inference.v1.ListModelsRequest
@@ -394,7 +432,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -415,7 +453,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
 
 /**
  * Entry of the catalogue.
@@ -555,7 +593,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 14);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * Asks for the endpoints of a model.
@@ -576,7 +614,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 15);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * A model and its endpoints.
@@ -604,7 +642,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 16);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * Asks for all providers.
@@ -619,7 +657,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 17);
+  messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
  * The providers, in the order of the configuration.
@@ -640,7 +678,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 18);
+  messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -714,6 +752,16 @@ export const InferenceService: GenService<{
     methodKind: "bidi_streaming";
     input: typeof SessionRequestSchema;
     output: typeof SessionResponseSchema;
+  },
+  /**
+   * Records turns that the gateway refused. Internal: needs the service token in `x-sluice-service-token` metadata.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.RecordRefusals
+   */
+  recordRefusals: {
+    methodKind: "unary";
+    input: typeof RecordRefusalsRequestSchema;
+    output: typeof RecordRefusalsResponseSchema;
   },
   /**
    * The models of the catalogue. Needs an API key, or the service token.

@@ -1,0 +1,154 @@
+/**
+ * The part of the statement that stores records which keeps the rows of turns. Calls add to the row of their turn, whenever they come; the
+ * record of the turn says how it ended, and until then its last call does.
+ */
+import { type RawBuilder, sql } from "kysely";
+import { answersRequest } from "./usage-sums.ts";
+
+/** A record of a turn, with the columns of `turns` and its number among those of its process. */
+export interface NewTurnRecord {
+  readonly generation_id: string;
+  readonly key_hash: string;
+  readonly workspace_id: string;
+  readonly boot_id: string;
+  /** Text, because JSON has no whole numbers of 64 bits. */
+  readonly sequence: string;
+  readonly instance: string;
+  readonly request_id: string;
+  readonly opened_at: Date;
+  readonly duration_ms: number;
+  readonly first_ms: number | null;
+  readonly door: string;
+  readonly operation: string;
+  readonly requested_model: string | null;
+  readonly outcome: string;
+  readonly http_status: number;
+  readonly error_type: string | null;
+  readonly guardrail_id: string | null;
+  readonly rule: string | null;
+  readonly streamed: boolean;
+  readonly user: string | null;
+  readonly session_id: string | null;
+  readonly trace_id: string | null;
+  readonly requests: number;
+}
+
+/** Columns that the record of a turn decides, and its last call while there is no record. */
+const stated = [
+  "request_id",
+  "door",
+  "operation",
+  "requested_model",
+  "outcome",
+  "http_status",
+  "error_type",
+  "guardrail_id",
+  "rule",
+  "streamed",
+  '"user"',
+  "session_id",
+  "trace_id",
+  "requests",
+];
+/** Columns that the last call decides. */
+const called = ["model", "provider", "service_tier", "task", "finish_reason"];
+/** Columns that calls add to. */
+const summed = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
+
+const keys = ["generation_id", "key_hash", "workspace_id"];
+const times = ["opened_at", "duration_ms", "first_ms"];
+const columns = [...keys, ...times, ...stated, ...called, ...summed, "is_estimated", "last_attempt", "is_recorded"];
+
+const isLater = "excluded.attempts > 0 and excluded.last_attempt >= turns.last_attempt";
+/** Milliseconds by which calls that came later began later. */
+const delay = "greatest(0, extract(epoch from excluded.opened_at - turns.opened_at) * 1000)::bigint";
+
+/** The value of the record, whichever comes first; without one, that of `calls`. */
+const fromRecord = (column: string, calls: string): string =>
+  `${column} = case when excluded.is_recorded then excluded.${column} when turns.is_recorded then turns.${column} else ${calls} end`;
+
+const assignments = [
+  fromRecord("opened_at", "least(turns.opened_at, excluded.opened_at)"),
+  fromRecord("duration_ms", `greatest(turns.duration_ms, excluded.duration_ms + ${delay})`),
+  fromRecord("first_ms", `case when ${isLater} then excluded.first_ms + ${delay} else turns.first_ms end`),
+  ...stated.map((column) =>
+    fromRecord(column, `case when ${isLater} then excluded.${column} else turns.${column} end`),
+  ),
+  ...called.map((column) => `${column} = case when ${isLater} then excluded.${column} else turns.${column} end`),
+  ...summed.map((column) => `${column} = turns.${column} + excluded.${column}`),
+  "is_estimated = turns.is_estimated or excluded.is_estimated",
+  "last_attempt = greatest(turns.last_attempt, excluded.last_attempt)",
+  "is_recorded = turns.is_recorded or excluded.is_recorded",
+];
+
+/**
+ * Common table expressions after `stored`, the calls that are new. They define `known` and `changed`: the rows of all turns concerned, before
+ * and after. The caller holds the lock of the workspaces, so that no other transaction changes these rows.
+ * @param recordsJson NewTurnRecords
+ */
+export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`
+  arrived as (
+    select sent.*, "user" as end_user from jsonb_to_recordset(${recordsJson}::jsonb) as sent (
+      generation_id text collate "C", key_hash text collate "C", workspace_id uuid, boot_id uuid, sequence bigint, instance text, request_id text collate "C",
+      opened_at timestamptz, duration_ms bigint, first_ms bigint, door text, operation text, requested_model text, outcome text,
+      http_status smallint, error_type text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
+      requests integer
+    )
+    where sequence > coalesce((select last_sequence from turn_deliveries as known where known.boot_id = sent.boot_id), 0)
+  ),
+  delivered as (
+    insert into turn_deliveries (boot_id, instance, last_sequence, records)
+    select boot_id, min(instance), max(sequence), count(distinct sequence) from arrived group by 1 order by 1
+    on conflict (boot_id) do update set last_sequence = excluded.last_sequence,
+      records = turn_deliveries.records + excluded.records, recorded_at = now()
+  ),
+  recorded as (
+    select distinct on (generation_id, key_hash) * from arrived order by generation_id, key_hash, sequence desc
+  ),
+  call_sums as (
+    select generation_id, key_hash, count(*)::integer as attempts, coalesce(sum(cost_usd), 0) as cost_usd,
+      coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(cached_tokens), 0)::bigint as cached_tokens,
+      coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens,
+      bool_or(is_estimated) as is_estimated, min(opened_at) as first_at, max(opened_at + duration_ms * interval '1 ms') as last_at
+    from stored where payer = 'key' group by 1, 2
+  ),
+  last_calls as (
+    select distinct on (generation_id, key_hash) *, case when ${answersRequest} then attempt else 0 end as last_attempt
+    from stored where payer = 'key'
+    order by generation_id, key_hash, ${answersRequest} desc, attempt desc, opened_at desc
+  ),
+  called as (select last_calls.*, sums.attempts, sums.first_at, sums.last_at, sums.cost_usd as spent_usd,
+      sums.input_tokens as inputs, sums.cached_tokens as cached, sums.output_tokens as outputs, sums.reasoning_tokens as reasoning,
+      sums.is_estimated as any_estimated
+    from last_calls join call_sums as sums using (generation_id, key_hash)
+  ),
+  changes as (
+    select
+      coalesce(r.generation_id, c.generation_id) as generation_id, coalesce(r.key_hash, c.key_hash) as key_hash,
+      coalesce(r.workspace_id, c.workspace_id) as workspace_id, coalesce(r.request_id, c.request_id) as request_id,
+      coalesce(r.opened_at, c.first_at) as opened_at,
+      coalesce(r.duration_ms, greatest(0, extract(epoch from c.last_at - c.first_at) * 1000)::bigint) as duration_ms,
+      case when r.sequence is not null then r.first_ms
+        else (extract(epoch from c.opened_at - c.first_at) * 1000)::bigint + c.first_ms end as first_ms,
+      coalesce(r.door, c.door) as door, coalesce(r.operation, c.operation) as operation, r.requested_model,
+      coalesce(r.outcome, c.status) as outcome, coalesce(r.http_status, c.http_status) as http_status, r.error_type, r.guardrail_id, r.rule,
+      coalesce(r.streamed, c.streamed) as streamed,
+      case when r.sequence is not null then r.end_user else c."user" end as "user",
+      case when r.sequence is not null then r.session_id else c.session_id end as session_id, r.trace_id,
+      coalesce(r.requests, 1) as requests,
+      coalesce(c.model, r.requested_model, '') as model, coalesce(c.provider, '') as provider, coalesce(c.service_tier, '') as service_tier,
+      c.task, c.finish_reason,
+      coalesce(c.attempts, 0) as attempts, coalesce(c.spent_usd, 0) as cost_usd, coalesce(c.inputs, 0) as input_tokens,
+      coalesce(c.cached, 0) as cached_tokens, coalesce(c.outputs, 0) as output_tokens, coalesce(c.reasoning, 0) as reasoning_tokens,
+      coalesce(c.any_estimated, false) as is_estimated, coalesce(c.last_attempt, 0) as last_attempt, r.sequence is not null as is_recorded
+    from recorded as r full join called as c on c.generation_id = r.generation_id and c.key_hash = r.key_hash
+  ),
+  known as (
+    select turns.* from turns join changes using (generation_id, key_hash)
+  ),
+  changed as (
+    insert into turns (${sql.raw(columns.join(", "))})
+    select ${sql.raw(columns.join(", "))} from changes order by generation_id, key_hash
+    on conflict (generation_id, key_hash) do update set ${sql.raw(assignments.join(", "))}
+    returning *
+  )`;

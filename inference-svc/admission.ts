@@ -7,6 +7,7 @@ import { KeyKind } from "@sluice/proto/runtime/key.js";
 import { refusedMs } from "@sluice/proto/runtime/load/pressure.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import { doorWord } from "@sluice/proto/runtime/turns/turn-facts.js";
 import { Scope } from "./turn/scope.ts";
 import { TurnState } from "./turn/state.ts";
 import { StageEvents, Trace } from "./turn/trace.ts";
@@ -35,7 +36,7 @@ export function admit(
     generationId,
     deadline,
     user,
-    door: door || undefined,
+    door: door === "" ? undefined : doorWord(door),
     trace: new Trace(generation, span && new StageEvents(span)),
     state: new TurnState(),
     span,

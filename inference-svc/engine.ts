@@ -65,6 +65,7 @@ export class Engine {
     const { keyHash, policyGeneration } = requester;
     const room = this.#parts.budget.open(keyHash);
     let leave = () => {};
+    let caller: Caller | undefined;
     let trace: Trace | undefined;
     let delivery: AnswerDelivery | undefined;
     let failure: Fault | undefined;
@@ -78,7 +79,8 @@ export class Engine {
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
       const scope = admit(known, requester, request, signal, observation.span);
-      const turnRequest = work.parse(request, requester, scope.caller);
+      caller = scope.caller;
+      const turnRequest = work.parse(request, requester, caller);
       trace = scope.trace;
       const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
       if (checking) await checking;
@@ -104,7 +106,7 @@ export class Engine {
       leave();
       this.#open--;
       const cancelled = hasLeft(signal);
-      observation.ended(request, requester, { trace, outcome: delivery?.outcome, failure, cancelled });
+      observation.ended(request, requester, { caller, trace, outcome: delivery?.outcome, failure, cancelled });
     }
   }
 

@@ -24,6 +24,7 @@ import { observeCalls } from "./observe/calls.ts";
 import { detectorMetrics, tracedDetectors, combineWatches } from "./observe/detector-calls.ts";
 import { tracedCalls } from "./observe/traced-calls.ts";
 import { TracedTurns } from "./observe/traced-turns.ts";
+import { LedgerTurns } from "./observe/ledger-turns.ts";
 import { TurnRecorder } from "./observe/turns.ts";
 import { sandboxMetrics } from "./observe/sandbox-runs.ts";
 import { webMetrics } from "./observe/web-calls.ts";
@@ -76,7 +77,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const pressure = new Pressure({ waiting: () => 0, log, registry });
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
   const limiter = openLimiter(options, config);
-  const { engine, dryRun, parse } = openEngine(options, { access, budget, config, runtime });
+  const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger });
   const beforeSending = () => ledger.flush();
   const { embed, tryGuardrail } = runtime;
   const parts = {
@@ -106,7 +107,10 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(() => runtime.close());
   lifecycle.onDrain(() => documentReaders.close());
-  lifecycle.onDrain(() => ledger.close(lastDeliveryMs));
+  lifecycle.onDrain(() => {
+    turns.flush();
+    return ledger.close(lastDeliveryMs);
+  });
   lifecycle.onDrain(() => access.stop());
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
@@ -168,10 +172,11 @@ interface EngineParts {
   readonly budget: ByteBudget;
   readonly config: CurrentConfig;
   readonly runtime: Runtime;
+  readonly ledger: Ledger;
 }
 
 function openEngine({ settings, log, registry, tracing }: InferenceOptions, parts: EngineParts) {
-  const { access, budget, config, runtime } = parts;
+  const { access, budget, config, runtime, ledger } = parts;
   const parser = new RequestParser(config, new Identities(settings.SLUICE_SECRET));
   const shared = {
     access,
@@ -180,9 +185,10 @@ function openEngine({ settings, log, registry, tracing }: InferenceOptions, part
     parse: parser.parse,
     region: settings.SLUICE_REGION,
   };
-  const turns = new TurnRecorder(log, registry);
+  const turns = new LedgerTurns({ inner: new TurnRecorder(log, registry), ledger, access });
   const observer = tracing ? new TracedTurns(turns, tracing) : turns;
   return {
+    turns,
     parse: parser.parse,
     engine: new Engine({ ...shared, turn: runtime.turn, observer, registry }),
     dryRun: new DryRun({ ...shared, plan: runtime.planDryRun, log }),

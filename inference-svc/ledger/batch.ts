@@ -1,13 +1,18 @@
 /**
- * Puts records of finished calls together to one message for admin-svc, as bytes: hundreds of objects that wait for its answer would all be
- * copied by the collector, twice.
+ * Puts records of finished calls and turns together to one message for admin-svc, as bytes: hundreds of objects that wait for its answer would
+ * all be copied by the collector, twice.
  */
-import { fromBinary } from "@bufbuild/protobuf";
-import { RecordUsageRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import {
+  type RecordUsageRequest,
+  RecordUsageRequestSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { nameEnd } from "./line.ts";
 
 /** Field 1 of RecordUsageRequest, `records_json`: bytes with their length. */
 const recordTag = 0x0a;
+/** Field 2 of RecordUsageRequest, `turns_json`. */
+const turnTag = 0x12;
 /** Longest tag and length of a record: lines are shorter than 2^21 bytes. */
 const prefixBytes = 4;
 
@@ -35,29 +40,39 @@ export class RecordBatch {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** JSON of one finished call each. */
-  get records(): readonly Uint8Array[] {
-    return fromBinary(RecordUsageRequestSchema, this.message).recordsJson;
+  /** A message for each record. */
+  get messages(): readonly RecordUsageRequest[] {
+    const { recordsJson, turnsJson } = fromBinary(RecordUsageRequestSchema, this.message);
+    return [
+      ...recordsJson.map((json) => create(RecordUsageRequestSchema, { recordsJson: [json] })),
+      ...turnsJson.map((json) => create(RecordUsageRequestSchema, { turnsJson: [json] })),
+    ];
   }
 
-  /** Adds the record in a line that has all of it. */
+  /** Adds the record of a call in a line that has all of it. */
   addWhole(bytes: Buffer, at: number, end: number): void {
-    this.#begin(end - at - 1);
+    this.#begin(recordTag, end - at - 1);
+    this.#copy(bytes, at + 1, end);
+  }
+
+  /** Adds the record of a turn. */
+  addTurn(bytes: Buffer, at: number, end: number): void {
+    this.#begin(turnTag, end - at - 1);
     this.#copy(bytes, at + 1, end);
   }
 
   /** Adds the record of which one line has the start and another one the end. */
   addJoined(start: Buffer, startAt: number, startEnd: number, bytes: Buffer, at: number, end: number): void {
     const from = nameEnd(bytes, at);
-    this.#begin(startEnd - startAt - 2 + end - from);
+    this.#begin(recordTag, startEnd - startAt - 2 + end - from);
     this.#copy(start, startAt + 1, startEnd - 1);
     this.#copy(bytes, from, end);
   }
 
-  #begin(length: number): void {
+  #begin(tag: number, length: number): void {
     this.#count++;
     this.#reserve(length + prefixBytes);
-    this.#bytes[this.#end++] = recordTag;
+    this.#bytes[this.#end++] = tag;
     let left = length;
     for (; left > 0x7f; left >>>= 7) this.#bytes[this.#end++] = (left & 0x7f) | 0x80;
     this.#bytes[this.#end++] = left;

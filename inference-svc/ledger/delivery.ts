@@ -6,9 +6,12 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { appendFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
-import { LedgerService, RecordUsageRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import {
+  LedgerService,
+  type RecordUsageRequest,
+  RecordUsageRequestSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { callEncoded, codec, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
@@ -141,18 +144,16 @@ export class Delivery {
       await this.#record(batch.message);
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      for (const record of batch.records) await this.#sendAlone(record);
+      for (const message of batch.messages) await this.#sendAlone(message);
     }
   }
 
-  async #sendAlone(record: Uint8Array): Promise<void> {
+  async #sendAlone(message: RecordUsageRequest): Promise<void> {
     try {
-      await this.#record(
-        codec(RecordUsageRequestSchema).encode(create(RecordUsageRequestSchema, { recordsJson: [record] })),
-      );
+      await this.#record(codec(RecordUsageRequestSchema).encode(message));
     } catch (error) {
       if (!isRefusal(error)) throw error;
-      this.#keepAside(record, error);
+      for (const record of [...message.recordsJson, ...message.turnsJson]) this.#keepAside(record, error);
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The ledger of this process. Every call to a provider is written down before it is made, and its end before the client is told.
- * Ends are delivered to admin-svc from the files of the spool. A process that is killed leaves its open calls there, and its next start
+ * The ledger of this process. Every call to a provider is written down before it is made, and its end before the client is told; every turn
+ * is written down at its end. Ends are delivered to admin-svc from the files of the spool. A process that is killed leaves its open calls there, and its next start
  * records each of them as lost.
  */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
@@ -10,6 +10,7 @@ import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
 import type { TurnRequest } from "../turn/request.ts";
 import type { Usage } from "../turn/usage.ts";
 import type { Scope } from "../turn/scope.ts";
@@ -20,6 +21,7 @@ import { callName, chargeLine, endLine, startLine } from "./line.ts";
 import { type CallCharge, type CallEnd, type CallStart, endLostCall } from "./record.ts";
 import { unfinished } from "./recovery.ts";
 import { Spool } from "./spool.ts";
+import { turnLine } from "./turn-line.ts";
 import { RecordWriter } from "./writer.ts";
 
 /** Maximum size of the spool, about a million records. No call is made beyond it, because the call could not be recorded. */
@@ -81,7 +83,9 @@ export class Ledger implements CallLedger {
   readonly #delivery: Delivery;
   /** Number of the last end. */
   #sequence = 0;
-  /** Number of delivered ends among those that this start of the process has written. */
+  /** Number of the last turn. */
+  #turnSequence = 0;
+  /** Number of delivered records among those that this start of the process has written. */
   #delivered = 0;
   /** performance.now() of the last delivery, or of the first record after all were delivered; undefined while none waits. */
   #waitingSince: number | undefined;
@@ -120,7 +124,7 @@ export class Ledger implements CallLedger {
       registry,
       "sluice_ledger_undelivered_records",
       "Usage records that this process has written and not delivered yet.",
-      () => this.#sequence - this.#delivered,
+      () => this.#written - this.#delivered,
     );
     gauge(
       registry,
@@ -139,6 +143,19 @@ export class Ledger implements CallLedger {
     return call;
   }
 
+  /** Whether a record that comes now is written at once. */
+  get hasRoom(): boolean {
+    return this.#spool.size < limitBytes && !this.#writer.isWaiting;
+  }
+
+  /** Records a turn at its end. */
+  recordTurn(turn: TurnFacts): void {
+    const sequence = ++this.#turnSequence;
+    this.#writer.end(turnLine(turn, { bootId: this.#bootId, sequence, instance: this.#options.instance }));
+    this.#waitingSince ??= performance.now();
+    this.#delivery.wake(false);
+  }
+
   /** Writes everything that was recorded so far. Called before anything is said to a client. */
   flush(): void {
     this.#writer.flush();
@@ -148,13 +165,17 @@ export class Ledger implements CallLedger {
   async close(limitMs: number): Promise<void> {
     const isWritten = this.#writer.close();
     await this.#delivery.close(limitMs);
-    this.#spool.close(isWritten && this.#open === 0 && this.#delivered === this.#sequence);
+    this.#spool.close(isWritten && this.#open === 0 && this.#delivered === this.#written);
+  }
+
+  get #written(): number {
+    return this.#sequence + this.#turnSequence;
   }
 
   /** Counts delivered records, without those that were written before this start of the process. */
   #count(count: number): void {
     this.#delivered += count;
-    this.#waitingSince = this.#delivered === this.#sequence ? undefined : performance.now();
+    this.#waitingSince = this.#delivered === this.#written ? undefined : performance.now();
   }
 
   readonly #end: OnEnded = (call, isHeld, closed) => {

@@ -1,5 +1,6 @@
 /**
- * The lines that record calls to providers in the spool: a letter and a JSON object, which begins with the turn and the attempt of the call.
+ * The lines of the spool that record calls to providers: a letter and a JSON object, which begins with the turn and the attempt of the call.
+ * Lines of turns are in `turn-line.ts`.
  *
  * - `o`: the start of a call
  * - `p`: the charge of the call in case the process is killed before it writes an end
@@ -27,10 +28,10 @@ export const callName = ({ turnId, attempt }: Pick<CallStart, "turnId" | "attemp
 
 export function startLine(call: string, start: CallStart): string {
   const { user, sessionId, door, task } = start;
-  let line = `o{${call},"workspaceId":"${start.workspaceId}","keyHash":"${start.keyHash}","generationId":"${start.generationId}","requestId":${JSON.stringify(start.requestId)},"openedAtMs":${start.openedAtMs},"model":${quoted(start.model)},"provider":${quoted(start.provider)},"upstreamModel":${quoted(start.upstreamModel)},"streamed":${start.streamed}`;
+  let line = `o{${call},"workspaceId":"${start.workspaceId}","keyHash":"${start.keyHash}","generationId":"${start.generationId}","requestId":${JSON.stringify(start.requestId)},"openedAtMs":${start.openedAtMs},"model":${quoteName(start.model)},"provider":${quoteName(start.provider)},"upstreamModel":${quoteName(start.upstreamModel)},"streamed":${start.streamed}`;
   if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
   if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
-  if (door !== undefined) line += `,"door":${quoted(door)}`;
+  if (door !== undefined) line += `,"door":${quoteName(door)}`;
   if (task !== undefined) line += `,"task":"${task}"`;
   return `${line}${purposeMembers(start)}}`;
 }
@@ -48,12 +49,12 @@ export const chargeLine = (call: string, { tokens, costUsd }: CallCharge): strin
 
 export function endLine(call: string, end: CallEnd, { bootId, sequence, instance }: CallSequence): string {
   const { tokens, firstMs, finishReason } = end;
-  let line = `e{${call},"status":"${statuses[end.status]}","httpStatus":${end.httpStatus},"durationMs":${end.durationMs},"serviceTier":${quoted(end.serviceTier)},"isEstimated":${end.isEstimated}`;
+  let line = `e{${call},"status":"${statuses[end.status]}","httpStatus":${end.httpStatus},"durationMs":${end.durationMs},"serviceTier":${quoteName(end.serviceTier)},"isEstimated":${end.isEstimated}`;
   if (tokens !== undefined) line += `,"tokens":${tokensJson(tokens)}`;
   line += costMember(end.costUsd);
   if (firstMs !== undefined) line += `,"firstMs":${firstMs}`;
   if (finishReason !== undefined) line += `,"finishReason":"${finishReason}"`;
-  return `${line},"bootId":"${bootId}","sequence":${sequence},"instance":${quoted(instance)}}`;
+  return `${line},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
 }
 
 const costMember = (costUsd: string | undefined): string => (costUsd === undefined ? "" : `,"costUsd":"${costUsd}"`);
@@ -64,11 +65,11 @@ const tokensJson = ({ input, cached, cacheWrite, output, reasoning }: Tokens): s
     ? `{"input":${input},"cached":0,"cacheWrite":0,"output":${output},"reasoning":0}`
     : `{"input":${input},"cached":${cached},"cacheWrite":${cacheWrite},"output":${output},"reasoning":${reasoning}}`;
 
-/** JSON of names from the configuration file and of known service tiers, so that they are few. */
+/** JSON of names from the configuration file and of known words, so that they are few. */
 const names = new Map<string, string>();
 const maxNames = 10_000;
 
-function quoted(name: string): string {
+export function quoteName(name: string): string {
   let json = names.get(name);
   if (json !== undefined) return json;
   if (names.size >= maxNames) names.clear();
@@ -77,7 +78,7 @@ function quoted(name: string): string {
   return json;
 }
 
-export type LineKind = "start" | "charge" | "end" | "whole";
+export type LineKind = "start" | "charge" | "end" | "whole" | "turn";
 
 /** @returns undefined for a kind that only a later version writes */
 export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
@@ -90,6 +91,8 @@ export function lineKind(bytes: Buffer, at: number): LineKind | undefined {
       return "end";
     case 0x63:
       return "whole";
+    case 0x74:
+      return "turn";
     default:
       return undefined;
   }

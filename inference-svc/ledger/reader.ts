@@ -1,4 +1,4 @@
-/** Reads the records of finished calls from the spool, in the order in which their ends were written, while it is being written. */
+/** Reads the records of finished calls and turns from the spool, in the order in which they were written, while it is being written. */
 import { type FileHandle, open } from "node:fs/promises";
 import { RecordBatch } from "./batch.ts";
 import { type LineFrame, lineEnd, readFrame } from "./frame.ts";
@@ -124,7 +124,7 @@ export class SpoolReader {
         at = segment.size - offset;
         break;
       }
-      if (typeof frame === "string" || !hasRoom(portion, countEnds(bytes, frame), maxRecords)) break;
+      if (typeof frame === "string" || !hasRoom(portion, countRecords(bytes, frame), maxRecords)) break;
       this.#take(bytes, frame, portion, opened);
       at = frame.end;
     }
@@ -139,6 +139,7 @@ export class SpoolReader {
       const kind = lineKind(bytes, at);
       const line = { at, end: lineEnd(bytes, at, frame.end) };
       if (kind === "start") opened.set(calledIn(bytes, at), line);
+      else if (kind === "turn") portion.records.addTurn(bytes, line.at, line.end);
       else if (kind === "end" || kind === "whole") this.#end(bytes, line, portion, opened);
     }
   }
@@ -175,14 +176,14 @@ export class SpoolReader {
   }
 }
 
-const hasRoom = ({ records }: Portion, ends: number, maxRecords: number): boolean =>
-  records.count === 0 || records.count + ends <= maxRecords;
+const hasRoom = ({ records }: Portion, added: number, maxRecords: number): boolean =>
+  records.count === 0 || records.count + added <= maxRecords;
 
-function countEnds(bytes: Buffer, { start, end }: LineFrame): number {
+function countRecords(bytes: Buffer, { start, end }: LineFrame): number {
   let count = 0;
   for (let at = start; at < end; at = lineEnd(bytes, at, end) + 1) {
     const kind = lineKind(bytes, at);
-    if (kind === "end" || kind === "whole") count++;
+    if (kind === "end" || kind === "whole" || kind === "turn") count++;
   }
   return count;
 }

@@ -25,7 +25,7 @@ export function unfinished(segments: readonly Segment[]): ReadonlyMap<string, Ca
 /** @param open the lines of the last charges */
 function follow(bytes: Buffer, at: number, end: number, open: Map<string, string | undefined>): void {
   const kind = lineKind(bytes, at);
-  if (kind === undefined) return;
+  if (kind === undefined || kind === "turn") return;
   const call = calledIn(bytes, at);
   if (kind === "start") open.set(call, undefined);
   else if (kind !== "charge") open.delete(call);

@@ -44,11 +44,16 @@ export class RecordWriter {
     if (this.#group !== start) this.#group.charges++;
   }
 
-  /** Writes an end. On a full disk it waits in memory, and the client does not wait for it. */
+  /** Writes the end of a call or of a turn. On a full disk it waits in memory, and the client does not wait for it. */
   end(line: string): void {
     if (this.#waiting.length === 0 && this.#add(line)) return void this.#group.ends.push(line);
     this.#waiting.push(line);
     this.#writeWaiting();
+  }
+
+  /** Whether ends wait for room on the disk. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
   }
 
   /** Writes the collected lines. Called before anything is said to a client, so that the client hears of nothing that is not on the disk. */

@@ -1,4 +1,5 @@
 /** Writes one log line and counts metrics for each turn. What a client can invent is logged, and never becomes a metric label. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { type Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { LineLog, Logger } from "@sluice/proto/runtime/log/log.js";
@@ -6,6 +7,7 @@ import { member, quoted } from "@sluice/proto/runtime/log/text.js";
 import { Counter, Histogram, type Registry } from "@sluice/proto/runtime/metrics.js";
 import { dollars } from "@sluice/proto/runtime/money.js";
 import type { Span } from "@sluice/proto/runtime/tracing/span.js";
+import { doorWord } from "@sluice/proto/runtime/turns/turn-facts.js";
 import type { Requester } from "../turn/requester.ts";
 import type { Attempt, Trace } from "../turn/trace.ts";
 import type { Outcome } from "../turn/turn.ts";
@@ -13,6 +15,8 @@ import { type Usage, totalCost } from "../turn/usage.ts";
 
 /** The end of a turn. */
 export interface TurnEnd {
+  /** The key with its policy; absent when the turn was refused before the key was looked up. */
+  readonly caller: Caller | undefined;
   /** Receipt of the turn; absent when it was refused before it began. */
   readonly trace: Trace | undefined;
   readonly outcome: Outcome | undefined;
@@ -36,11 +40,6 @@ export interface TurnObserver {
 /** The outcome for logs and metrics: completed, incomplete, cancelled, or the error_type of the failure. */
 export const describeOutcome = ({ outcome, failure, cancelled }: TurnEnd): string =>
   outcome?.status ?? (cancelled ? "cancelled" : (failure?.errorType ?? "cancelled"));
-
-const doors: ReadonlySet<string> = new Set(["responses", "chat", "messages", "embeddings"]);
-
-/** The format of the client. What a caller of RunTurn invents is `other`, so that it becomes no label. */
-const doorOf = ({ door }: RunTurnRequest): string => (door === "" ? "responses" : doors.has(door) ? door : "other");
 
 export class TurnRecorder implements TurnObserver, TurnObservation {
   readonly #lines: LineLog;
@@ -107,7 +106,7 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
     const { trace, failure } = end;
     const result = describeOutcome(end);
     const ms = trace ? Math.round(performance.now() - trace.startedAt) : 0;
-    this.#turns.labels({ outcome: result, door: doorOf(request) }).inc();
+    this.#turns.labels({ outcome: result, door: doorWord(request.door) }).inc();
     if (trace) this.#countTrace(trace, ms);
     const firstMs = request.stream ? trace?.firstMs : undefined;
     if (firstMs !== undefined) this.#firstSeconds.observe(firstMs / 1000);
@@ -130,7 +129,7 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   const { trace, outcome, failure } = end;
   return (
     `${member("request_id", requester.requestId)}${member("trace_id", requester.traceId)}` +
-    `,"key_hash":"${requester.keyHash}"${member("model", request.model)},"door":"${doorOf(request)}","stream":${request.stream},${result}` +
+    `,"key_hash":"${requester.keyHash}"${member("model", request.model)},"door":"${doorWord(request.door)}","stream":${request.stream},${result}` +
     (trace ? attemptsMember(trace.attempts) : "") +
     usageMembers(outcome?.usage ?? trace?.usage) +
     (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +

@@ -125,7 +125,11 @@ const wide = { model: "m".repeat(100_000) };
 async function deliverAll(reader: SpoolReader): Promise<string[]> {
   const records: string[] = [];
   for (let portion = await reader.read(500); portion; portion = await reader.read(500)) {
-    records.push(...portion.records.records.map((record) => Buffer.from(record).toString()));
+    records.push(
+      ...portion.records.messages
+        .flatMap(({ recordsJson }) => recordsJson)
+        .map((record) => Buffer.from(record).toString()),
+    );
     reader.advance(portion);
   }
   return records;

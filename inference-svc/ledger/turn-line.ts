@@ -1,0 +1,25 @@
+/**
+ * The line of the spool that records a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions that do not know the
+ * letter skip the line.
+ */
+import { CallOperation, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
+import { quoteName } from "./line.ts";
+import type { CallSequence } from "./record.ts";
+
+export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSequence): string {
+  const { firstMs, user, sessionId } = turn;
+  let line = `t{"generationId":"${turn.generationId}","requestId":${JSON.stringify(turn.requestId)},"workspaceId":"${turn.workspaceId}","keyHash":"${turn.keyHash}","openedAtMs":${turn.openedAtMs},"durationMs":${turn.durationMs},"door":${quoteName(turn.door)},"operation":"CALL_OPERATION_${CallOperation[turn.operation]}","model":${JSON.stringify(turn.model)},"outcome":"TURN_OUTCOME_${TurnOutcome[turn.outcome]}","httpStatus":${turn.httpStatus},"streamed":${turn.streamed}`;
+  if (firstMs !== undefined) line += `,"firstMs":${firstMs}`;
+  if (user !== undefined) line += `,"user":${JSON.stringify(user)}`;
+  if (sessionId !== undefined) line += `,"sessionId":${JSON.stringify(sessionId)}`;
+  if (turn.traceId !== "") line += `,"traceId":"${turn.traceId}"`;
+  if (turn.count > 1) line += `,"count":${turn.count}`;
+  return `${line}${failureMembers(turn)},"bootId":"${bootId}","sequence":${sequence},"instance":${quoteName(instance)}}`;
+}
+
+/** Left out for turns without a failure and without a finding, which are most of them. */
+function failureMembers({ errorType, guardrailId, rule }: TurnFacts): string {
+  if (errorType === "" && guardrailId === "") return "";
+  return `,"errorType":"${errorType}","guardrailId":"${guardrailId}","rule":${JSON.stringify(rule)}`;
+}

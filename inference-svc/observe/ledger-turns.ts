@@ -1,0 +1,125 @@
+/** Records each turn in the ledger at its end. Turns that were refused before any call are bounded in number. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
+import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Requester } from "../turn/requester.ts";
+import type { Stage, Trace } from "../turn/trace.ts";
+import type { TurnEnd, TurnObservation, TurnObserver } from "./turns.ts";
+
+export interface LedgerTurnsParts {
+  readonly inner: TurnObserver & TurnObservation;
+  readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
+  readonly access: Pick<Access, "resolve">;
+}
+
+export class LedgerTurns implements TurnObserver, TurnObservation {
+  readonly #parts: LedgerTurnsParts;
+  readonly #refused: RefusedTurns;
+
+  constructor(parts: LedgerTurnsParts) {
+    this.#parts = parts;
+    this.#refused = new RefusedTurns({
+      write: (turn) => parts.ledger.recordTurn(turn),
+      hasRoom: () => parts.ledger.hasRoom,
+    });
+  }
+
+  begin(request: RunTurnRequest, requester: Requester): this {
+    this.#parts.inner.begin(request, requester);
+    return this;
+  }
+
+  ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
+    const { inner } = this.#parts;
+    if (end.caller) this.#record(request, requester, end, end.caller);
+    else this.#recordUnresolved(request, requester, end);
+    inner.ended(request, requester, end);
+  }
+
+  /** Records what was counted so far. */
+  flush(): void {
+    this.#refused.flush();
+  }
+
+  /** A turn that failed before its key was looked up. There is no record for a key that nobody knows. */
+  #recordUnresolved(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
+    const resolved = this.#parts.access.resolve(requester.keyHash);
+    const record = ({ caller }: { readonly caller?: Caller | undefined }) => {
+      if (caller) this.#record(request, requester, end, caller);
+    };
+    if (resolved instanceof Promise) resolved.then(record, () => {});
+    else record(resolved);
+  }
+
+  #record(request: RunTurnRequest, requester: Requester, end: TurnEnd, caller: Caller): void {
+    const turn = describeTurn(request, requester, end, caller);
+    if (turn.outcome === TurnOutcome.REFUSED) this.#refused.note(turn);
+    else this.#parts.ledger.recordTurn(turn);
+  }
+}
+
+/** Status of a turn whose client has left. */
+const clientLeft = 499;
+
+function describeTurn(request: RunTurnRequest, requester: Requester, end: TurnEnd, caller: Caller): TurnFacts {
+  const { trace, failure } = end;
+  const outcome = outcomeOf(end);
+  const isFailure = outcome === TurnOutcome.FAILED || outcome === TurnOutcome.REFUSED;
+  const durationMs = trace ? Math.round(performance.now() - trace.startedAt) : 0;
+  const found = trace && trace.stages.length > 0 ? findFinding(trace.stages) : undefined;
+  const turn: TurnFacts = {
+    generationId: requester.generationId,
+    requestId: requester.requestId,
+    workspaceId: caller.workspaceId,
+    keyHash: caller.keyHash,
+    openedAtMs: BigInt(Date.now() - durationMs),
+    durationMs,
+    door: doorWord(request.door),
+    operation: turnOperation(request.door),
+    model: askedModel(request.model, request.models),
+    outcome,
+    httpStatus: isFailure ? (failure?.status ?? 500) : outcome === TurnOutcome.CANCELLED ? clientLeft : 200,
+    errorType: isFailure ? (failure?.errorType ?? "") : "",
+    guardrailId: found?.guardrail_id ?? "",
+    rule: found ? nameRule(found) : "",
+    streamed: request.stream,
+    traceId: requester.traceId ?? "",
+    count: 1,
+  };
+  if (trace?.firstMs !== undefined) turn.firstMs = Math.round(trace.firstMs);
+  if (request.user !== undefined) turn.user = request.user;
+  if (request.sessionId !== undefined) turn.sessionId = request.sessionId;
+  return turn;
+}
+
+function outcomeOf({ trace, outcome, cancelled }: TurnEnd): TurnOutcome {
+  if (outcome) return outcome.status === "completed" ? TurnOutcome.COMPLETED : TurnOutcome.INCOMPLETE;
+  if (cancelled) return TurnOutcome.CANCELLED;
+  return trace && hasCalled(trace) ? TurnOutcome.FAILED : TurnOutcome.REFUSED;
+}
+
+/** Whether a call was made for which the key may have to pay. */
+const hasCalled = ({ bills, parts }: Trace): boolean => bills.length > 0 || parts.length > 0;
+
+/** The guardrail stage that blocked, or else the last one that found something. */
+function findFinding(stages: readonly Stage[]): Stage | undefined {
+  let last: Stage | undefined;
+  for (const stage of stages) {
+    if (stage.type !== "guardrail") continue;
+    if (stage.data?.["action"] === "blocked" && stage.data["mode"] !== "audit") return stage;
+    if (stage.data?.["detected"] === true) last = stage;
+  }
+  return last;
+}
+
+const maxRule = 200;
+
+/** Label of the first rule that matched, or else the engine. It is text of the guardrail, never of the prompt. */
+function nameRule({ data }: Stage): string {
+  const named = [data?.["patterns"], data?.["engines"]].flat().find((name) => typeof name === "string");
+  return typeof named === "string" ? named.slice(0, maxRule) : "";
+}

@@ -1,0 +1,104 @@
+/**
+ * Bounds the records of refused turns, which cost their client nothing: a key has a record for each of a few refusals a second. Further ones
+ * are counted, in one record a second for each kind of refusal. A process that is killed loses the counts of its last second.
+ */
+import { newId } from "../id.ts";
+import type { TurnFacts } from "./turn-facts.ts";
+
+/** Refusals of one key that have a record of their own at once. */
+const burst = 60;
+/** Records a second, once the burst is used up. */
+const perSecond = 1;
+const countMs = 1_000;
+/** Maximum number of keys and kinds of refusal that are remembered. */
+const maxRemembered = 10_000;
+
+interface Allowance {
+  records: number;
+  /** performance.now() */
+  at: number;
+}
+
+export interface RefusedTurnsParts {
+  readonly write: (turn: TurnFacts) => void;
+  /** Whether records can be written now; while they cannot, refusals are counted. */
+  readonly hasRoom: () => boolean;
+}
+
+export class RefusedTurns {
+  readonly #parts: RefusedTurnsParts;
+  readonly #allowances = new Map<string, Allowance>();
+  #counted = new Map<string, TurnFacts>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: RefusedTurnsParts) {
+    this.#parts = parts;
+  }
+
+  note(turn: TurnFacts): void {
+    if (this.#parts.hasRoom() && this.#allows(turn.keyHash)) this.#parts.write(turn);
+    else this.#count(turn);
+  }
+
+  /** Writes what was counted so far, if it can be written. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#counted.size === 0) return;
+    if (!this.#parts.hasRoom()) return this.#flushLater();
+    const counted = this.#counted;
+    this.#counted = new Map();
+    for (const turn of counted.values()) this.#parts.write(turn);
+  }
+
+  #allows(keyHash: string): boolean {
+    const now = performance.now();
+    const known = this.#allowances.get(keyHash);
+    const records = known ? Math.min(burst, known.records + ((now - known.at) / 1_000) * perSecond) : burst;
+    const allowed = records >= 1;
+    this.#allowances.delete(keyHash);
+    this.#allowances.set(keyHash, { records: allowed ? records - 1 : records, at: now });
+    if (this.#allowances.size > maxRemembered) this.#forgetOldest();
+    return allowed;
+  }
+
+  /** A key that was not refused for long has its whole allowance again, so forgetting it changes nothing. */
+  #forgetOldest(): void {
+    const [oldest] = this.#allowances.keys();
+    if (oldest !== undefined) this.#allowances.delete(oldest);
+  }
+
+  #count(turn: TurnFacts): void {
+    const { keyHash, httpStatus, errorType, guardrailId, rule, door } = turn;
+    const kind = JSON.stringify([keyHash, httpStatus, errorType, guardrailId, rule, door]);
+    const known = this.#counted.get(kind);
+    if (known) known.count++;
+    else if (this.#counted.size < maxRemembered) this.#counted.set(kind, countOf(turn));
+    this.#flushLater();
+  }
+
+  #flushLater(): void {
+    this.#timer ??= setTimeout(() => this.flush(), countMs).unref();
+  }
+}
+
+/** What single turns differ in is left out. */
+const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, ...failure }: TurnFacts): TurnFacts => ({
+  generationId: newId("gen-"),
+  requestId: "",
+  workspaceId,
+  keyHash,
+  openedAtMs,
+  durationMs: 0,
+  door,
+  operation,
+  model: "",
+  outcome,
+  httpStatus: failure.httpStatus,
+  errorType: failure.errorType,
+  guardrailId: failure.guardrailId,
+  rule: failure.rule,
+  streamed: false,
+  traceId: "",
+  count: 1,
+});

@@ -6,13 +6,14 @@
  * through the same steps.
  */
 import type { ServerResponse } from "node:http";
-import { createEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
+import { createEmbeddings, dryRunEmbeddings } from "@sluice/proto/contract/operations/embeddings.js";
 import { countInputTokens } from "@sluice/proto/contract/operations/input-tokens.js";
 import { countMessageTokens } from "@sluice/proto/contract/operations/messages.js";
 import { dryRunResponse } from "@sluice/proto/contract/operations/responses.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import Koa from "koa";
+import { embedDryRun } from "./embeddings/dry-run.ts";
 import { embed } from "./embeddings/handler.ts";
 import { isDocument, documentPath, writeDocument } from "./docs/route.ts";
 import { Console, isConsole } from "./console-api/console.ts";
@@ -55,7 +56,11 @@ export function createApp(parts: AppParts): Handle {
 function createKoa(parts: AppParts): Koa<Koa.DefaultState, Edge> {
   const app = new EdgeApp();
   const router = createRouter(parts, [
-    [dryRunResponse, (context) => respondDryRun(parts, context)],
+    [
+      dryRunResponse,
+      (context) => respondDryRun(parts, context, () => dryRun(parts, context, context.req, context.res)),
+    ],
+    [dryRunEmbeddings, (context) => respondDryRun(parts, context, () => embedDryRun(parts, context))],
     [createEmbeddings, (context) => respondEmbeddings(parts, context)],
     [countInputTokens, (context) => respondTokenCount(parts, context, countInput)],
     [countMessageTokens, (context) => respondTokenCount(parts, context, countMessage)],
@@ -104,10 +109,10 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
   else writeDocument(request, response);
 }
 
-async function respondDryRun(parts: AppParts, context: EdgeContext): Promise<void> {
+async function respondDryRun(parts: AppParts, context: EdgeContext, run: () => Promise<Uint8Array>): Promise<void> {
   const admission = await admit(parts.limiter, context.caller, context.res);
   try {
-    writeJsonText(context.res, await dryRun(parts, context, context.req, context.res), context);
+    writeJsonText(context.res, await run(), context);
   } finally {
     admission.leave();
   }

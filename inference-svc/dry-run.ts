@@ -35,20 +35,25 @@ export class DryRun {
 
   /**
    * The receipt as JSON.
+   * @param work how the request is read and planned; embeddings have a form and layers of their own
    * @throws Fault as a turn would that fails before anybody is asked, with service_metadata; a block is no failure here
    */
-  async run(request: RunTurnRequest, requester: Requester): Promise<Buffer> {
+  async run(
+    request: RunTurnRequest,
+    requester: Requester,
+    work: Pick<DryRunParts, "parse" | "plan"> = this.#parts,
+  ): Promise<Buffer> {
     let admitted: Scope | undefined;
     const room = this.#parts.budget.open(requester.keyHash);
     try {
       await room.grow(measureRequest(request));
-      const { access, plan: planDryRun } = this.#parts;
+      const { access } = this.#parts;
       const resolved = await access.resolve(requester.keyHash, requester.policyGeneration, requester.trace);
       const scope = admit(resolved, requester, request, new TurnAbort());
-      const turnRequest = this.#parts.parse(request, requester, scope.caller);
+      const turnRequest = work.parse(request, requester, scope.caller);
       admitted = scope;
       await checkEndUser(this.#parts, scope.caller, scope.user, requester.policyGeneration);
-      const { refusal, plan } = await planDryRun(turnRequest, scope);
+      const { refusal, plan } = await work.plan(turnRequest, scope);
       const [first] = plan;
       const receipt = this.#receipt(request, scope, refusal, plan);
       const shown = request.echoUpstreamBody && !refusal ? first?.bodyJson : undefined;
@@ -72,7 +77,7 @@ export class DryRun {
 
   #receipt(request: RunTurnRequest, scope: Scope, refusal: Fault | undefined, plan: readonly PlannedAttempt[]): object {
     return {
-      object: "response.dry_run",
+      object: request.door === "embeddings" ? "embeddings.dry_run" : "response.dry_run",
       blocked: refusal !== undefined,
       error: refusal ? { code: refusal.status, message: refusal.message, metadata: refusal.metadata } : null,
       guardrails: appliedTo(scope.caller).map((applied) => decisionOf(applied, scope.trace.stages)),

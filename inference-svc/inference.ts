@@ -79,13 +79,14 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const limiter = openLimiter(options, config);
   const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger });
   const beforeSending = () => ledger.flush();
-  const { embed, tryGuardrail } = runtime;
+  const { embed, planEmbedDryRun, tryGuardrail } = runtime;
   const parts = {
     engine,
     dryRun,
     parse,
     budget,
     embed,
+    planEmbedDryRun,
     tryGuardrail,
     access,
     limiter,

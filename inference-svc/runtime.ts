@@ -95,6 +95,8 @@ export class Runtime {
 
   readonly planDryRun: PlanDryRun = (request, scope) => this.#stack.planDryRun(request, scope);
 
+  readonly planEmbedDryRun: PlanDryRun = (request, scope) => this.#stack.planEmbedDryRun(request, scope);
+
   readonly tryGuardrail: TryGuardrail = (text, scope) => this.#stack.tryGuardrail(text, scope);
 
   replace(file: HouseFile): void {

@@ -108,11 +108,12 @@ export function buildStack(parts: KitParts) {
       listed.map(({ layer }) => layer(kit)),
       kit.ask,
     );
-  const planDryRun = dryRunPlanner({ features, endpointFeatures, kit: dryKit });
+  const planner = (listed: readonly Feature[]) => dryRunPlanner({ features: listed, endpointFeatures, kit: dryKit });
   return {
     turn: composed(features),
     embed: composed(embeddingFeatures),
-    planDryRun,
+    planDryRun: planner(features),
+    planEmbedDryRun: planner(embeddingFeatures),
     tryGuardrail: guardrailTrial(kit),
   };
 }

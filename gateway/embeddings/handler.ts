@@ -32,7 +32,7 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
   context.res.on("close", () => leaving.abort());
   let meter: TokenMeter | undefined;
   try {
-    const request = await readRequest(parts, context);
+    const request = await readEmbeddings(parts, context);
     warnAboutUnknownFields(context.res, request);
     if (admission.countsTokens) meter = new TokenMeter(request);
     const { inference, token } = parts;
@@ -46,7 +46,7 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
   }
 }
 
-async function readRequest(parts: EmbeddingsParts, { req, room }: EdgeContext): Promise<EmbedRequest> {
+export async function readEmbeddings(parts: EmbeddingsReading, { req, room }: EdgeContext): Promise<EmbedRequest> {
   const body = await readBody(req, parts.limits.body_bytes, room);
   const members = await scanBody(body, req);
   await reserveForParsing(room, body, members, "input");

@@ -1,11 +1,13 @@
-/** DryRun: what would become of a request, for clients with an API key and for our own gateways. */
+/** DryRun and DryRunEmbed: what would become of a request, for clients with an API key and for our own gateways. */
 import { create } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
+import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
+import { EmbedRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import {
+  DryRunEmbedResponseSchema,
   DryRunResponseSchema,
   type InferenceService,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { checkScalars } from "@sluice/proto/contract/scalars.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
@@ -15,42 +17,73 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { currentSpan } from "@sluice/proto/runtime/tracing/rpc.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import type { DryRun } from "../dry-run.ts";
+import type { CurrentConfig } from "../current-config.ts";
+import type { DryRun, DryRunParts } from "../dry-run.ts";
+import type { PlanDryRun } from "../dry-run-plan.ts";
 import { admitDirectly } from "./direct-admission.ts";
+import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 
 export interface DryRunDeps {
   readonly dryRun: DryRun;
+  readonly planEmbedDryRun: PlanDryRun;
+  readonly config: Pick<CurrentConfig, "catalog">;
   readonly access: Access;
   readonly limiter: Limiter;
   readonly token: ServiceToken;
 }
 
-type Handler = ServiceImpl<typeof InferenceService>["dryRun"];
+type Service = ServiceImpl<typeof InferenceService>;
 
 export const dryRunHandler =
-  (deps: DryRunDeps): Handler =>
-  async ({ request, policyGeneration }, { requestHeader, responseHeader }) => {
-    const { access, dryRun, token } = deps;
-    const keyHash = callerKeyHash(requestHeader, token);
-    // A gateway has checked the scalars, scanned the JSON texts and counted the request; no other client is trusted to have done so.
-    const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), token);
+  (deps: DryRunDeps): Service["dryRun"] =>
+  async ({ request, policyGeneration }, context) => {
     const turn = request ?? create(RunTurnRequestSchema);
     const problems = new Problems();
-    if (!isGateway) checkScalars(turn, problems);
+    if (!isFromGateway(deps, context)) checkScalars(turn, problems);
     problems.throwIfAny();
-    const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
-    try {
-      const receiptJson = await dryRun.run(turn, {
-        keyHash,
-        requestId: requestIdIn(requestHeader) ?? newId("req_"),
-        trace: currentSpan() ?? untraced,
-        generationId: newId("gen-"),
-        policyGeneration: isGateway ? policyGeneration : access.generation,
-        scanned: isGateway,
-        deadline: Number.POSITIVE_INFINITY,
-      });
-      return create(DryRunResponseSchema, { receiptJson });
-    } finally {
-      admission?.leave();
-    }
+    const receiptJson = await runDry(deps, turn, policyGeneration, context);
+    return create(DryRunResponseSchema, { receiptJson });
   };
+
+export const dryRunEmbedHandler =
+  (deps: DryRunDeps): Service["dryRunEmbed"] =>
+  async ({ request = create(EmbedRequestSchema) }, context) => {
+    checkEmbedRequest(request);
+    const work = { parse: embedParser(request, deps.config), plan: deps.planEmbedDryRun };
+    const receiptJson = await runDry(deps, toEmbedTurn(request), request.policyGeneration, context, work);
+    return create(DryRunEmbedResponseSchema, { receiptJson });
+  };
+
+type Call = Pick<HandlerContext, "requestHeader" | "responseHeader">;
+
+/** A gateway has checked the scalars, scanned the JSON texts and counted the request; no other client is trusted to have done so. */
+const isFromGateway = ({ token }: DryRunDeps, { requestHeader }: Call): boolean =>
+  isServiceToken(requestHeader.get(serviceTokenHeader), token);
+
+async function runDry(
+  deps: DryRunDeps,
+  turn: RunTurnRequest,
+  policyGeneration: bigint,
+  context: Call,
+  work?: Pick<DryRunParts, "parse" | "plan">,
+): Promise<Buffer> {
+  const { access, dryRun, token } = deps;
+  const { requestHeader, responseHeader } = context;
+  const keyHash = callerKeyHash(requestHeader, token);
+  const isGateway = isFromGateway(deps, context);
+  const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+  const requester = {
+    keyHash,
+    requestId: requestIdIn(requestHeader) ?? newId("req_"),
+    trace: currentSpan() ?? untraced,
+    generationId: newId("gen-"),
+    policyGeneration: isGateway ? policyGeneration : access.generation,
+    scanned: isGateway,
+    deadline: Number.POSITIVE_INFINITY,
+  };
+  try {
+    return await dryRun.run(turn, requester, work);
+  } finally {
+    admission?.leave();
+  }
+}

@@ -1,23 +1,18 @@
 /** Embed: the vectors of texts, for clients with an API key and for our own gateways. */
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
-import { embeddingsRequest } from "@sluice/proto/contract/request/embeddings.js";
-import { preferencesJson } from "@sluice/proto/contract/request/preferences.js";
 import {
   type EmbedRequest,
   type EmbedResponse,
   EmbedResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import type { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { callerKeyHash, isServiceToken, requestIdIn, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import { traceHeadersOf } from "@sluice/proto/runtime/tracing/rpc.js";
-import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { overloaded } from "../admission.ts";
 import type { CurrentConfig } from "../current-config.ts";
-import { parseEmbedding } from "../turn/parse/embedding.ts";
 import { PassedAnswer } from "../turn/answers.ts";
 import { TurnAbort } from "../turn/signal.ts";
 import type { Answer, Batch, Turn } from "../turn/turn.ts";
@@ -25,6 +20,7 @@ import { readVectors } from "../upstream/embedding/translator.ts";
 import type { EngineTurn, WireBatch } from "../wire.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { DirectTurnDeps } from "./direct-call.ts";
+import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
 
 export interface EmbedDeps extends DirectTurnDeps {
@@ -43,8 +39,8 @@ export const embedHandler =
     const keyHash = callerKeyHash(requestHeader, deps.token);
     // A gateway has checked the scalars, scanned the input and counted the request; no other client is trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
-    checkRequest(request);
-    const turn = toTurn(request);
+    checkEmbedRequest(request);
+    const turn = toEmbedTurn(request);
     const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
     const meter = admission?.countsTokens ? new TokenMeter(turn) : undefined;
     const limitMs = Math.min(
@@ -72,8 +68,7 @@ export const embedHandler =
         },
         call,
         {
-          parse: (_, { scanned }, { workspaceId }) =>
-            parseEmbedding(request, { scanned, names: deps.config.catalog.namesOf(workspaceId) }),
+          parse: embedParser(request, deps.config),
           turn: (parsed, scope) => call.collect(deps.embed(parsed, scope)),
         },
       );
@@ -87,37 +82,6 @@ export const embedHandler =
       deps.beforeSending();
     }
   };
-
-/** @throws Fault INVALID_REQUEST */
-function checkRequest(request: EmbedRequest): void {
-  const problems = new Problems();
-  const { model, encodingFormat, dimensions, inputType, user, provider } = request;
-  embeddingsRequest.check(
-    {
-      model,
-      input: "checked where it is read",
-      encoding_format: encodingFormat || null,
-      dimensions: dimensions ?? null,
-      input_type: inputType || null,
-      user: user ?? null,
-      provider: provider ? preferencesJson(provider) : null,
-    },
-    "",
-    problems,
-  );
-  problems.throwIfAny();
-}
-
-/** The fields that every request has: for admission, the receipt and the log line. */
-const toTurn = ({ model, inputJson, user, serviceMetadata, unknownFields }: EmbedRequest): RunTurnRequest =>
-  create(RunTurnRequestSchema, {
-    model,
-    inputJson,
-    serviceMetadata,
-    unknownFields,
-    door: "embeddings",
-    ...(user !== undefined && { user }),
-  });
 
 /** Takes the vectors and the end of one call. */
 class EmbedCall implements EngineTurn {

@@ -1,4 +1,4 @@
-/** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed and the catalogue, all over one engine. */
+/** The InferenceService of this process: RunTurn, CreateResponse, Session, DryRun, CountTokens, Embed, DryRunEmbed and the catalogue, all over one engine. */
 import type { ConnectRouter } from "@connectrpc/connect";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
@@ -6,7 +6,7 @@ import type { InternalCalls } from "@sluice/proto/runtime/rpc/internal-streams.j
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
 import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
-import { type DryRunDeps, dryRunHandler } from "./dry-run.ts";
+import { type DryRunDeps, dryRunEmbedHandler, dryRunHandler } from "./dry-run.ts";
 import { type EmbedDeps, embedHandler } from "./embed.ts";
 import { runTurnHandler } from "./run-turn.ts";
 import { type SessionDeps, SessionHandler } from "./session.ts";
@@ -40,6 +40,7 @@ export class InferenceHandlers {
       dryRun: dryRunHandler(this.#deps),
       countTokens: countTokensHandler(this.#deps),
       embed: embedHandler(this.#deps),
+      dryRunEmbed: dryRunEmbedHandler(this.#deps),
       ...catalogueHandlers(this.#deps),
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),

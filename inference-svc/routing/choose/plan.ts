@@ -15,7 +15,7 @@ export interface PlannedAttempt {
   readonly bodyJson: string | undefined;
   /** Estimate by the size of the input. */
   readonly inputTokens: number;
-  /** The requested maximum, else the model's largest answer; undefined when neither is known. */
+  /** The requested maximum, else the model's largest answer; 0 for embeddings; undefined when nothing is known. */
   readonly maxOutputTokens: number | undefined;
   /** Cost of that many tokens without any cache hit and without tools that the provider runs; undefined when no price is known. */
   readonly cost: Cost | undefined;
@@ -47,7 +47,7 @@ export function planAttempts(
     const limited = limitAnswer(request, endpoint, lacking);
     const { droppedFields: losses, bodyJson } = preview(endpoint, withoutUnsupported(limited, endpoint, lacking));
     const inputTokens = estimateInputTokens(size, endpoint.model);
-    const maxOutputTokens = limited.maxOutputTokens ?? endpoint.maxOutputTokens;
+    const maxOutputTokens = limited.embedding ? 0 : (limited.maxOutputTokens ?? endpoint.maxOutputTokens);
     const tariff = endpoint.tariffs.get(endpoint.tier);
     const usage = { inputTokens, outputTokens: maxOutputTokens ?? 0, ...untold };
     return {

@@ -1,4 +1,5 @@
 /** Examples of embeddings. */
+import { dryRunExample } from "./administration.ts";
 
 export const embeddingsRequestExample = {
   model: "openai/text-embedding-3-small",
@@ -14,4 +15,19 @@ export const embeddingsExample = {
   ],
   model: "openai/text-embedding-3-small",
   usage: { prompt_tokens: 10, total_tokens: 10, cost: 2e-7 },
+};
+
+const model = embeddingsRequestExample.model;
+const provider = "OpenAI";
+const estimate = { input_tokens: 10, max_output_tokens: 0, input_cost: 2e-7, max_output_cost: 0, max_cost: 2e-7 };
+
+export const embeddingsDryRunExample = {
+  ...dryRunExample,
+  object: "embeddings.dry_run",
+  candidates: [{ model, provider, service_tier: "default", quantization: "unknown", not_sent: [], estimate }],
+  service_metadata: {
+    ...dryRunExample.service_metadata,
+    endpoints: { available: [{ model, provider, selected: false }], total: 1 },
+    requested: model,
+  },
 };

@@ -1,5 +1,6 @@
 /** The operation that embeds texts. */
-import { embeddingsExample, embeddingsRequestExample } from "../examples/embeddings.ts";
+import { embeddingsDryRunExample, embeddingsExample, embeddingsRequestExample } from "../examples/embeddings.ts";
+import { dryRun } from "../request/dry-run.ts";
 import { embeddingsRequest } from "../request/embeddings.ts";
 import { embeddings } from "../response/embeddings.ts";
 import { errorStatuses } from "./errors.ts";
@@ -20,4 +21,18 @@ export const createEmbeddings = operation({
   body: json(embeddingsRequest, example(embeddingsRequestExample)),
   answer: { says: "The vectors.", content: [json(embeddings, example(embeddingsExample))] },
   statuses: errorStatuses.filter((status) => status !== 409),
+});
+
+export const dryRunEmbeddings = operation({
+  path: "/embeddings/dry-run",
+  method: "post",
+  tag: "Embeddings",
+  key: "inference",
+  summary: "Show how texts would be embedded",
+  description:
+    "Takes the body of `POST /embeddings`, with the same checks, limits and errors, and makes the same decisions, but calls no provider and costs " +
+    "nothing. Answers with the receipt, also where a guardrail would refuse the request: then `blocked` is true, and `error` is what it would be refused with.",
+  body: json(embeddingsRequest, example(embeddingsRequestExample)),
+  answer: { says: "The receipt.", content: [json(dryRun, example(embeddingsDryRunExample))] },
+  statuses: [400, 401, 403, 404, 408, 413, 429, 500, 503],
 });

@@ -3,7 +3,7 @@ import { auditOperations } from "./audit.ts";
 import { catalogueOperations } from "./catalogue.ts";
 import { createChatCompletion } from "./chat.ts";
 import { compactResponse } from "./compaction.ts";
-import { createEmbeddings } from "./embeddings.ts";
+import { createEmbeddings, dryRunEmbeddings } from "./embeddings.ts";
 import { endUserOperations } from "./end-users.ts";
 import { guardrailOperations } from "./guardrails.ts";
 import { countInputTokens } from "./input-tokens.ts";
@@ -31,5 +31,6 @@ export const operations = {
   createChatCompletion,
   ...messageOperations,
   createEmbeddings,
+  dryRunEmbeddings,
   ...recordOperations,
 };

@@ -12,7 +12,7 @@ import type { TurnRecord } from "../../admin/v1/ledger_service_pb.ts";
 import { file_sluice_admin_v1_ledger_service } from "../../admin/v1/ledger_service_pb.ts";
 import type { Endpoint, Pricing, Provider } from "./catalogue_pb.ts";
 import { file_sluice_inference_v1_catalogue } from "./catalogue_pb.ts";
-import type { EmbedRequestSchema, EmbedResponseSchema } from "./embed_pb.ts";
+import type { EmbedRequest, EmbedRequestSchema, EmbedResponseSchema } from "./embed_pb.ts";
 import { file_sluice_inference_v1_embed } from "./embed_pb.ts";
 import type { SessionRequestSchema, SessionResponseSchema } from "./session_pb.ts";
 import { file_sluice_inference_v1_session } from "./session_pb.ts";
@@ -24,7 +24,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSgoSQ291bnRUb2tlbnNSZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0IisKE0NvdW50VG9rZW5zUmVzcG9uc2USFAoMaW5wdXRfdG9rZW5zGAEgASgNIkMKFVJlY29yZFJlZnVzYWxzUmVxdWVzdBIqCgV0dXJucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5UdXJuUmVjb3JkIhgKFlJlY29yZFJlZnVzYWxzUmVzcG9uc2UiEwoRTGlzdE1vZGVsc1JlcXVlc3QiQAoSTGlzdE1vZGVsc1Jlc3BvbnNlEioKBm1vZGVscxgBIAMoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwi2AMKBU1vZGVsEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoOY29udGV4dF9sZW5ndGgYAyABKA0SHgoRbWF4X291dHB1dF90b2tlbnMYBCABKA1IAIgBARIYChBpbnB1dF9tb2RhbGl0aWVzGAUgAygJEhkKEW91dHB1dF9tb2RhbGl0aWVzGAYgAygJEhwKFHN1cHBvcnRlZF9wYXJhbWV0ZXJzGAcgAygJEhQKDHByb21wdF9wcmljZRgIIAEoCRIYChBjb21wbGV0aW9uX3ByaWNlGAkgASgJEg8KB2NyZWF0ZWQYCiABKAMSEwoLZGVzY3JpcHRpb24YCyABKAkSEQoJdG9rZW5pemVyGAwgASgJEjIKB3ByaWNpbmcYDSABKAsyHC5zbHVpY2UuaW5mZXJlbmNlLnYxLlByaWNpbmdIAYgBARIaChJwYXJhbWV0ZXJzX3Vua25vd24YDiABKAgSEQoJcHJvdmlkZXJzGA8gAygJEg8KB3JlZ2lvbnMYECADKAkSFgoOemVyb19yZXRlbnRpb24YESABKAgSEwoLZGlzdGlsbGFibGUYEiABKAhCFAoSX21heF9vdXRwdXRfdG9rZW5zQgoKCF9wcmljaW5nIiUKFExpc3RFbmRwb2ludHNSZXF1ZXN0Eg0KBW1vZGVsGAEgASgJInQKFUxpc3RFbmRwb2ludHNSZXNwb25zZRIpCgVtb2RlbBgBIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuTW9kZWwSMAoJZW5kcG9pbnRzGAIgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5FbmRwb2ludCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJJChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMAoJcHJvdmlkZXJzGAEgAygLMh0uc2x1aWNlLmluZmVyZW5jZS52MS5Qcm92aWRlcjKYCQoQSW5mZXJlbmNlU2VydmljZRJWCgdSdW5UdXJuEiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlc3BvbnNlMAESaQoOQ3JlYXRlUmVzcG9uc2USKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRJRCgZEcnlSdW4SIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlcXVlc3QaIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1blJlc3BvbnNlEmAKC0NvdW50VG9rZW5zEicuc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1JlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVzcG9uc2USTgoFRW1iZWQSIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdBoiLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXNwb25zZRJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJpCg5SZWNvcmRSZWZ1c2FscxIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEmMKDFRyeUd1YXJkcmFpbBIoLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVzcG9uc2USYwoMVGVzdFByb3ZpZGVyEiguc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_access_service, file_sluice_admin_v1_ledger_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSAoSRHJ5UnVuRW1iZWRSZXF1ZXN0EjIKB3JlcXVlc3QYASABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdCIrChNEcnlSdW5FbWJlZFJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJKChJDb3VudFRva2Vuc1JlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiKwoTQ291bnRUb2tlbnNSZXNwb25zZRIUCgxpbnB1dF90b2tlbnMYASABKA0iQwoVUmVjb3JkUmVmdXNhbHNSZXF1ZXN0EioKBXR1cm5zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlR1cm5SZWNvcmQiGAoWUmVjb3JkUmVmdXNhbHNSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMvoJChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJpCg5DcmVhdGVSZXNwb25zZRIqLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlc3BvbnNlElEKBkRyeVJ1bhIiLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVxdWVzdBojLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVzcG9uc2USYAoLQ291bnRUb2tlbnMSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXNwb25zZRJOCgVFbWJlZBIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0GiIuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlc3BvbnNlEmAKC0RyeVJ1bkVtYmVkEicuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESaQoOUmVjb3JkUmVmdXNhbHMSKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXNwb25zZRJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZRJjCgxUcnlHdWFyZHJhaWwSKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlc3BvbnNlEmMKDFRlc3RQcm92aWRlchIoLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_access_service, file_sluice_admin_v1_ledger_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
 
 /**
  * A guardrail and a text.
@@ -342,6 +342,48 @@ export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
   messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
+ * Request for a dry run of embeddings.
+ *
+ * @generated from message sluice.inference.v1.DryRunEmbedRequest
+ */
+export type DryRunEmbedRequest = Message<"sluice.inference.v1.DryRunEmbedRequest"> & {
+  /**
+   * Request to try.
+   *
+   * @generated from field: sluice.inference.v1.EmbedRequest request = 1;
+   */
+  request?: EmbedRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.inference.v1.DryRunEmbedRequest.
+ * Use `create(DryRunEmbedRequestSchema)` to create a new message.
+ */
+export const DryRunEmbedRequestSchema: GenMessage<DryRunEmbedRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
+
+/**
+ * Result of a dry run of embeddings.
+ *
+ * @generated from message sluice.inference.v1.DryRunEmbedResponse
+ */
+export type DryRunEmbedResponse = Message<"sluice.inference.v1.DryRunEmbedResponse"> & {
+  /**
+   * JSON object: the receipt, as the body of POST /embeddings/dry-run.
+   *
+   * @generated from field: bytes receipt_json = 1;
+   */
+  receiptJson: Uint8Array;
+};
+
+/**
+ * Describes the message sluice.inference.v1.DryRunEmbedResponse.
+ * Use `create(DryRunEmbedResponseSchema)` to create a new message.
+ */
+export const DryRunEmbedResponseSchema: GenMessage<DryRunEmbedResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
+
+/**
  * Request to count the tokens of a prompt.
  *
  * @generated from message sluice.inference.v1.CountTokensRequest
@@ -360,7 +402,7 @@ export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest
  * Use `create(CountTokensRequestSchema)` to create a new message.
  */
 export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 10);
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
 
 /**
  * Size of a prompt.
@@ -381,7 +423,7 @@ export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensRespon
  * Use `create(CountTokensResponseSchema)` to create a new message.
  */
 export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 11);
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
 
 /**
  * Turns that the gateway refused.
@@ -402,7 +444,7 @@ export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsR
  * Use `create(RecordRefusalsRequestSchema)` to create a new message.
  */
 export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
 
 /**
  * Confirmation that the records are on the disk.
@@ -417,7 +459,7 @@ export type RecordRefusalsResponse = Message<"sluice.inference.v1.RecordRefusals
  * Use `create(RecordRefusalsResponseSchema)` to create a new message.
  */
 export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
 
 /**
  * Asks for the whole catalogue.
@@ -432,7 +474,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 14);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -453,7 +495,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 15);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * Entry of the catalogue.
@@ -593,7 +635,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 16);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * Asks for the endpoints of a model.
@@ -614,7 +656,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 17);
+  messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
  * A model and its endpoints.
@@ -642,7 +684,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 18);
+  messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
  * Asks for all providers.
@@ -657,7 +699,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 19);
+  messageDesc(file_sluice_inference_v1_inference_service, 21);
 
 /**
  * The providers, in the order of the configuration.
@@ -678,7 +720,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 20);
+  messageDesc(file_sluice_inference_v1_inference_service, 22);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -742,6 +784,16 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof EmbedRequestSchema;
     output: typeof EmbedResponseSchema;
+  },
+  /**
+   * Says what Embed would do with the same request, without calling a provider. Keys and failures are those of DryRun.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.DryRunEmbed
+   */
+  dryRunEmbed: {
+    methodKind: "unary";
+    input: typeof DryRunEmbedRequestSchema;
+    output: typeof DryRunEmbedResponseSchema;
   },
   /**
    * Many turns over one stream. Internal: needs the service token in `x-sluice-service-token` metadata.

@@ -1,7 +1,7 @@
 /** A turn as the body of POST /messages. */
 import type { TextFormat, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
-import { type JsonObject, ObjectWriter, Verbatim, jsonText } from "../json.ts";
+import { type JsonObject, ObjectWriter, Verbatim, jsonText, objects, text } from "../json.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { type TranslationContext, supports } from "../translate/context.ts";
 import { CacheMarks } from "../translate/blocks/cache-marks.ts";
@@ -73,9 +73,22 @@ function contextManagement(
   if (anthropicBetas && !takesBetas(target, "anthropic_betas"))
     onDropped("anthropic_betas", "the endpoint is not known to take them");
   if (json === undefined) return undefined;
-  if (json.startsWith("{") && takesBetas(target, "context_management")) return new Verbatim(json);
+  if (json.startsWith("{") && takesBetas(target, "context_management")) return editsOf(json, onDropped);
   onDropped("context_management", "the endpoint is not known to take it in this form");
   return undefined;
+}
+
+/** A summary by the provider takes the place of the answer or of what was said before it, and no format here has a block for it. */
+function editsOf(json: string, onDropped: OnDropped): Verbatim | undefined {
+  const settings = JSON.parse(json) as JsonObject;
+  const edits = [...objects(settings.edits)];
+  const kept = edits.filter(({ type }, index) => {
+    if (!text(type).startsWith("compact_")) return true;
+    onDropped(`context_management.edits.${index}`, "summaries by the provider cannot be given to clients");
+    return false;
+  });
+  if (kept.length === edits.length) return new Verbatim(json);
+  return kept.length === 0 ? undefined : new Verbatim(jsonText({ ...settings, edits: kept }));
 }
 
 function outputFormat(format: TextFormat | undefined, onDropped: OnDropped): JsonObject | undefined {

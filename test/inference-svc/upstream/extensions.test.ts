@@ -41,6 +41,17 @@ function write(translate: Write, target: Target, request = all) {
 
 const prediction = { type: "content", content: "draft" };
 
+test.each([
+  ["beside another", [{ type: "compact_20260112", pause_after_compaction: true }, { type: "clear_thinking_20251015" }]],
+  ["alone", [{ type: "compact_20260112" }]],
+])("an edit that puts a summary in the place of the answer is not sent, %s", (_, listed) => {
+  const request = { contextManagementJson: JSON.stringify({ edits: listed }) };
+  const { body, notSent } = write(messagesBody, vendor, request);
+  const kept = listed.slice(1);
+  expect(body["context_management"]).toEqual(kept.length === 0 ? undefined : { edits: kept });
+  expect(notSent).toEqual(["context_management.edits.0"]);
+});
+
 describe("all of them", () => {
   test.each<[string, Write, Target, object, string[]]>([
     [

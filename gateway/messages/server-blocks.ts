@@ -25,10 +25,13 @@ export function serverBlocks(item: JsonObject): readonly BlockJson[] {
   if (type === "mcp_call") return mcpBlocks(item, id);
   const { name, input, kind = name, content } = calls[type]?.(item) ?? anyCall(type, item);
   const use = { json: JSON.stringify({ type: "server_tool_use", id, name }), inputJson: JSON.stringify(input) };
-  // A call in which the provider paused has no result yet.
-  if (item["status"] === "in_progress") return [use];
+  if (isPaused(item)) return [use];
   return [use, { json: JSON.stringify({ type: `${kind}_tool_result`, tool_use_id: id, content }) }];
 }
+
+/** A call in which the provider paused has no result yet. */
+const isPaused = ({ type, status }: JsonObject): boolean =>
+  status === "in_progress" || (type === "code_interpreter_call" && status === "incomplete");
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const objects = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : []);

@@ -74,7 +74,8 @@ function codeExecution(call: Block, result: Block | undefined): JsonObject {
   return {
     type: "code_interpreter_call",
     id: toItemId(call.id ?? "", "ci_"),
-    status: "completed",
+    // A call without a result is one in which the provider paused.
+    status: result === undefined ? "incomplete" : "completed",
     code: text(input["code"]) || text(input["command"]),
     container_id: "",
     outputs: [{ type: "logs", logs }],

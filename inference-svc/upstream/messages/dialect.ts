@@ -2,12 +2,11 @@
 import type { TurnRequest } from "../../turn/request.ts";
 import type { Dialect, Refusal, Target } from "../dialect.ts";
 import { refuseCacheMarks } from "../translate/blocks/cache-marks.ts";
-import { isWebSearch } from "../translate/offered-tools.ts";
 import { refuseInput, refuseTools } from "../translate/unsupported-inputs.ts";
 import { serverSentEvents } from "../transport/sse.ts";
 import { betaHeader } from "./betas.ts";
 import { messagesError } from "./error.ts";
-import { runsWebSearch } from "./native-tools.ts";
+import { isHosted, runsHosted } from "./native-tools.ts";
 import { refuseMessagesPart } from "./parts.ts";
 import { messagesBody } from "./request.ts";
 import { MessagesTranslator } from "./stream.ts";
@@ -31,7 +30,7 @@ export const messages: Dialect = {
 };
 
 export function refuseMessages(request: TurnRequest, target: Target): Refusal | undefined {
-  const refusal = refuseTools(request, { tool: (tool) => runsWebSearch(tool, target), type: isWebSearch });
+  const refusal = refuseTools(request, { tool: (tool) => runsHosted(tool, target), type: isHosted });
   if (refusal) return refusal;
   if (request.outputModalities.includes("image")) {
     return { path: "modalities", message: "no provider of this model gives images" };

@@ -1,21 +1,73 @@
-/** Web search, which Anthropic runs itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool). */
-import type { HostedTool } from "../../turn/request.ts";
+/**
+ * Web search and code execution, which Anthropic runs itself (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool and
+ * …/code-execution-tool).
+ */
+import type { HostedTool, TurnRequest } from "../../turn/request.ts";
 import type { OnDropped, Target } from "../dialect.ts";
 import { type JsonObject, isObject } from "../json.ts";
-import { isWebSearch } from "../translate/offered-tools.ts";
+import { isWebSearch, offeredTools } from "../translate/offered-tools.ts";
 import type { Block } from "../translate/blocks/message-list.ts";
-import { webSearchName } from "../translate/blocks/tools.ts";
+import { codeExecutionName, webSearchName } from "../translate/blocks/tools.ts";
 
 /** The version that all models take; later ones need a sandbox beside the search. */
 const version = "web_search_20250305";
 
-/** Web search runs at the provider unless `native_tools` leaves it out. */
-export const runsWebSearch = ({ kind, spelling }: HostedTool, { nativeTools }: Target): boolean =>
+const codeInterpreter = "code_interpreter";
+
+/** Web search runs at the provider unless `native_tools` leaves it out, code where the vendor itself answers or `native_tools` has it. */
+export const runsHosted = (tool: HostedTool, target: Target): boolean =>
+  runsWebSearch(tool, target) || (tool.kind === codeInterpreter && runsCode(target));
+
+/** Whether a tool choice may name this type of tool. */
+export const isHosted = (type: string): boolean => isWebSearch(type) || type === codeInterpreter;
+
+const runsCode = ({ nativeTools, original }: Target): boolean => nativeTools?.has(codeInterpreter) ?? original;
+
+const runsWebSearch = ({ kind, spelling }: HostedTool, { nativeTools }: Target): boolean =>
   isWebSearch(kind) && (!nativeTools || nativeTools.has(kind) || nativeTools.has(spelling));
 
 const unsupportedSettings = ["search_context_size", "engine", "max_results", "mode", "x_search", "external_web_access"];
 
-export function toWebSearchTool(tool: HostedTool, path: string, onDropped: OnDropped): Block {
+const none: readonly Block[] = [];
+
+/** The tools that the provider runs, as it declares them. */
+export function toNativeTools(request: TurnRequest, onDropped: OnDropped): readonly Block[] {
+  let blocks = none;
+  for (const { tool, path, allowed } of offeredTools(request)) {
+    if (tool.type !== "hosted" || !allowed || !isHosted(tool.kind)) continue;
+    const block = isWebSearch(tool.kind) ? toWebSearchTool(tool, path, onDropped) : codeTool(tool, path, onDropped);
+    if (!blocks.some(({ name }) => name === block.name)) blocks = [...blocks, block];
+  }
+  return blocks;
+}
+
+function codeTool({ json }: HostedTool, path: string, onDropped: OnDropped): Block {
+  const { container } = JSON.parse(json) as JsonObject;
+  for (const field of ["file_ids", "memory_limit", "network_policy"]) {
+    if (isObject(container) && container[field] !== undefined && container[field] !== null)
+      onDropped(`${path}.container.${field}`, "the provider does not know it");
+  }
+  return { type: "code_execution_20250825", name: codeExecutionName };
+}
+
+/** The tool with which the provider is to run code; undefined without one. */
+function findCodeTool(request: TurnRequest): HostedTool | undefined {
+  for (const { tool } of offeredTools(request))
+    if (tool.type === "hosted" && tool.kind === codeInterpreter) return tool;
+  return undefined;
+}
+
+/** Whether the provider is to run code, which needs the name of a beta. */
+export const asksForCode = (request: TurnRequest): boolean => findCodeTool(request) !== undefined;
+
+/** Id of the container in which the code of earlier turns ran; undefined for a new one. */
+export function namedContainer(request: TurnRequest): string | undefined {
+  const tool = findCodeTool(request);
+  const container: unknown = tool && (JSON.parse(tool.json) as JsonObject).container;
+  return typeof container === "string" ? container : undefined;
+}
+
+function toWebSearchTool(tool: HostedTool, path: string, onDropped: OnDropped): Block {
   const settings = JSON.parse(tool.json) as JsonObject;
   for (const field of unsupportedSettings) {
     if (settings[field] !== undefined && settings[field] !== null)

@@ -8,6 +8,8 @@ import { type MessageWriter, Output } from "../events/output.ts";
 import { SentTools } from "../translate/tool-names.ts";
 import { WrappedInput } from "../translate/wrapped-input.ts";
 import { toAnnotation } from "./citations.ts";
+import { CodeRuns } from "./code-runs.ts";
+import { namedContainer } from "./native-tools.ts";
 import { Searches } from "./searches.ts";
 import { sealReasoning, signedFields } from "../translate/reasoning-seal.ts";
 import { claudeReasoningFormat } from "../translate/blocks/reasoning.ts";
@@ -32,6 +34,7 @@ export class MessagesOutputItems {
   readonly #output: Output;
   readonly #tools: SentTools;
   readonly #searches: Searches;
+  readonly #codeRuns: CodeRuns;
   /** Sealed reasoning is given out only on request. */
   readonly #sealed: boolean;
   #message: MessageWriter | undefined;
@@ -44,6 +47,8 @@ export class MessagesOutputItems {
     this.#output = new Output(emit);
     this.#tools = SentTools.of(request, true);
     this.#searches = new Searches(this.#output, request.include.includes("web_search_call.action.sources"));
+    const asksForOutputs = request.include.includes("code_interpreter_call.outputs");
+    this.#codeRuns = new CodeRuns(this.#output, asksForOutputs, namedContainer(request));
     this.#sealed = request.include.includes("reasoning.encrypted_content");
   }
 
@@ -97,6 +102,7 @@ export class MessagesOutputItems {
     this.#open.end?.(status);
     this.#message?.end(status);
     this.#searches.end(paused);
+    this.#codeRuns.end(paused);
   }
 
   #closeItem(): void {
@@ -115,9 +121,14 @@ export class MessagesOutputItems {
       case "tool_use":
         return this.#call(block, inputJson ?? JSON.stringify(block.input ?? {}));
       case "server_tool_use":
-        return this.#searches.begin(block) ?? ignored;
+        return this.#searches.begin(block) ?? this.#codeRuns.begin(block) ?? ignored;
       case "web_search_tool_result":
         this.#searches.found(block);
+        return ignored;
+      case "code_execution_tool_result":
+      case "bash_code_execution_tool_result":
+      case "text_editor_code_execution_tool_result":
+        this.#codeRuns.ended(block);
         return ignored;
       default:
         return ignored;

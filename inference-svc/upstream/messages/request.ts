@@ -11,6 +11,7 @@ import { toolChoice } from "../translate/blocks/tools.ts";
 import { dropUnsupported } from "../translate/blocks/unsupported.ts";
 import { messagesConversation } from "./messages.ts";
 import { takesBetas } from "./betas.ts";
+import { namedContainer } from "./native-tools.ts";
 import { messagesTools } from "./tools.ts";
 
 /** The format requires `max_tokens`; every model of the family can write this much. */
@@ -45,6 +46,7 @@ export function messagesBody(
   body.addJson("messages", jsonText(messages));
   if (tools.length > 0) body.addJson("tools", jsonText(tools));
   if (tools.length > 0) body.add("tool_choice", choice);
+  body.add("container", namedContainer(request));
   body.add("thinking", thinking);
   if (effort !== undefined || format) body.addJson("output_config", jsonText({ effort, format }));
   const { temperature, top_p: topP, top_k: topK } = samplers(request, thinking !== undefined, onDropped);

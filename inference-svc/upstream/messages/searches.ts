@@ -3,6 +3,7 @@ import { newId } from "@sluice/proto/runtime/id.js";
 import type { OtherWriter } from "../events/item-writer.ts";
 import { type JsonObject, isObject, objects, text } from "../json.ts";
 import type { Output } from "../events/output.ts";
+import { type BlockReader, readInput } from "./block-reader.ts";
 import { webSearchName } from "../translate/blocks/tools.ts";
 
 type SearchStatus = "completed" | "failed" | "in_progress";
@@ -11,12 +12,6 @@ interface Search {
   readonly writer: OtherWriter;
   readonly index: number;
   query: string;
-}
-
-/** Reads the deltas of a call block. */
-export interface SearchReader {
-  delta(delta: JsonObject): void;
-  stop(): void;
 }
 
 export class Searches {
@@ -30,8 +25,8 @@ export class Searches {
     this.#sources = sources;
   }
 
-  /** Undefined for other server tools, which Sluice never requests. */
-  begin(block: JsonObject): SearchReader | undefined {
+  /** Undefined for other server tools. */
+  begin(block: JsonObject): BlockReader | undefined {
     if (block.name !== webSearchName) return undefined;
     // An id that is used again gets no results any more: they belong to the new call.
     const abandoned = this.#running.get(block.id);
@@ -47,7 +42,7 @@ export class Searches {
         json += text(delta.partial_json);
       },
       stop: () => {
-        search.query = queryOf(json === "" ? block.input : parsed(json));
+        search.query = queryOf(readInput(block, json));
         this.#progress("searching", index);
       },
     };
@@ -80,11 +75,3 @@ export class Searches {
 }
 
 const queryOf = (input: unknown): string => (isObject(input) ? text(input.query) : "");
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}

@@ -3,7 +3,6 @@ import type { TurnRequest } from "../../turn/request.ts";
 import type { OnDropped } from "../dialect.ts";
 import type { JsonObject } from "../json.ts";
 import { MadeOnce } from "../translate/made-once.ts";
-import { isToolSearch, offeredTools } from "../translate/offered-tools.ts";
 import { dropToolFields, describeTool, buildWrapperSchema } from "../translate/tool-description.ts";
 import type { SentTool, SentTools } from "../translate/tool-names.ts";
 import type { TranslationContext } from "../translate/context.ts";
@@ -11,7 +10,7 @@ import type { Block } from "../translate/blocks/message-list.ts";
 import { toInputSchema } from "../translate/blocks/tools.ts";
 import type { CacheMarks } from "../translate/blocks/cache-marks.ts";
 import { takesBetas } from "./betas.ts";
-import { toWebSearchTool } from "./native-tools.ts";
+import { toNativeTools } from "./native-tools.ts";
 
 export function messagesTools(
   request: TurnRequest,
@@ -20,15 +19,12 @@ export function messagesTools(
 ): readonly Block[] {
   const { searches, list } = translation.tools;
   for (const path of searches) translation.onDropped(path, "all tools are sent, so there is nothing to search");
-  const hosted = offeredTools(request).find(
-    ({ tool, allowed }) => tool.type === "hosted" && allowed && !isToolSearch(tool),
-  );
-  const search = hosted?.tool.type === "hosted" ? toWebSearchTool(hosted.tool, hosted.path, translation.onDropped) : [];
+  const native = toNativeTools(request, translation.onDropped);
   // Cache marks are put on blocks, so that each body needs its own.
   const declared = takesBetas(translation.target, "anthropic_betas") ? anthropicTools : plainTools;
   const blocks = declared.of(translation.tools, translation.onDropped).map((block) => ({ ...block }));
   marks.copyTools(list, blocks);
-  return blocks.concat(search);
+  return blocks.concat(native);
 }
 
 const plainTools = new MadeOnce(({ list }: SentTools, onDropped) =>

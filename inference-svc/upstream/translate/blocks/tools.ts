@@ -6,6 +6,8 @@ import { isWebSearch, refersTo } from "../offered-tools.ts";
 
 /** The name of the web search that Anthropic runs, in its declaration and in its calls. */
 export const webSearchName = "web_search";
+/** The same of the code that Anthropic runs. */
+export const codeExecutionName = "code_execution";
 
 /** The format requires a `type` in the schema, which nearly all have. */
 export function toInputSchema(json: string): unknown {
@@ -39,6 +41,7 @@ function chosen(
   }
   if (typeof choice !== "object" || choice.type !== "tool" || choice.tool.type === "namespace") return { type: "any" };
   if (isWebSearch(choice.tool.type)) return { type: "tool", name: webSearchName };
+  if (choice.tool.type === "code_interpreter") return { type: "tool", name: codeExecutionName };
   const { tool: reference } = choice;
   const named = tools.list.find(({ tool, namespace }) => refersTo(reference, tool, namespace?.name));
   return { type: "tool", name: named?.sentName ?? reference.name };

@@ -1,0 +1,18 @@
+/** The reader of a block whose input comes in pieces. */
+import type { JsonObject } from "../json.ts";
+
+export interface BlockReader {
+  delta(delta: JsonObject): void;
+  /** The block is complete. */
+  stop(): void;
+}
+
+/** @param written the pieces together; empty where the block began with its input. @returns undefined for what is no JSON */
+export function readInput({ input }: JsonObject, written: string): unknown {
+  if (written === "") return input;
+  try {
+    return JSON.parse(written);
+  } catch {
+    return undefined;
+  }
+}

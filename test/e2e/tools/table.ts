@@ -2,7 +2,7 @@
 import { type Reply, chatAnswer, chatStream } from "../../support/providers/upstream.ts";
 import { type Call, answering } from "../../support/tool-replies.ts";
 
-export interface ToolRow {
+export interface AskingTool {
   readonly tool: Readonly<Record<string, unknown>> & { readonly type: string };
   /** Call that the model makes. @param n never the same twice, because pages are kept @param url of the scripted service */
   readonly call: (n: number, url: string) => Call;
@@ -44,19 +44,23 @@ const spoken = (words: string, stream: boolean): Reply => {
 const modelHead = (stream: boolean): string => `${stream ? "data: " : ""}{"id":"`;
 const jsonHead = (): string => '{"x":"';
 
-const search: Omit<ToolRow, "tool" | "call" | "type"> = {
+const search: Omit<AskingTool, "tool" | "call" | "type"> = {
   asks: "service",
   says: (words) => json({ results: [{ url: "https://a.test/1", title: "Tea", highlights: [words] }] }),
   head: jsonHead,
   operations: ["search"],
 };
-const run: Omit<ToolRow, "tool" | "call" | "type"> = {
+const run: Omit<AskingTool, "tool" | "call" | "type"> = {
   asks: "service",
   says: (words) => json({ output: [{ stdout: words, stderr: "", outcome: { type: "exit", exit_code: 0 } }] }),
   head: jsonHead,
   operations: ["sandbox"],
 };
-const asked: Omit<ToolRow, "tool" | "call" | "type" | "operations"> = { asks: "other", says: spoken, head: modelHead };
+const asked: Omit<AskingTool, "tool" | "call" | "type" | "operations"> = {
+  asks: "other",
+  says: spoken,
+  head: modelHead,
+};
 const image = {
   ...asked,
   says: (words: string, stream: boolean) => painting(words, stream),
@@ -77,7 +81,7 @@ function painting(content: string, stream: boolean): Reply {
 const container = { type: "container_auto" };
 const commands = ["ls"];
 
-export const toolRows: Readonly<Record<string, ToolRow>> = {
+export const askingTools: Readonly<Record<string, AskingTool>> = {
   "service:web_search": {
     ...search,
     tool: { type: "service:web_search" },

@@ -386,6 +386,36 @@ describe("a choice", () => {
   });
 });
 
+describe("domains", () => {
+  const refused = (pattern: string) => [
+    ...listProblems({ plugins: [{ id: "web", exclude_domains: [pattern] }] }),
+    ...listProblems({ tools: [{ type: "service:web_fetch", parameters: { blocked_domains: [pattern] } }] }),
+  ];
+  const right = [
+    "a.test",
+    "*.a.test",
+    "a.test/docs/",
+    "A.test.",
+    "https://a.test:80/x?y",
+    "b\u00fccher.example",
+    "[::1]",
+  ];
+  // None of them matches any address, so a page that they shall keep out would be read.
+  const wrong = ["not a domain", " a.test", "a.*", "*a.test", "a.test/*", "ftp://a.test", "*", "*.", "https://"];
+
+  test.each(right)("%j is one", (pattern) => {
+    expect(refused(pattern)).toEqual([]);
+  });
+
+  test.each(wrong)("%j is none", (pattern) => {
+    const says = "must be a domain such as example.com, *.example.com or example.com/docs";
+    expect(refused(pattern)).toEqual([
+      `plugins.0.exclude_domains.0: ${says}`,
+      `tools.0.parameters.blocked_domains.0: ${says}`,
+    ]);
+  });
+});
+
 describe("with another prefix configured", () => {
   const aliases = ["vendor:"];
 
@@ -423,6 +453,9 @@ describe("with another prefix configured", () => {
     ]);
     expect(listProblems({ tools: [{ type: "vendor:datetime" }] })).toEqual([
       "tools.0.type: unknown type vendor:datetime",
+    ]);
+    expect(listProblems({ tools: [{ type: "vendor:mcp" }] }, { aliases })).toEqual([
+      "tools.0.type: vendor:mcp is called mcp, without a prefix",
     ]);
   });
 });

@@ -233,6 +233,22 @@ describe("tools", () => {
     [{ tools: [{ type: "spoon" }] }, "tools.0.type: unknown type spoon"],
     [{ tools: [{ type: "service:spoon" }] }, "tools.0.type: unknown type service:spoon"],
     [
+      { tools: [{ type: "service:file_search" }] },
+      "tools.0.type: service:file_search is called file_search, without a prefix",
+    ],
+    [
+      { tools: [{ type: "service:memory" }] },
+      "tools.0.type: service:memory is no tool of this service, which stores nothing",
+    ],
+    [
+      { tools: [{ type: "service:text_editor" }] },
+      "tools.0.type: service:text_editor is no tool of this service; files are changed with apply_patch or service:bash",
+    ],
+    [
+      { tools: [{ type: "service:browser_use" }] },
+      "tools.0.type: service:browser_use is no tool of this service; pages are read with service:web_fetch",
+    ],
+    [
       { tools: [{ type: "function", function: { name: "f" } }] },
       "tools.0.function: name, description and parameters belong beside type, not inside function",
     ],

@@ -32,7 +32,16 @@ export const searchEngine = described(
 );
 export const maxResults = integer({ min: 1, max: 25 });
 export const searchContextSize = word("low", "medium", "high");
-export const domains = described(array(string({ min: 1 })), "Domains such as example.com, *.example.com or host/path.");
+
+/** A pattern that matches no address would let pass what it shall keep out. */
+const domain = string({
+  min: 1,
+  pattern: {
+    form: /^(?:[Hh][Tt][Tt][Pp][Ss]?:\/\/)?(?:\*\.)?(?:[^\s*/?#@:\\<>^|%[\]]+|\[[\da-fA-F:.]+\])(?::\d{1,5})?(?:[/?#][^\s*]*)?$/,
+    says: "must be a domain such as example.com, *.example.com or example.com/docs",
+  },
+});
+export const domains = described(array(domain), "Domains such as example.com, *.example.com or host/path.");
 
 /** `defer_loading` of tool search, which cannot be deferred because no other tool would find it. */
 export const neverDeferred = nullable(constant(false, "must be false: tool search itself cannot be deferred"));

@@ -112,16 +112,30 @@ const namespaceTool = named(
 const toolName = (type: string): string =>
   `${type.replaceAll(/(?:^|[_:])([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())}Tool`;
 
+/** Names of items that are no tools, and tools that have no prefix. */
+function expectedTool(kind: string): string | undefined {
+  const name = /^[a-z]+:(.+)$/.exec(kind)?.[1] ?? "";
+  if (["mcp", "file_search"].includes(name)) return `${kind} is called ${name}, without a prefix`;
+  const noTool = `${kind} is no tool of this service`;
+  if (name === "memory") return `${noTool}, which stores nothing`;
+  if (name === "text_editor") return `${noTool}; files are changed with apply_patch or service:bash`;
+  return name === "browser_use" ? `${noTool}; pages are read with service:web_fetch` : undefined;
+}
+
 const hosted = Object.entries({ ...nativeTools, ...serviceTools });
 
 export const tool = named(
   "Tool",
-  tagged("type", {
-    function: functionTool,
-    custom: customTool,
-    namespace: namespaceTool,
-    ...Object.fromEntries(hosted.map(([type, shape]) => [type, named(toolName(type), shape)])),
-  }),
+  tagged(
+    "type",
+    {
+      function: functionTool,
+      custom: customTool,
+      namespace: namespaceTool,
+      ...Object.fromEntries(hosted.map(([type, shape]) => [type, named(toolName(type), shape)])),
+    },
+    { expected: expectedTool },
+  ),
 );
 
 export const toolsShape = array(tool);

@@ -35,15 +35,17 @@ export interface TagRules {
   readonly listed?: boolean;
   /** The word for a kind in errors; the tag's name by default. */
   readonly called?: string;
+  /** The error for an unknown kind that clients may expect. */
+  readonly expected?: (kind: string) => string | undefined;
 }
 
 /** Objects whose field `tag` names one of the kinds. */
 export function tagged(tag: string, kinds: Readonly<Record<string, Shape>>, rules: TagRules = {}): Tagged {
   const byKind = new Map(Object.entries(kinds));
-  const { untagged, shorthands = [], elsewhere = [], listed = false, called = tag } = rules;
+  const { untagged, shorthands = [], elsewhere = [], listed = false, called = tag, expected } = rules;
   const unknown = (kind: string): string => {
     if (listed) return `must be ${oneOf([...byKind.keys()])}`;
-    if (!elsewhere.includes(kind)) return `unknown ${called} ${kind.slice(0, 64)}`;
+    if (!elsewhere.includes(kind)) return expected?.(kind) ?? `unknown ${called} ${kind.slice(0, 64)}`;
     return `${kind} is not possible here; use ${oneOf([...byKind.keys()])}`;
   };
   return {

@@ -413,6 +413,20 @@ describe("a wrong call", () => {
     },
   );
 
+  test.each([
+    [{ type: "delete_file", path: "../../.ssh/id" }, "path: must be relative to the working folder and stay in it"],
+    [
+      { type: "create_file", path: "/etc/cron.d/a", diff: "+a" },
+      "path: must be relative to the working folder and stay in it",
+    ],
+    [{ type: "create_file", path: "a", diff: `+${"a".repeat(1_048_576)}` }, "diff: at most 1048576 characters"],
+  ])("is one whose path leads elsewhere, or whose diff is too long: %#", async (args, error) => {
+    upstream.script([calling({ name: "apply_patch", args }), calling({ name: "apply_patch", args: operation })]);
+    const { events: given } = await turn({ tools: [tools.patch] });
+    expect(finished(given)).toMatchObject([{ type: "apply_patch_call", operation }]);
+    expect(sent().messages.at(-1)).toMatchObject({ role: "tool", content: JSON.stringify({ error }) });
+  });
+
   test("takes the calls beside it along, which the model makes again", async () => {
     upstream.script([
       calling({ name: "apply_patch", args: wrong }, { name: "f", args: {} }),

@@ -1,8 +1,39 @@
 /** The syntax of patches: what passes here, the library of the clients can read. */
 import { applyDiff } from "@openai/agents";
 import { describe, expect, test } from "@jest/globals";
-import { findCreateProblem, findUpdateProblem } from "@sluice/inference-svc/tools/client/patch-syntax.js";
+import {
+  findCreateProblem,
+  findPathProblem,
+  findUpdateProblem,
+} from "@sluice/inference-svc/tools/client/patch-syntax.js";
 import fc from "../support/properties.js";
+
+describe("a path", () => {
+  test.each(["a.txt", "src/a b.ts", ".github/x.yml", "a..b/c", "..a", "\u00fcber.md"])(
+    "%j stays in the working folder",
+    (path) => {
+      expect(findPathProblem(path)).toBeUndefined();
+    },
+  );
+
+  test.each([
+    "/etc/passwd",
+    "../a",
+    "a/../../b",
+    "a/..",
+    "..",
+    "..\\a",
+    "\\\\host\\a",
+    "C:\\a",
+    "c:a",
+    "~/a",
+    "~",
+    "a\0b",
+    "a\nb",
+  ])("%j may lead elsewhere", (path) => {
+    expect(findPathProblem(path)).toBe("path: must be relative to the working folder and stay in it");
+  });
+});
 
 describe("a new file", () => {
   test.each([["+a\n+\n+b"], ["+a\n"], [""], ["+a\r\n+b\r\n"]])("%j is one", (diff) => {

@@ -2,18 +2,21 @@
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { described, nullable, object, string, word } from "@sluice/proto/runtime/validation/shape.js";
 import type { ClientTool } from "./client-tool.ts";
-import { findCreateProblem, findUpdateProblem } from "./patch-syntax.ts";
+import { findCreateProblem, findPathProblem, findUpdateProblem } from "./patch-syntax.ts";
 
 const description = `Creates, changes or deletes one file; call it once for each file. The diff is a V4A diff without headers.
 create_file: every line of the new file begins with +.
 update_file: one or more sections. A section begins with a line @@, or @@ and a space and a line of the file above the change, such as the head of a class or function. Then come lines of the file: a space before lines that stay, - before lines that are removed, + before lines that are added. Give about three unchanged lines before and after each change, exactly as they are in the file. There are no line numbers. A section at the end of the file may end with the line *** End of File.
 delete_file: no diff.`;
 
+/** Code points, as the error says. */
+const maxDiffLength = 1_048_576;
+
 const operation = object(
   {
     type: word("create_file", "update_file", "delete_file"),
     path: described(string({ min: 1 }), "Path of the file, relative to the working folder."),
-    diff: described(nullable(string()), "The diff; required except for delete_file."),
+    diff: described(nullable(string({ max: maxDiffLength })), "The diff; required except for delete_file."),
   },
   { required: ["type", "path"] },
 );
@@ -21,6 +24,8 @@ const operation = object(
 const findProblem = { create_file: findCreateProblem, update_file: findUpdateProblem } as const;
 
 function toOperation({ type, path, diff }: JsonObject): JsonObject | string {
+  const problem = findPathProblem(String(path));
+  if (problem !== undefined) return problem;
   if (type === "delete_file") return { type, path };
   if (typeof diff !== "string") return "diff: required";
   return findProblem[type as keyof typeof findProblem](diff) ?? { type, path, diff };

@@ -1,7 +1,15 @@
 /**
- * Checks the syntax of headerless V4A diffs (https://developers.openai.com/api/docs/guides/tools-apply-patch). Clients fail on a diff that
+ * Checks paths, and the syntax of headerless V4A diffs (https://developers.openai.com/api/docs/guides/tools-apply-patch). Clients fail on a diff that
  * breaks these rules. Whether its context is in the file, only the client can know.
  */
+
+/** Absolute, of a home or another drive, of a parent, or with characters that no name of a file has. */
+// oxlint-disable-next-line no-control-regex -- file systems end names at NUL, and terminals act on the others
+const elsewhere = /^[\\/]|^~(?:[\\/]|$)|^[A-Za-z]:|(?:^|[\\/])\.\.(?:[\\/]|$)|[\u0000-\u001f\u007f]/;
+
+/** @returns a sentence for the model; undefined for a path that stays in the client's working folder, links aside */
+export const findPathProblem = (path: string): string | undefined =>
+  elsewhere.test(path) ? "path: must be relative to the working folder and stay in it" : undefined;
 
 const endOfFile = "*** End of File";
 

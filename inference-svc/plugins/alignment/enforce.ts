@@ -23,8 +23,8 @@ import { blocked, brokenOf, note, reportOf, buildAlignmentStage, unevaluated } f
 import { rewriteItem } from "./instructions.ts";
 import type { AlignedTurn } from "./turn.ts";
 
-/** Abort reason for the provider call: an answer that can keep its rules no more is read no further. */
-const broken = new Error("broke a rule of the alignment plugin");
+/** Abort reason for the provider call: an answer that cannot be allowed any more is read no further. */
+const failed = new Error("cannot be allowed by the alignment plugin");
 
 /** @param guards look at what a retry adds */
 export const enforced =
@@ -87,7 +87,7 @@ class Held {
   }
 
   /**
-   * Reads the answer to its end, or until it breaks a rule for good.
+   * Reads the answer to its end, or until it cannot be allowed any more.
    * @param isOpened whether events that say nothing of the answer are given out: who gives it, and what was sent
    * @returns the evaluation of an answer that was stopped
    */
@@ -103,14 +103,14 @@ class Held {
         if (result.done === true) break;
         const opening = this.#take(result.value);
         if (isOpened && opening.length > 0) yield opening;
-        const begun = evaluator.evaluatesBegun ? this.#draft.takeNews() : undefined;
+        const begun = this.#draft.takeNews();
         const evaluation = begun && !this.#isEnded ? evaluator.evaluateBegun(begun) : undefined;
         if (evaluation) return evaluation;
       }
       isOver = true;
       return undefined;
     } finally {
-      if (!isOver) await answer.stop(broken);
+      if (!isOver) await answer.stop(failed);
     }
   }
 

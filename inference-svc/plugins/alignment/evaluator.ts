@@ -47,19 +47,17 @@ export class Evaluator {
     }
   }
 
-  /** The evaluation of a message that breaks a rule however it goes on; undefined while it may keep all of them. The other rules are not evaluated. */
+  /**
+   * The evaluation of a message that breaks a rule however it goes on, or is too long to be evaluated; undefined while it may be allowed.
+   * The other rules are not evaluated.
+   */
   evaluateBegun(begun: Message): Evaluation | undefined {
-    if (isCut(begun)) return undefined;
+    if (isCut(begun)) return unavailable("cut");
     const startedAt = performance.now();
     const rules = this.#rules.map(({ local }) => local?.isBrokenForGood?.(begun) === true);
     this.spentMs += performance.now() - startedAt;
     if (!rules.includes(true)) return undefined;
     return { outcome: "blocked", rules: rules.map((broken) => ({ probability: broken ? 1 : 0, broken })) };
-  }
-
-  /** Whether some rule can be found broken before a message ends. */
-  get evaluatesBegun(): boolean {
-    return this.#rules.some(({ local }) => local?.isBrokenForGood !== undefined);
   }
 
   async #evaluated(message: Message, occasion: CallContext): Promise<Evaluation> {

@@ -69,6 +69,18 @@ describe("over sockets", () => {
     expect(asked.scope.trace.stages).toMatchObject([{ summary: "Blocked: rule 0", data: { action: "blocked" } }]);
   });
 
+  test("a text that is too long to be evaluated is 503 at once, whatever its rules are", async () => {
+    house.acme.script([words("a".repeat(10_000), "b")]);
+    const closed = house.acme.nextClose();
+    const asked = newScope();
+    const { fault } = await aligned(house, ["At least 2 words."], { stream: true }, asked);
+    await closed;
+    expect(fault?.status).toBe(503);
+    expect(fault?.metadata).toMatchObject({ alignment: { calls: [{ outcome: "unavailable", reason: "cut" }] } });
+    expect(house.acme.requests).toHaveLength(1);
+    expect(house.engine.closed[0]).toMatchObject({ status: "cancelled", isEstimated: true });
+  });
+
   test("a client that leaves meanwhile ends the call", async () => {
     house.acme.script([words("Ten off")]);
     const asked = newScope();

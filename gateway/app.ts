@@ -119,7 +119,23 @@ async function respondDryRun(parts: AppParts, context: EdgeContext, run: () => P
 }
 
 async function respondEmbeddings(parts: AppParts, context: EdgeContext): Promise<void> {
-  await embed(parts, context, await admit(parts.limiter, context.caller, context.res));
+  try {
+    await embed(parts, context, await admit(parts.limiter, context.caller, context.res));
+  } catch (error) {
+    const { caller, requestId, trace, startedAt } = context;
+    const durationMs = performance.now() - startedAt;
+    const unread = { request: undefined, generationId: undefined };
+    parts.refusals.note({
+      caller,
+      requestId,
+      trace,
+      door: "embeddings",
+      fault: Fault.from(error),
+      durationMs,
+      ...unread,
+    });
+    throw error;
+  }
 }
 
 /** Counts as reading, because programs count many prompts at once. */

@@ -29,6 +29,7 @@ import { createResolver } from "./lane/addresses.ts";
 import { sessionConnector } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { ResponseSockets, type SocketParts } from "./responses/socket/sockets.ts";
+import { Refusals } from "./turns/refusals.ts";
 import type { SharedTurn } from "./turns/shared-turn.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
 
@@ -67,7 +68,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);
   let cors = corsOf(house.current);
-  const parts: AppParts & SocketParts = {
+  const parts = {
     ...appParts(options, connections),
     pressure,
     keepAlive,
@@ -87,13 +88,14 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get showsConsole() {
       return house.current.console.enabled ?? isLoopback(hostOf(options));
     },
-    allowsOrigin: (origin) => originsAllowed(house.current.cors.allow_origins)(origin),
-  };
+    allowsOrigin: (origin: string) => originsAllowed(house.current.cors.allow_origins)(origin),
+  } satisfies AppParts & SocketParts;
   const sockets = new ResponseSockets(parts, registry);
   const server = createEdgeServer(createApp(parts));
   serveUpgrades(server, sockets);
   lifecycle.onDrain(() => sockets.drain());
   const port = await serve(options, server, () => pool.endTurns());
+  lifecycle.onDrain(() => parts.refusals.stop());
   lifecycle.onDrain(() => {
     keepAlive.stop();
     pool.stop();
@@ -164,6 +166,7 @@ function appParts({ token, lifecycle, log, registry, tracing }: GatewayOptions, 
     ...connections,
     keylessLimiter: new KeylessLimiter(eventLoop),
     budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry }),
+    refusals: new Refusals({ inference: connections.inference, token, log }),
     inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,

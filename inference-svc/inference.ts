@@ -88,6 +88,8 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     embed,
     planEmbedDryRun,
     tryGuardrail,
+    turns,
+    ledger,
     access,
     limiter,
     inFlight: new InFlight<DirectTurn>(registry),

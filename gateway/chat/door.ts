@@ -10,6 +10,7 @@ import type { CompletionIdentity } from "./identity.ts";
 import { parseChatRequest } from "./request.ts";
 
 export const chatDoor: Door = {
+  name: "chat",
   path: chatPath,
   unparsed: undefined,
   decidingHeaders: [],

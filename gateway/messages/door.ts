@@ -10,6 +10,7 @@ import { MessageObject } from "./object.ts";
 import { parseMessages } from "./request.ts";
 
 export const messagesDoor: Door = {
+  name: "messages",
   path: `${basePath}${createMessage.path}`,
   unparsed: undefined,
   decidingHeaders: ["anthropic-beta"],

@@ -15,6 +15,7 @@ import { readResponse } from "./door.ts";
 import { itemsIn } from "./items.ts";
 
 export const compactDoor: Door = {
+  name: "responses",
   path: `${basePath}${compactResponse.path}`,
   unparsed: "input",
   decidingHeaders: [],

@@ -10,6 +10,7 @@ import { Ladder } from "./ladder.ts";
 import { parseRequest } from "./request.ts";
 
 export const responsesDoor: Door = {
+  name: "responses",
   path: responsesPath,
   unparsed: "input",
   decidingHeaders: [],

@@ -4,7 +4,7 @@
  * A failure gets its own HTTP status until the first committing event, or until the status gate opens; afterwards it is an event.
  */
 import type { ServerResponse } from "node:http";
-import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { RunTurnRequest, TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import { generationIdHeader } from "@sluice/proto/runtime/rpc/caller.js";
@@ -20,6 +20,8 @@ export interface AnsweredCall {
   readonly res: ServerResponse;
   readonly requestId: string;
   readonly meter: TokenMeter | undefined;
+  /** The turn, once it is prepared. */
+  prepared: AnsweredTurn | undefined;
   /** The writer of the answer; the call tells it when the response closes. */
   answer: AnswerWriter | undefined;
   /** Called when the turn has begun in inference-svc. */
@@ -35,6 +37,10 @@ export interface AnswerHead {
   readonly generationId: string;
   /** Second name of `service_metadata`. */
   readonly metadataAlias: string | undefined;
+}
+
+export interface AnsweredTurn extends AnswerHead {
+  readonly request: RunTurnRequest;
 }
 
 const endless = () =>

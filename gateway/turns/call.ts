@@ -9,8 +9,9 @@ import type { Exchange } from "../http/context.ts";
 import type { FaultForm } from "../http/errors.ts";
 import { close } from "../http/exchange.ts";
 import type { Observation } from "../http/observe.ts";
-import type { AnswerWriter, AnsweredCall } from "./answer-writer.ts";
+import type { AnswerWriter, AnsweredCall, AnsweredTurn } from "./answer-writer.ts";
 import type { Door } from "./door.ts";
+import type { Refusals } from "./refusals.ts";
 
 export class TurnCall implements Exchange, AnsweredCall {
   readonly req: IncomingMessage;
@@ -31,6 +32,7 @@ export class TurnCall implements Exchange, AnsweredCall {
   meter: TokenMeter | undefined = undefined;
   /** Gives back the call's place in its rate limits, or in a shared turn. Only the first call of this function has an effect. */
   leave: (tokens?: number) => void = () => {};
+  prepared: AnsweredTurn | undefined = undefined;
   /** The writer of the answer, once the turn is prepared. */
   answer: AnswerWriter | undefined = undefined;
 
@@ -55,8 +57,19 @@ export class TurnCall implements Exchange, AnsweredCall {
   }
 
   /** Called when the response closes, at its end or because the client left. */
-  closed(): void {
+  closed(refusals: Pick<Refusals, "note">): void {
     close(this);
     this.answer?.left();
+    if (this.fault) this.#note(refusals, this.fault);
+  }
+
+  /** There is no record for a key that nobody knows. */
+  #note(refusals: Pick<Refusals, "note">, fault: Fault): void {
+    const caller = this.caller as Caller | undefined;
+    if (!caller) return;
+    const durationMs = performance.now() - this.startedAt;
+    const { requestId, trace, door, prepared } = this;
+    const { request, generationId } = prepared ?? {};
+    refusals.note({ caller, requestId, trace, door: door.name, fault, durationMs, request, generationId });
   }
 }

@@ -12,6 +12,8 @@ import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { FaultForm } from "../http/errors.ts";
 
 export interface Door {
+  /** The format in records of turns. */
+  readonly name: "responses" | "chat" | "messages";
   /** Path of its operation, with the base path. */
   readonly path: string;
   /** Member of the body that is passed on without being parsed, so that it needs no memory for that; undefined where all are parsed. */

@@ -108,6 +108,7 @@ export function createAnswer(
 ): AnswerWriter {
   const { request, turn } = prepared;
   warnAboutUnknownFields(call.res, request);
+  call.prepared = prepared;
   call.answer = request.stream
     ? new StreamWriter(call, prepared, turn.stream(), keepAlive, limits.status_gate_ms)
     : new ObjectWriter(call, prepared, turn.whole());

@@ -18,12 +18,14 @@ import { TurnCall } from "./call.ts";
 import type { Door } from "./door.ts";
 import { createAnswer, prepareTurn, toOpen } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
+import type { Refusals } from "./refusals.ts";
 import { type SharedTurnParts, createSharedTurn } from "./shared-turn.ts";
 
 export interface TurnRouteParts extends ExchangeParts, SharedTurnParts, SheddingParts {
   readonly pool: LanePool;
   readonly cors: Cors | undefined;
   readonly lifecycle: Lifecycle;
+  readonly refusals: Pick<Refusals, "note">;
 }
 
 export class TurnRoute {
@@ -39,7 +41,7 @@ export class TurnRoute {
     if (this.#shedding.refuses(request)) return this.#shedding.refuse(request, response, door.faults);
     const call = new TurnCall(request, response, door);
     begin(this.#parts, call);
-    response.on("close", () => call.closed());
+    response.on("close", () => call.closed(this.#parts.refusals));
     if (this.#parts.lifecycle.draining) response.setHeader("connection", "close");
     this.#parts.cors?.(request, response);
     // Node's parser has read only the head. One tick later it has read the rest of the bytes that came with it, which is the whole of most bodies.

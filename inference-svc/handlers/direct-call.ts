@@ -14,10 +14,11 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { traceHeadersOf } from "@sluice/proto/runtime/tracing/rpc.js";
 import type { Engine } from "../engine.ts";
+import type { DirectRefusals } from "./direct-refusals.ts";
 import { PushedTurn } from "./pushed-turn.ts";
 import type { TimeLimits } from "./time-limit.ts";
 
-export interface DirectTurnDeps {
+export interface DirectTurnDeps extends DirectRefusals {
   readonly engine: Engine;
   readonly access: Access;
   readonly limiter: Limiter;

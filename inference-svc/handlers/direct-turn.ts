@@ -15,6 +15,7 @@ import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { overloaded } from "../admission.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import { type AdmittedTurn, type DirectCall, DirectTurn, type DirectTurnDeps, openInEngine } from "./direct-call.ts";
+import { orRecordRefusal } from "./direct-refusals.ts";
 import { PulledTurn } from "./pulled-turn.ts";
 import { type SharedTurnDeps, admitSharedTurn } from "./shared-turn.ts";
 import { timeLimitMs } from "./time-limit.ts";
@@ -35,11 +36,11 @@ export async function openDirectTurn(
   if (deps.pressure.refuses()) throw overloaded();
   const keyHash = callerKeyHash(context.requestHeader, deps.token);
   const idempotencyKey = readIdempotencyKey(context.requestHeader.get("idempotency-key"));
-  checkRequest(request);
   const call = { keyHash, request, context };
-  const admitted = await (idempotencyKey === undefined
-    ? admitTurn(deps, call)
-    : admitSharedTurn(deps, call, idempotencyKey));
+  const admitted = await orRecordRefusal(deps, call, async () => {
+    checkRequest(request);
+    return idempotencyKey === undefined ? admitTurn(deps, call) : admitSharedTurn(deps, call, idempotencyKey);
+  });
   context.responseHeader.set(generationIdHeader, admitted.turn.generationId);
   return { turn: admitted.turn, batches: readTurn(deps, admitted, context) };
 }

@@ -20,6 +20,7 @@ import { readVectors } from "../upstream/embedding/translator.ts";
 import type { EngineTurn, WireBatch } from "../wire.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { DirectTurnDeps } from "./direct-call.ts";
+import { orRecordRefusal } from "./direct-refusals.ts";
 import { checkEmbedRequest, embedParser, toEmbedTurn } from "./embed-request.ts";
 import { deadlineExceeded, timeLimitMs } from "./time-limit.ts";
 
@@ -39,9 +40,11 @@ export const embedHandler =
     const keyHash = callerKeyHash(requestHeader, deps.token);
     // A gateway has checked the scalars, scanned the input and counted the request; no other client is trusted to have done so.
     const isGateway = isServiceToken(requestHeader.get(serviceTokenHeader), deps.token);
-    checkEmbedRequest(request);
     const turn = toEmbedTurn(request);
-    const admission = isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+    const admission = await orRecordRefusal(deps, { keyHash, request: turn, context }, async () => {
+      checkEmbedRequest(request);
+      return isGateway ? undefined : await admitDirectly(deps, keyHash, responseHeader);
+    });
     const meter = admission?.countsTokens ? new TokenMeter(turn) : undefined;
     const limitMs = Math.min(
       context.timeoutMs() ?? Number.POSITIVE_INFINITY,

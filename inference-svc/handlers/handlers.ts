@@ -8,6 +8,7 @@ import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
 import { type DryRunDeps, dryRunEmbedHandler, dryRunHandler } from "./dry-run.ts";
 import { type EmbedDeps, embedHandler } from "./embed.ts";
+import { type RecordRefusalsDeps, recordRefusalsHandler } from "./record-refusals.ts";
 import { runTurnHandler } from "./run-turn.ts";
 import { type SessionDeps, SessionHandler } from "./session.ts";
 import type { SharedTurnDeps } from "./shared-turn.ts";
@@ -20,6 +21,7 @@ export type HandlerDeps = SharedTurnDeps &
   CountTokensDeps &
   EmbedDeps &
   CatalogueDeps &
+  RecordRefusalsDeps &
   TryGuardrailDeps &
   TestProviderDeps;
 
@@ -41,6 +43,7 @@ export class InferenceHandlers {
       countTokens: countTokensHandler(this.#deps),
       embed: embedHandler(this.#deps),
       dryRunEmbed: dryRunEmbedHandler(this.#deps),
+      recordRefusals: recordRefusalsHandler(this.#deps),
       ...catalogueHandlers(this.#deps),
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),

@@ -2,6 +2,7 @@
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
 import { type TurnFacts, askedModel, doorWord, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
@@ -15,6 +16,9 @@ export interface LedgerTurnsParts {
   readonly ledger: Pick<Ledger, "recordTurn" | "hasRoom">;
   readonly access: Pick<Access, "resolve">;
 }
+
+/** The parts of a requester that a record has. */
+export type RefusedRequester = Pick<Requester, "keyHash" | "requestId" | "generationId" | "traceId">;
 
 export class LedgerTurns implements TurnObserver, TurnObservation {
   readonly #parts: LedgerTurnsParts;
@@ -40,13 +44,18 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
     inner.ended(request, requester, end);
   }
 
+  /** Records a turn that was refused before it began. There is no record for a key that nobody knows. */
+  refused(request: RunTurnRequest, requester: RefusedRequester, failure: Fault): void {
+    const end = { caller: undefined, trace: undefined, outcome: undefined, failure, cancelled: false };
+    this.#recordUnresolved(request, requester, end);
+  }
+
   /** Records what was counted so far. */
   flush(): void {
     this.#refused.flush();
   }
 
-  /** A turn that failed before its key was looked up. There is no record for a key that nobody knows. */
-  #recordUnresolved(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
+  #recordUnresolved(request: RunTurnRequest, requester: RefusedRequester, end: TurnEnd): void {
     const resolved = this.#parts.access.resolve(requester.keyHash);
     const record = ({ caller }: { readonly caller?: Caller | undefined }) => {
       if (caller) this.#record(request, requester, end, caller);
@@ -55,7 +64,7 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
     else record(resolved);
   }
 
-  #record(request: RunTurnRequest, requester: Requester, end: TurnEnd, caller: Caller): void {
+  #record(request: RunTurnRequest, requester: RefusedRequester, end: TurnEnd, caller: Caller): void {
     const turn = describeTurn(request, requester, end, caller);
     if (turn.outcome === TurnOutcome.REFUSED) this.#refused.note(turn);
     else this.#parts.ledger.recordTurn(turn);
@@ -65,7 +74,7 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
 /** Status of a turn whose client has left. */
 const clientLeft = 499;
 
-function describeTurn(request: RunTurnRequest, requester: Requester, end: TurnEnd, caller: Caller): TurnFacts {
+function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end: TurnEnd, caller: Caller): TurnFacts {
   const { trace, failure } = end;
   const outcome = outcomeOf(end);
   const isFailure = outcome === TurnOutcome.FAILED || outcome === TurnOutcome.REFUSED;

@@ -126,6 +126,8 @@ export interface FaultOptions {
    * process.
    */
   readonly repeat?: "now" | "later";
+  /** Whether another process has made it, and has told what it has to tell of it. */
+  readonly isForwarded?: boolean;
   /** Cause for the log only. */
   readonly cause?: unknown;
 }
@@ -142,6 +144,7 @@ export class Fault extends Error {
   readonly #shouldRetry: boolean | undefined;
   readonly #providerStatus: number | undefined;
   readonly repeat: "now" | "later" | undefined;
+  readonly isForwarded: boolean;
 
   /** @param message text for clients; empty means the text of the table. INTERNAL always has the text of the table. */
   constructor(reason: FaultReason, message = "", options: FaultOptions = {}) {
@@ -156,6 +159,7 @@ export class Fault extends Error {
     this.#shouldRetry = options.shouldRetry;
     this.#providerStatus = options.providerStatus;
     this.repeat = options.repeat;
+    this.isForwarded = options.isForwarded ?? false;
   }
 
   /** HTTP status of the contract. */
@@ -203,6 +207,7 @@ export class Fault extends Error {
       ...(this.#shouldRetry !== undefined && { shouldRetry: this.#shouldRetry }),
       ...(this.#providerStatus !== undefined && { providerStatus: this.#providerStatus }),
       ...(this.repeat !== undefined && { repeat: this.repeat }),
+      ...(this.isForwarded && { isForwarded: true }),
       ...options,
     });
   }
@@ -227,6 +232,7 @@ export class Fault extends Error {
       return new Fault(known ? message.reason : FaultReason.INTERNAL, message.message, {
         retryAfterMs: message.retryAfterMs,
         origin: message.origin,
+        isForwarded: true,
         ...(message.metadataJson.length > 0 && {
           metadata: JSON.parse(Buffer.from(message.metadataJson).toString()) as Record<string, unknown>,
         }),
@@ -235,7 +241,7 @@ export class Fault extends Error {
         ...(message.shouldRetry !== undefined && { shouldRetry: message.shouldRetry }),
       });
     } catch (cause) {
-      return new Fault(FaultReason.INTERNAL, "", { cause });
+      return new Fault(FaultReason.INTERNAL, "", { cause, isForwarded: true });
     }
   }
 

@@ -1,5 +1,7 @@
 /** A response under way on a connection: its place in the limits, its memory, its log line. */
 import type { IncomingMessage } from "node:http";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { newId } from "@sluice/proto/runtime/id.js";
 import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
@@ -39,6 +41,9 @@ export class SocketCall {
   readonly #observation: Observation;
   readonly #room: Reservation;
   #admission: Admission | undefined = undefined;
+  #caller: Caller | undefined = undefined;
+  #request: RunTurnRequest | undefined = undefined;
+  readonly #generationId = newId("gen-");
   #isOver = false;
   turn: SocketTurn | undefined = undefined;
 
@@ -55,6 +60,8 @@ export class SocketCall {
     if (shedding.refuses(request)) throw overloaded();
     const { caller } = await parts.access.resolve(keyHash, undefined, this.#observation.trace);
     if (!caller) throw invalidKey();
+    // A frame that calls no model is no turn.
+    if (generates) this.#caller = caller;
     await eventLoop.turnOf(keyHash);
     // A frame that calls no model takes no place in the limits.
     if (!generates) return;
@@ -67,12 +74,13 @@ export class SocketCall {
   async open(frame: CreateFrame, input: string, taker: EventTaker): Promise<void> {
     const { request, identity } = await this.#read(bodyOf(frame, input));
     if (this.#isOver) return;
+    this.#request = request;
     const turn = new SocketTurn(taker, identity, request);
     this.turn = turn;
     if (!frame.generates) return turn.prepare();
     const { parts, keyHash } = this.#connected;
     const caller = { keyHash, requestId: this.requestId, trace: this.#observation.trace };
-    const prepared = { request, generationId: newId("gen-"), timeoutMs: undefined };
+    const prepared = { request, generationId: this.#generationId, timeoutMs: undefined };
     turn.start((listener) => parts.pool.open(toOpen(parts, caller, prepared), listener));
   }
 
@@ -93,6 +101,17 @@ export class SocketCall {
       errorType: fault?.errorType,
       cause: fault?.cause,
     });
+    if (fault) this.#noteRefusal(fault);
+  }
+
+  #noteRefusal(fault: Fault): void {
+    const caller = this.#caller;
+    if (!caller) return;
+    const { requestId } = this;
+    const durationMs = performance.now() - this.#startedAt;
+    const read = { request: this.#request, generationId: this.#generationId };
+    const { trace } = this.#observation;
+    this.#connected.parts.refusals.note({ caller, requestId, trace, door: "responses", fault, durationMs, ...read });
   }
 
   async #read(body: Buffer): Promise<ReadResponse> {

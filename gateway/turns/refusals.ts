@@ -1,0 +1,135 @@
+/**
+ * Has the turns recorded that this gateway refuses or loses itself: for a limit, for a body that is no request, for want of a process. Any
+ * inference process writes them into its spool, with the turns that it runs. The others are recorded where they run.
+ */
+import type { Client } from "@grpc/grpc-js";
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { TurnOutcome, type TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { Fault } from "@sluice/proto/runtime/fault.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { TraceHeaders } from "@sluice/proto/runtime/tracing/context.js";
+import { RefusedTurns } from "@sluice/proto/runtime/turns/refused-turns.js";
+import { type TurnFacts, askedModel, turnOperation } from "@sluice/proto/runtime/turns/turn-facts.js";
+
+/** Records that wait for an inference process; further refusals are counted. */
+const maxWaiting = 1_000;
+/** Time to collect records for one call. */
+const lingerMs = 100;
+const retryMs = 1_000;
+const timeoutMs = 5_000;
+
+export interface RefusalsParts {
+  /** Connection to any inference process. */
+  readonly inference: Client;
+  readonly token: ServiceToken;
+  readonly log: Pick<Logger, "warn">;
+}
+
+export interface RefusedTurn {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly trace: TraceHeaders;
+  readonly door: TurnFacts["door"];
+  readonly fault: Fault;
+  readonly durationMs: number;
+  /** Undefined when the turn was refused before its body was read; the id likewise. */
+  readonly request: Pick<RunTurnRequest, "model" | "models" | "stream" | "user" | "sessionId"> | undefined;
+  readonly generationId: string | undefined;
+}
+
+export class Refusals {
+  readonly #parts: RefusalsParts;
+  readonly #refused: RefusedTurns;
+  #waiting: TurnRecord[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> = Promise.resolve();
+  #failing = false;
+
+  constructor(parts: RefusalsParts) {
+    this.#parts = parts;
+    this.#refused = new RefusedTurns({
+      write: (turn) => this.#push(turn),
+      hasRoom: () => this.#waiting.length < maxWaiting,
+    });
+  }
+
+  /** A failure that another process has made is on record there. */
+  note(turn: RefusedTurn): void {
+    if (!turn.fault.isForwarded) this.#refused.note(describeRefusal(turn));
+  }
+
+  /** Sends what is left, once. */
+  async stop(): Promise<void> {
+    this.#refused.flush();
+    await this.#sending;
+    await this.#send();
+    clearTimeout(this.#timer);
+  }
+
+  #push(turn: TurnFacts): void {
+    this.#waiting.push({
+      $typeName: "sluice.admin.v1.TurnRecord",
+      ...turn,
+      bootId: "",
+      sequence: 0n,
+      instance: "",
+    });
+    this.#sendAfter(lingerMs);
+  }
+
+  #sendAfter(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#sending = this.#send();
+    }, ms).unref();
+  }
+
+  /** A record that comes twice is stored once, so that one whose answer was lost can be sent again. */
+  async #send(): Promise<void> {
+    const sent = this.#waiting.slice();
+    if (sent.length === 0) return;
+    const { inference, token } = this.#parts;
+    const request = { $typeName: "sluice.inference.v1.RecordRefusalsRequest" as const, turns: sent };
+    try {
+      await call(inference, InferenceService.method.recordRefusals, request, serviceMetadata(token), timeoutMs);
+      this.#waiting = this.#waiting.slice(sent.length);
+      this.#failing = false;
+    } catch (err) {
+      if (!this.#failing) this.#parts.log.warn({ err }, "refused turns cannot be recorded yet");
+      this.#failing = true;
+    }
+    this.#timer = undefined;
+    if (this.#waiting.length > 0) this.#sendAfter(this.#failing ? retryMs : lingerMs);
+  }
+}
+
+function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): TurnFacts {
+  const durationMs = Math.round(turn.durationMs);
+  const facts: TurnFacts = {
+    generationId: turn.generationId ?? newId("gen-"),
+    requestId: turn.requestId,
+    workspaceId: caller.workspaceId,
+    keyHash: caller.keyHash,
+    openedAtMs: BigInt(Date.now() - durationMs),
+    durationMs,
+    door: turn.door,
+    operation: turnOperation(turn.door),
+    model: request ? askedModel(request.model, request.models) : "",
+    outcome: TurnOutcome.REFUSED,
+    httpStatus: fault.status,
+    errorType: fault.errorType,
+    guardrailId: "",
+    rule: "",
+    streamed: request?.stream ?? false,
+    // The second part of a traceparent, which is empty without tracing.
+    traceId: turn.trace.traceparent.split("-")[1] ?? "",
+    count: 1,
+  };
+  if (request?.user !== undefined) facts.user = request.user;
+  if (request?.sessionId !== undefined) facts.sessionId = request.sessionId;
+  return facts;
+}

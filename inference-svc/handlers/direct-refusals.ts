@@ -1,0 +1,32 @@
+/** Has the turns recorded that are refused before the engine sees them, for callers that come without a gateway. */
+import type { HandlerContext } from "@connectrpc/connect";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { newId } from "@sluice/proto/runtime/id.js";
+import { requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import type { LedgerTurns } from "../observe/ledger-turns.ts";
+
+export interface DirectRefusals {
+  readonly turns: Pick<LedgerTurns, "refused">;
+}
+
+export interface AskedTurn {
+  readonly keyHash: string;
+  readonly request: RunTurnRequest;
+  readonly context: HandlerContext;
+}
+
+/** @throws what the work throws, which is on record then */
+export async function orRecordRefusal<Result>(
+  { turns }: DirectRefusals,
+  { keyHash, request, context }: AskedTurn,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const requestId = requestIdIn(context.requestHeader) ?? newId("req_");
+    turns.refused(request, { keyHash, requestId, generationId: newId("gen-") }, Fault.from(error));
+    throw error;
+  }
+}

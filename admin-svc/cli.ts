@@ -11,6 +11,7 @@ import {
 import type { Kysely } from "kysely";
 import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
+import { calls } from "./cli/calls.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
@@ -31,6 +32,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   keys,
   guardrails,
   "end-users": endUsers,
+  calls,
   usage,
   workspaces,
   ledger,

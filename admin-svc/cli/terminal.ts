@@ -1,6 +1,8 @@
 /** The context of an admin-svc command: its database, and the workspace that `--workspace` names. */
 import { type Command, CommandError, type Terminal, UsageError } from "@sluice/proto/runtime/cli.js";
+import { givenTime } from "@sluice/proto/contract/records.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Author } from "../store/audit.ts";
 import { type Database, defaultWorkspaceId } from "../store/database.ts";
@@ -53,6 +55,20 @@ export async function asUsage<Result>(check: () => Result | Promise<Result>): Pr
     if (error instanceof Fault && error.reason === FaultReason.INVALID_REQUEST) throw new UsageError(error.message);
     throw error;
   }
+}
+
+/** The time that an option gives; a day is its beginning in UTC. @throws UsageError */
+export function timeGiven(name: string, given: string | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given;
+  checkedTime(name, at);
+  return at;
+}
+
+function checkedTime(name: string, at: string): void {
+  const problems = new Problems();
+  givenTime.check(at, name, problems);
+  if (!problems.empty) throw new UsageError(`${name}: a day or a time with its zone, for example 2026-11-21T12:00:00Z`);
 }
 
 /** A time to the second, or a dash. */

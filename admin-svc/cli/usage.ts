@@ -1,15 +1,17 @@
-/** usage: show. */
+/** usage: show, series. */
 import type { PayerWord } from "@sluice/proto/runtime/call-operation.js";
 import { UsageError, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { type UsageSums, type UsageUnit, usageSums, usageUnits } from "../store/ledger/usage-sums.ts";
 import { usd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
+import { series } from "./usage-series.ts";
 import { type Commands, flag, text } from "./terminal.ts";
 
 const dayMs = 86_400_000;
 const defaultDays = 30;
 
 export const usage: Commands = {
+  series,
   show: {
     usage:
       "[--by day|model|key|operation|door|task[,...]] [--payer key|operator] [--from DAY] [--to DAY] [--key KEY] [--json]",

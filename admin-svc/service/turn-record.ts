@@ -1,20 +1,11 @@
 /** Converts records of turns between messages and rows. */
-import { TurnOutcome, type TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
-import { operationWord } from "@sluice/proto/runtime/call-operation.js";
+import { create } from "@bufbuild/protobuf";
+import { turnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/generations.js";
+import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { callOperations, operationWord } from "@sluice/proto/runtime/call-operation.js";
+import type { TurnRow } from "../store/ledger/generations.ts";
 import type { NewTurnRecord } from "../store/ledger/turn-record.ts";
-
-export const turnOutcomes = {
-  completed: TurnOutcome.COMPLETED,
-  incomplete: TurnOutcome.INCOMPLETE,
-  failed: TurnOutcome.FAILED,
-  cancelled: TurnOutcome.CANCELLED,
-  lost: TurnOutcome.LOST,
-  refused: TurnOutcome.REFUSED,
-} as const;
-
-const words: ReadonlyMap<TurnOutcome, keyof typeof turnOutcomes> = new Map(
-  Object.entries(turnOutcomes).map(([word, outcome]) => [outcome, word as keyof typeof turnOutcomes]),
-);
 
 export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   generation_id: record.generationId,
@@ -31,7 +22,7 @@ export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   operation: operationWord(record.operation) ?? "turn",
   requested_model: record.model || null,
   // An unknown outcome of a newer process counts as failed.
-  outcome: words.get(record.outcome) ?? "failed",
+  outcome: turnOutcomeWord(record.outcome) ?? "failed",
   http_status: record.httpStatus,
   error_type: record.errorType || null,
   guardrail_id: record.guardrailId || null,
@@ -42,3 +33,42 @@ export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   trace_id: record.traceId || null,
   requests: Math.max(1, record.count),
 });
+
+export function toGeneration(row: TurnRow): Generation {
+  const generation = create(GenerationSchema, {
+    id: row.generation_id,
+    requestId: row.request_id,
+    openedAtMs: BigInt(row.opened_at.getTime()),
+    workspaceId: row.workspace_id,
+    keyHash: row.key_hash,
+    keyName: row.key_name ?? "",
+    model: row.model,
+    requestedModel: row.requested_model ?? "",
+    provider: row.provider,
+    serviceTier: row.service_tier,
+    door: row.door,
+    operation: callOperations[row.operation],
+    task: row.task ?? "",
+    streamed: row.streamed,
+    outcome: turnOutcomes[row.outcome],
+    httpStatus: row.http_status,
+    errorType: row.error_type ?? "",
+    guardrailId: row.guardrail_id ?? "",
+    rule: row.rule ?? "",
+    finishReason: row.finish_reason ?? "",
+    user: row.user ?? "",
+    sessionId: row.session_id ?? "",
+    traceId: row.trace_id ?? "",
+    requests: row.requests,
+    attempts: row.attempts,
+    costUsd: row.cost_usd,
+    inputTokens: BigInt(row.input_tokens),
+    cachedTokens: BigInt(row.cached_tokens),
+    outputTokens: BigInt(row.output_tokens),
+    reasoningTokens: BigInt(row.reasoning_tokens),
+    isEstimated: row.is_estimated,
+    durationMs: BigInt(row.duration_ms),
+  });
+  if (row.first_ms !== null) generation.firstMs = BigInt(row.first_ms);
+  return generation;
+}

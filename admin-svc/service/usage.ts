@@ -11,12 +11,17 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { callOperations } from "@sluice/proto/runtime/call-operation.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf, generationRecords } from "../store/ledger/usage.ts";
+import { listTurns } from "../store/ledger/generations.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Deps } from "./deps.ts";
+import { listGenerations } from "./generations.ts";
+import { getUsageSeries } from "./series.ts";
+import { toGeneration } from "./turn-record.ts";
 import { toRecord } from "./usage-record.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
@@ -33,14 +38,21 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
           ...(account.limit_usd !== null && { totalUsd: account.limit_usd }),
         });
       }),
-    getGeneration: ({ generationId }, { requestHeader }) =>
+    getGeneration: ({ generationId, requestId }, { requestHeader }) =>
       orRetryLater(async () => {
         const { kind, hash: keyHash, workspace_id: workspaceId } = await requireKey(reads, requestHeader, serviceToken);
         const whose = { workspaceId, ...(kind === "inference" && { keyHash }) };
-        const rows = isStorable(generationId) ? await generationRecords(reads, generationId, whose) : [];
-        if (rows.length === 0) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
-        return create(GetGenerationResponseSchema, { records: rows.map(toRecord) });
+        if ((generationId === "") === (requestId === "")) throw invalid("id", "required, or request_id in its place");
+        const named = generationId === "" ? { requestId } : { generationId };
+        const [turn] = isStorable(generationId + requestId) ? await listTurns(reads, { ...whose, ...named }, 1) : [];
+        if (!turn) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
+        const rows = await generationRecords(reads, turn.generation_id, { workspaceId, keyHash: turn.key_hash });
+        return create(GetGenerationResponseSchema, { records: rows.map(toRecord), generation: toGeneration(turn) });
       }),
+    listGenerations: (request, context) =>
+      administer(context, ({ workspaceId }) => listGenerations(reads, workspaceId, request)),
+    getUsageSeries: (request, context) =>
+      administer(context, ({ workspaceId }) => getUsageSeries(reads, workspaceId, request)),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
       administer(context, async (administrator) => {
         requireOwn(workspaceId, administrator);

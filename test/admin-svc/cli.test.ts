@@ -128,6 +128,51 @@ describe("usage", () => {
     expect((await run("usage", "show", "--payer", "nobody")).stderr).toContain("--payer: key or operator");
   });
 
+  test("over time, by the values of a dimension", async () => {
+    const window = ["--from", "2025-03-01", "--to", "2025-03-03"];
+    const series = await json<{ data: object[]; totals: object[] }>("usage", "series", ...window, "--by", "model");
+    expect(series.totals).toMatchObject([
+      {
+        value: "acme/large-2",
+        cost_usd: "7.500000000000",
+        attempts: 4,
+        requests: 4,
+        failures: 0,
+        duration_ms_p50: 1579,
+      },
+      { value: "acme/small", cost_usd: "0.250000000000", attempts: 1, requests: 1 },
+    ]);
+    expect(series.data).toHaveLength(3);
+    const { stdout } = await run("usage", "series", ...window, "--by", "key", "--limit", "1");
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines[0]).toMatch(/^AT +KEY +USD +REQUESTS +FAILURES +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS +FIRST +TIME$/);
+    expect(lines[1]).toMatch(/^2025-03-01 +used +0\.75 +2 +0 +2 +24 +60 +395 \/ 395 +1579 \/ 1579$/);
+    expect(lines.slice(-2).map((line) => line.split(/ +/).slice(0, 3))).toEqual([
+      ["total", "used", "5.75"],
+      ["total", "(others)", "2"],
+    ]);
+  });
+
+  test("request by request", async () => {
+    const page = await json<{ data: { id: string; cost_usd: string }[]; next_cursor: string }>(
+      "calls",
+      "list",
+      "--key",
+      "used",
+      "--limit",
+      "2",
+      "--model",
+      "acme/large-2",
+    );
+    expect(page.data.map(({ cost_usd: cost }) => cost)).toEqual(["8.000000000000", "4.000000000000"]);
+    const { stdout } = await run("calls", "list", "--key", "used", "--cursor", page.next_cursor);
+    expect(stdout).toMatch(/^AT +ID +KEY +MODEL +PROVIDER +STATUS +OUTCOME +USD +TOKENS +TIME +WHY$/m);
+    const id = page.data[0]?.id ?? "";
+    expect(await json("calls", "show", id)).toMatchObject({ id, total_cost: 8, provider_responses: [{ status: 200 }] });
+    expect((await run("calls", "show", id)).stdout).toMatch(/^1 +acme +acme\/large-2 +200 +1500 ms +8$/m);
+    expect((await run("calls", "show", "gen-none")).stderr).toContain("no such request: gen-none");
+  });
+
   test("for people", async () => {
     const { stdout } = await run("usage", "show", ...range, "--by", "key", "--key", "used");
     expect(stdout.split("\n")[0]).toMatch(/^KEY +NAME +USD +REQUESTS +ATTEMPTS +INPUT TOKENS +OUTPUT TOKENS$/);
@@ -456,7 +501,7 @@ describe("wrong input", () => {
     [["constructor", "name"], "unknown noun: constructor"],
     [
       ["boostrap"],
-      "one of keys, guardrails, end-users, usage, workspaces, ledger, audit, retention, schema, bootstrap",
+      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, retention, schema, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],
@@ -473,6 +518,11 @@ describe("wrong input", () => {
     [["keys", "update", hash, "--expires-at", "2999-01-01", "--never-expires"], "--expires-at and --never-expires"],
     [["keys", "list", "extra"], "unexpected argument: extra"],
     [["keys", "revoke"], "missing argument: KEY"],
+    [["usage", "series", "--by", "week"], "by: "],
+    [["usage", "series", "--step", "week"], "--step: hour or day"],
+    [["calls", "list", "--status", "x"], "--status: a number"],
+    [["calls", "list", "--limit", "201"], "limit: must be between 1 and 200"],
+    [["calls", "list", "--from", "today"], "--from: a day or a time"],
     [["usage", "show", "--by", "week"], "--by: any of day, model, key"],
     [["usage", "show", "--from", "2026-02-30"], "--from: a day, for example 2026-11-21"],
     [["usage", "show", "--from", "2026-02-03", "--to", "2026-02-01"], "--from: must not be after --to"],

@@ -82,6 +82,8 @@ describe("the published document", () => {
       "patch /guardrails/{id}": administration,
       "delete /guardrails/{id}": administration,
       "get /generation": "200 400 401 404 429 500",
+      "get /generations": "200 400 401 403 500",
+      "get /usage/series": "200 400 401 403 500",
       "get /activity": administration,
       "get /credits": "200 400 401 403 500",
       "get /end-users": "200 400 401 403 500",

@@ -1,9 +1,18 @@
 /** Operations on usage records. */
-import { activityExample, generationExample } from "../examples/usage.ts";
+import {
+  activityExample,
+  cursorExample,
+  generationExample,
+  refusedExample,
+  seriesExample,
+  turnExample,
+} from "../examples/usage.ts";
 import { administrationStatuses, example, json, operation } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { shownActivity, shownCredits, shownGeneration } from "../records/usage-record.ts";
+import { generationList, generationsQuery, shownTurn } from "../records/generations.ts";
+import { seriesAnswer, seriesQuery, shownSeries } from "../records/usage-series.ts";
 import { activityAnswer, activityQuery, creditsAnswer, generationAnswer, generationQuery } from "../records/usage.ts";
 
 const { method } = UsageService;
@@ -17,14 +26,66 @@ const getGeneration = forwarded(
     key: "any",
     summary: "Show the calls and costs of a response",
     description:
-      "The calls to providers that a response took, and what they used and cost. On record within a second of the answer. A key sees its own responses, a management key those of its workspace.",
+      "The calls to providers that a response took, and what they used and cost; of a request that was refused, why. By `id` or by `request_id`. On record within a second of the answer. A key sees its own responses, a management key those of its workspace.",
     query: generationQuery,
     answer: { says: "The calls and costs.", content: [json(generationAnswer, example({ data: generationExample }))] },
     statuses: [400, 401, 404, 429, 500],
   }),
   method.getGeneration,
-  ({ query }) => ({ generationId: query.id }),
-  ({ records }) => ({ data: shownGeneration(records) }),
+  ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
+  (answer) => ({ data: shownGeneration(answer) }),
+  { timeoutMs },
+);
+
+const listGenerations = forwarded(
+  operation({
+    path: "/generations",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "List responses and refusals",
+    description:
+      "The requests to models of the workspace, latest first: what they cost, how they ended, and why they were refused. Costs and calls of one are at `GET /generation`. On record within a second of the answer. Refusals of one key beyond 60 at once and one a second are counted in one row a second.",
+    query: generationsQuery,
+    answer: {
+      says: "A page.",
+      content: [json(generationList, example({ data: [turnExample, refusedExample], next_cursor: cursorExample }))],
+    },
+    statuses: [400, 401, 403, 500],
+  }),
+  method.listGenerations,
+  ({
+    query: { key: keyHash, session_id: sessionId, request_id: requestId, guardrail_id: guardrailId, ...others },
+  }) => ({
+    ...others,
+    keyHash,
+    sessionId,
+    requestId,
+    guardrailId,
+  }),
+  ({ generations, nextCursor }) => ({
+    data: generations.map(shownTurn),
+    next_cursor: nextCursor === "" ? null : nextCursor,
+  }),
+  { timeoutMs },
+);
+
+const getUsageSeries = forwarded(
+  operation({
+    path: "/usage/series",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "Sum up usage over time",
+    description:
+      "Sums of the workspace by hour or day, and by the values of a dimension, with percentiles. A call counts in the hour in which it began; by status and guardrail all calls of a request count in the hour in which that began.",
+    query: seriesQuery,
+    answer: { says: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
+    statuses: [400, 401, 403, 500],
+  }),
+  method.getUsageSeries,
+  ({ query }) => query,
+  shownSeries,
   { timeoutMs },
 );
 
@@ -76,4 +137,4 @@ const getCredits = forwarded(
   { timeoutMs },
 );
 
-export const usageOperations = { getGeneration, listActivity, getCredits };
+export const usageOperations = { getGeneration, listGenerations, getUsageSeries, listActivity, getCredits };

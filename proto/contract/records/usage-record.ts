@@ -1,12 +1,17 @@
 /** Converts usage records to the JSON of answers. */
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { AttemptStatus, type UsageRecord } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
-import type { Activity, GetCreditsResponse } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
+import { TurnOutcome, type UsageRecord } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
+import type {
+  Activity,
+  GetCreditsResponse,
+  GetGenerationResponse,
+} from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { operationWord, purposeOfRecord } from "../../runtime/call-operation.ts";
 import { endpointId } from "../../runtime/endpoint-id.ts";
 import { Fault, FaultReason } from "../../runtime/fault.ts";
 import { decimal, pico } from "../../runtime/money.ts";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
+import { shownEnd } from "./generations.ts";
 import { unlimitedCredits } from "./usage.ts";
 import { instant } from "../../runtime/instant.ts";
 
@@ -31,34 +36,38 @@ const unrecorded = {
   web_search_engine: null,
 };
 
-/** @param records of one turn, in their order */
-export function shownGeneration(records: readonly UsageRecord[]): JsonObject {
-  const first = records[0];
+/** @param records of the turn's calls, in their order; none of a turn that was refused */
+export function shownGeneration({ records, generation: turn }: GetGenerationResponse): JsonObject {
+  if (!turn) throw new Fault(FaultReason.INTERNAL);
   const last = records.at(-1);
-  if (!first || !last) throw new Fault(FaultReason.INTERNAL);
   const cost = costOf(records);
+  const orNull = (text: string) => (text === "" ? null : text);
   return {
-    id: last.generationId,
-    request_id: last.requestId,
-    created_at: instant(timestampFromMs(Number(first.openedAtMs))),
-    model: last.model,
-    provider_name: last.provider,
-    streamed: last.streamed,
-    cancelled: last.status === AttemptStatus.CANCELLED,
+    id: turn.id,
+    request_id: orNull(turn.requestId),
+    created_at: instant(timestampFromMs(Number(turn.openedAtMs))),
+    model: turn.model,
+    requested_model: orNull(turn.requestedModel),
+    provider_name: orNull(turn.provider),
+    streamed: turn.streamed,
+    cancelled: turn.outcome === TurnOutcome.CANCELLED,
+    ...shownEnd(turn),
+    trace_id: orNull(turn.traceId),
+    operation: operationWord(turn.operation) ?? "turn",
+    attempts: turn.attempts,
     ...tokensJson(last),
     usage: cost ?? 0,
     total_cost: cost ?? 0,
     upstream_inference_cost: cost,
-    generation_time: last.durationMs,
-    latency: last.firstMs === undefined ? null : Number(last.openedAtMs - first.openedAtMs) + last.firstMs,
-    finish_reason: last.finishReason ?? null,
+    generation_time: Number(turn.durationMs),
+    latency: turn.firstMs === undefined ? null : Number(turn.firstMs),
     is_byok: false,
-    is_estimated: records.some(({ isEstimated }) => isEstimated),
-    external_user: last.user ?? null,
-    session_id: last.sessionId ?? null,
-    door: last.door ?? "responses",
-    service_tier: last.serviceTier === "" ? null : last.serviceTier,
-    workspace_id: last.workspaceId,
+    is_estimated: turn.isEstimated,
+    external_user: orNull(turn.user),
+    session_id: orNull(turn.sessionId),
+    door: turn.door,
+    service_tier: orNull(turn.serviceTier),
+    workspace_id: turn.workspaceId,
     provider_responses: records.map(callJson),
     api_type: "completions",
     data_region: "global",
@@ -67,7 +76,8 @@ export function shownGeneration(records: readonly UsageRecord[]): JsonObject {
   };
 }
 
-function tokensJson({ tokens }: UsageRecord): JsonObject {
+function tokensJson(last: UsageRecord | undefined): JsonObject {
+  const tokens = last?.tokens;
   return {
     tokens_prompt: tokens?.input ?? null,
     tokens_completion: tokens?.output ?? null,

@@ -14,10 +14,17 @@ import {
 } from "../../runtime/validation/shape.ts";
 import { operationWords } from "../../runtime/call-operation.ts";
 import { ownWorkspace, time } from "../records.ts";
+import { turnOutcomeWords } from "./generations.ts";
 
 export const generationQuery = object(
-  { id: described(string({ min: 1, max: 1_024, identifier: true }), "As in `X-Generation-Id`.") },
-  { required: ["id"], strict: true },
+  {
+    id: described(string({ min: 1, max: 1_024, identifier: true }), "As in `X-Generation-Id`."),
+    request_id: described(
+      string({ min: 1, max: 512, identifier: true }),
+      "As in `X-Request-Id`, in the place of `id`; the latest of several turns.",
+    ),
+  },
+  { strict: true },
 );
 
 /** The same rule holds over gRPC: see rules/usage-records.ts of admin-svc. */
@@ -76,7 +83,22 @@ const generation = {
   id: described(string({ min: 1 }), "As in `X-Generation-Id`."),
   request_id: described(nullable(string()), "As in `X-Request-Id`."),
   created_at: described(time, "When the first call was begun."),
-  model: described(string(), "Slug of the model that answered, or was asked last."),
+  model: described(string(), "Slug of the model that answered, or was asked last; else the one that was asked for."),
+  requested_model: described(nullable(string()), "Slug of the model that was asked for; null when unknown."),
+  outcome: described(
+    word(...turnOutcomeWords),
+    "`refused`: failed before any call; `failed`: after one; `cancelled`: the client left; `lost`: its process died.",
+  ),
+  status: described(integer({ min: 0 }), "HTTP status of the answer; 499 where the client left."),
+  error_type: described(nullable(string()), "`error_type` of the failure."),
+  guardrail_id: described(nullable(string()), "The guardrail that blocked the turn, or else found something last."),
+  rule: described(
+    nullable(string()),
+    "Label of the rule that matched, or its pattern or engine. Never text of a prompt.",
+  ),
+  trace_id: described(nullable(string()), "Id of the trace, where tracing is on."),
+  operation: described(operation, "What the turn was: `turn` or `embed`."),
+  attempts: described(tokens, "Calls to providers and services that the key pays for."),
   provider_name: described(nullable(string()), "Id of the provider that answered, or was asked last."),
   streamed: described(nullable(boolean), "Whether a stream was asked for."),
   cancelled: described(nullable(boolean), "Whether the client left."),
@@ -97,10 +119,10 @@ const generation = {
   total_cost: described(dollars, "The same."),
   upstream_inference_cost: described(nullable(dollars), "The same; null where no price is known."),
   cache_discount: absent("discounts are"),
-  generation_time: described(nullable(number({ min: 0 })), "Milliseconds that the last call took."),
+  generation_time: described(nullable(number({ min: 0 })), "Milliseconds from the beginning of the turn to its end."),
   latency: described(
     nullable(number({ min: 0 })),
-    "Milliseconds from the beginning of the first call to the first event of the last; null where it gave none.",
+    "Milliseconds until the first event was given out; null without one.",
   ),
   moderation_latency: absent("moderation is"),
   is_byok: described(constant(false), "There are no keys of your own."),

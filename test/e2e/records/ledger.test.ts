@@ -292,7 +292,7 @@ describe("what is on record can be asked for", () => {
 
   test.each<[string, number, string]>([
     ["/activity?door=sse", 400, "door: must be one of responses, chat, messages, embeddings"],
-    ["/generation", 400, "id: required"],
+    ["/generation", 400, "id: required, or request_id in its place"],
     ["/generation?id=", 400, "id: at least 1 character"],
     ["/generation?id=gen-unknown", 404, "Generation not found"],
     ["/activity?date=2026-02-30", 400, "date: is not a day"],

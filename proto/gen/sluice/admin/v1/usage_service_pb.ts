@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { CallOperation, UsageRecord } from "./ledger_service_pb.ts";
+import type { CallOperation, TurnOutcome, UsageRecord } from "./ledger_service_pb.ts";
 import { file_sluice_admin_v1_ledger_service } from "./ledger_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIi0KFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRgoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQikQEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDAoEZGF0ZRgBIAEoCRIQCghrZXlfaGFzaBgCIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkSFAoMYnlfb3BlcmF0aW9uGAQgASgIEgwKBGRvb3IYBSABKAkSDwoHYnlfZG9vchgGIAEoCBIPCgdieV90YXNrGAcgASgIIkUKFExpc3RBY3Rpdml0eVJlc3BvbnNlEi0KCmFjdGl2aXRpZXMYASADKAsyGS5zbHVpY2UuYWRtaW4udjEuQWN0aXZpdHkipgIKCEFjdGl2aXR5EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEAoIY29zdF91c2QYBCABKAkSDQoFY2FsbHMYBSABKAQSFAoMaW5wdXRfdG9rZW5zGAYgASgEEhUKDW91dHB1dF90b2tlbnMYByABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgIIAEoBBIQCghyZXF1ZXN0cxgJIAEoBBIUCgxzZXJ2aWNlX3RpZXIYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEZG9vchgMIAEoCRIRCgR0YXNrGA0gASgJSACIAQFCBwoFX3Rhc2siEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2QyogIKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJ3ChVHZXRHZW5lcmF0aW9uUmVzcG9uc2USLQoHcmVjb3JkcxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5Vc2FnZVJlY29yZBIvCgpnZW5lcmF0aW9uGAIgASgLMhsuc2x1aWNlLmFkbWluLnYxLkdlbmVyYXRpb24i1wUKCkdlbmVyYXRpb24SCgoCaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIUCgxvcGVuZWRfYXRfbXMYAyABKAMSEAoIa2V5X2hhc2gYBCABKAkSEAoIa2V5X25hbWUYBSABKAkSDQoFbW9kZWwYBiABKAkSFwoPcmVxdWVzdGVkX21vZGVsGAcgASgJEhAKCHByb3ZpZGVyGAggASgJEhQKDHNlcnZpY2VfdGllchgJIAEoCRIMCgRkb29yGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBHRhc2sYDCABKAkSEAoIc3RyZWFtZWQYDSABKAgSLQoHb3V0Y29tZRgOIAEoDjIcLnNsdWljZS5hZG1pbi52MS5UdXJuT3V0Y29tZRITCgtodHRwX3N0YXR1cxgPIAEoDRISCgplcnJvcl90eXBlGBAgASgJEhQKDGd1YXJkcmFpbF9pZBgRIAEoCRIMCgRydWxlGBIgASgJEhUKDWZpbmlzaF9yZWFzb24YEyABKAkSDAoEdXNlchgUIAEoCRISCgpzZXNzaW9uX2lkGBUgASgJEhAKCHRyYWNlX2lkGBYgASgJEhAKCHJlcXVlc3RzGBcgASgNEhAKCGF0dGVtcHRzGBggASgNEhAKCGNvc3RfdXNkGBkgASgJEhQKDGlucHV0X3Rva2VucxgaIAEoBBIVCg1jYWNoZWRfdG9rZW5zGBsgASgEEhUKDW91dHB1dF90b2tlbnMYHCABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgdIAEoBBIUCgxpc19lc3RpbWF0ZWQYHiABKAgSFQoIZmlyc3RfbXMYHyABKARIAIgBARITCgtkdXJhdGlvbl9tcxggIAEoBBIUCgx3b3Jrc3BhY2VfaWQYISABKAlCCwoJX2ZpcnN0X21zIpICChZMaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhAKCGtleV9oYXNoGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCHByb3ZpZGVyGAcgASgJEg4KBnN0YXR1cxgIIAEoDRIPCgdvdXRjb21lGAkgASgJEgwKBHVzZXIYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRISCgpyZXF1ZXN0X2lkGAwgASgJEgwKBGRvb3IYDSABKAkSEQoJb3BlcmF0aW9uGA4gASgJEhQKDGd1YXJkcmFpbF9pZBgPIAEoCSJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEhMKC25leHRfY3Vyc29yGAIgASgJIloKFUdldFVzYWdlU2VyaWVzUmVxdWVzdBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEgwKBHN0ZXAYAyABKAkSCgoCYnkYBCABKAkSDQoFbGltaXQYBSABKA0ikgEKFkdldFVzYWdlU2VyaWVzUmVzcG9uc2USKwoGcG9pbnRzGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSKwoGdG90YWxzGAIgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSDwoHZnJvbV9tcxgDIAEoAxINCgV0b19tcxgEIAEoAyL6AgoKVXNhZ2VQb2ludBINCgVhdF9tcxgBIAEoAxINCgV2YWx1ZRgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGlzX290aGVyGAQgASgIEhAKCHJlcXVlc3RzGAUgASgEEhAKCGZhaWx1cmVzGAYgASgEEhAKCGF0dGVtcHRzGAcgASgEEhAKCGNvc3RfdXNkGAggASgJEhQKDGlucHV0X3Rva2VucxgJIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAogASgEEhUKDW91dHB1dF90b2tlbnMYCyABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgMIAEoBBIzCghmaXJzdF9tcxgNIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gAiAEBEjYKC2R1cmF0aW9uX21zGA4gASgLMhwuc2x1aWNlLmFkbWluLnYxLlBlcmNlbnRpbGVzSAGIAQFCCwoJX2ZpcnN0X21zQg4KDF9kdXJhdGlvbl9tcyInCgtQZXJjZW50aWxlcxILCgNwNTAYASABKAESCwoDcDk1GAIgASgBIpEBChNMaXN0QWN0aXZpdHlSZXF1ZXN0EgwKBGRhdGUYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhQKDGJ5X29wZXJhdGlvbhgEIAEoCBIMCgRkb29yGAUgASgJEg8KB2J5X2Rvb3IYBiABKAgSDwoHYnlfdGFzaxgHIAEoCCJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqYCCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBGRvb3IYDCABKAkSEQoEdGFzaxgNIAEoCUgAiAEBQgcKBV90YXNrIhMKEUdldENyZWRpdHNSZXF1ZXN0ImEKEkdldENyZWRpdHNSZXNwb25zZRIWCgl0b3RhbF91c2QYASABKAlIAIgBARIQCgh1c2VkX3VzZBgCIAEoCRITCgtsaW1pdF9yZXNldBgDIAEoCUIMCgpfdG90YWxfdXNkMusDCgxVc2FnZVNlcnZpY2USXgoNR2V0R2VuZXJhdGlvbhIlLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2USZAoPTGlzdEdlbmVyYXRpb25zEicuc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USYQoOR2V0VXNhZ2VTZXJpZXMSJi5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVzcG9uc2USWwoMTGlzdEFjdGl2aXR5EiQuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2USVQoKR2V0Q3JlZGl0cxIiLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -28,6 +28,13 @@ export type GetGenerationRequest = Message<"sluice.admin.v1.GetGenerationRequest
    * @generated from field: string generation_id = 1;
    */
   generationId: string;
+
+  /**
+   * Value of the header X-Request-Id, in the place of the other one. Of several turns the latest counts.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
 };
 
 /**
@@ -38,17 +45,24 @@ export const GetGenerationRequestSchema: GenMessage<GetGenerationRequest> = /*@_
   messageDesc(file_sluice_admin_v1_usage_service, 0);
 
 /**
- * Calls of one turn.
+ * One turn and its calls.
  *
  * @generated from message sluice.admin.v1.GetGenerationResponse
  */
 export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationResponse"> & {
   /**
-   * At least one.
+   * Calls that the key pays for; none of a turn that was refused.
    *
    * @generated from field: repeated sluice.admin.v1.UsageRecord records = 1;
    */
   records: UsageRecord[];
+
+  /**
+   * The turn.
+   *
+   * @generated from field: sluice.admin.v1.Generation generation = 2;
+   */
+  generation?: Generation | undefined;
 };
 
 /**
@@ -57,6 +71,629 @@ export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationRespon
  */
 export const GetGenerationResponseSchema: GenMessage<GetGenerationResponse> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 1);
+
+/**
+ * A turn: how it ended, and what its calls used and cost.
+ *
+ * @generated from message sluice.admin.v1.Generation
+ */
+export type Generation = Message<"sluice.admin.v1.Generation"> & {
+  /**
+   * Value of the header X-Generation-Id.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Value of the header X-Request-Id; empty in a row that counts several turns.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+
+  /**
+   * Epoch milliseconds at which it began.
+   *
+   * @generated from field: int64 opened_at_ms = 3;
+   */
+  openedAtMs: bigint;
+
+  /**
+   * SHA-256 of the key, lower-case hexadecimal.
+   *
+   * @generated from field: string key_hash = 4;
+   */
+  keyHash: string;
+
+  /**
+   * Name of the key; empty when the key is gone.
+   *
+   * @generated from field: string key_name = 5;
+   */
+  keyName: string;
+
+  /**
+   * Slug of the model that was called last, or else of the one that was asked for; empty when that is unknown.
+   *
+   * @generated from field: string model = 6;
+   */
+  model: string;
+
+  /**
+   * Slug of the model that was asked for; empty when unknown.
+   *
+   * @generated from field: string requested_model = 7;
+   */
+  requestedModel: string;
+
+  /**
+   * Id of the provider that was called last; empty without a call.
+   *
+   * @generated from field: string provider = 8;
+   */
+  provider: string;
+
+  /**
+   * The tier that served; empty when unknown.
+   *
+   * @generated from field: string service_tier = 9;
+   */
+  serviceTier: string;
+
+  /**
+   * Format in which the client spoke: responses, chat, messages or embeddings.
+   *
+   * @generated from field: string door = 10;
+   */
+  door: string;
+
+  /**
+   * Purpose.
+   *
+   * @generated from field: sluice.admin.v1.CallOperation operation = 11;
+   */
+  operation: CallOperation;
+
+  /**
+   * Kind of task; empty when routers learn nothing from it.
+   *
+   * @generated from field: string task = 12;
+   */
+  task: string;
+
+  /**
+   * Whether a stream was requested.
+   *
+   * @generated from field: bool streamed = 13;
+   */
+  streamed: boolean;
+
+  /**
+   * How it ended.
+   *
+   * @generated from field: sluice.admin.v1.TurnOutcome outcome = 14;
+   */
+  outcome: TurnOutcome;
+
+  /**
+   * HTTP status of the contract; 499 when the client disconnected.
+   *
+   * @generated from field: uint32 http_status = 15;
+   */
+  httpStatus: number;
+
+  /**
+   * `error_type` of the failure; empty without one.
+   *
+   * @generated from field: string error_type = 16;
+   */
+  errorType: string;
+
+  /**
+   * Id of the guardrail that blocked it, or else of the last one that found something; empty when none did.
+   *
+   * @generated from field: string guardrail_id = 17;
+   */
+  guardrailId: string;
+
+  /**
+   * Label of its rule; empty when none is known.
+   *
+   * @generated from field: string rule = 18;
+   */
+  rule: string;
+
+  /**
+   * stop, tool_calls, length or content_filter; empty when the answer did not come to its end.
+   *
+   * @generated from field: string finish_reason = 19;
+   */
+  finishReason: string;
+
+  /**
+   * The end user; empty when none was named.
+   *
+   * @generated from field: string user = 20;
+   */
+  user: string;
+
+  /**
+   * The session; empty when none was named.
+   *
+   * @generated from field: string session_id = 21;
+   */
+  sessionId: string;
+
+  /**
+   * Id of the trace; empty when tracing is off.
+   *
+   * @generated from field: string trace_id = 22;
+   */
+  traceId: string;
+
+  /**
+   * 1, or the number of refused turns that the row counts.
+   *
+   * @generated from field: uint32 requests = 23;
+   */
+  requests: number;
+
+  /**
+   * Calls that the key pays for.
+   *
+   * @generated from field: uint32 attempts = 24;
+   */
+  attempts: number;
+
+  /**
+   * USD as a decimal string: cost of all calls.
+   *
+   * @generated from field: string cost_usd = 25;
+   */
+  costUsd: string;
+
+  /**
+   * Tokens of prompts, cached ones among them.
+   *
+   * @generated from field: uint64 input_tokens = 26;
+   */
+  inputTokens: bigint;
+
+  /**
+   * Read from the provider's cache.
+   *
+   * @generated from field: uint64 cached_tokens = 27;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * Tokens of answers, reasoning among them.
+   *
+   * @generated from field: uint64 output_tokens = 28;
+   */
+  outputTokens: bigint;
+
+  /**
+   * Tokens of reasoning.
+   *
+   * @generated from field: uint64 reasoning_tokens = 29;
+   */
+  reasoningTokens: bigint;
+
+  /**
+   * Whether token counts are estimated.
+   *
+   * @generated from field: bool is_estimated = 30;
+   */
+  isEstimated: boolean;
+
+  /**
+   * Milliseconds until the first event was given out; absent without one.
+   *
+   * @generated from field: optional uint64 first_ms = 31;
+   */
+  firstMs?: bigint | undefined;
+
+  /**
+   * Milliseconds until the end.
+   *
+   * @generated from field: uint64 duration_ms = 32;
+   */
+  durationMs: bigint;
+
+  /**
+   * UUID of the workspace of the key.
+   *
+   * @generated from field: string workspace_id = 33;
+   */
+  workspaceId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.Generation.
+ * Use `create(GenerationSchema)` to create a new message.
+ */
+export const GenerationSchema: GenMessage<Generation> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 2);
+
+/**
+ * Filters of the list; what is empty or 0 does not filter.
+ *
+ * @generated from message sluice.admin.v1.ListGenerationsRequest
+ */
+export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsRequest"> & {
+  /**
+   * `next_cursor` of the page before; empty for the first page.
+   *
+   * @generated from field: string cursor = 1;
+   */
+  cursor: string;
+
+  /**
+   * Rows of a page, at most 200; 0 means 50.
+   *
+   * @generated from field: uint32 limit = 2;
+   */
+  limit: number;
+
+  /**
+   * ISO 8601 time: turns that began then or later.
+   *
+   * @generated from field: string from = 3;
+   */
+  from: string;
+
+  /**
+   * ISO 8601 time: turns that began earlier.
+   *
+   * @generated from field: string to = 4;
+   */
+  to: string;
+
+  /**
+   * Hash of the key.
+   *
+   * @generated from field: string key_hash = 5;
+   */
+  keyHash: string;
+
+  /**
+   * Slug of the model that was called, or asked for by a turn without a call.
+   *
+   * @generated from field: string model = 6;
+   */
+  model: string;
+
+  /**
+   * Id of the provider.
+   *
+   * @generated from field: string provider = 7;
+   */
+  provider: string;
+
+  /**
+   * HTTP status.
+   *
+   * @generated from field: uint32 status = 8;
+   */
+  status: number;
+
+  /**
+   * Word of the outcome, such as refused.
+   *
+   * @generated from field: string outcome = 9;
+   */
+  outcome: string;
+
+  /**
+   * The end user.
+   *
+   * @generated from field: string user = 10;
+   */
+  user: string;
+
+  /**
+   * The session.
+   *
+   * @generated from field: string session_id = 11;
+   */
+  sessionId: string;
+
+  /**
+   * Value of the header X-Request-Id.
+   *
+   * @generated from field: string request_id = 12;
+   */
+  requestId: string;
+
+  /**
+   * Format in which the client spoke.
+   *
+   * @generated from field: string door = 13;
+   */
+  door: string;
+
+  /**
+   * Word of the operation, such as turn.
+   *
+   * @generated from field: string operation = 14;
+   */
+  operation: string;
+
+  /**
+   * Id of the guardrail that blocked or found something.
+   *
+   * @generated from field: string guardrail_id = 15;
+   */
+  guardrailId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListGenerationsRequest.
+ * Use `create(ListGenerationsRequestSchema)` to create a new message.
+ */
+export const ListGenerationsRequestSchema: GenMessage<ListGenerationsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 3);
+
+/**
+ * A page of turns.
+ *
+ * @generated from message sluice.admin.v1.ListGenerationsResponse
+ */
+export type ListGenerationsResponse = Message<"sluice.admin.v1.ListGenerationsResponse"> & {
+  /**
+   * Latest first.
+   *
+   * @generated from field: repeated sluice.admin.v1.Generation generations = 1;
+   */
+  generations: Generation[];
+
+  /**
+   * Cursor of the next page; empty after the last one.
+   *
+   * @generated from field: string next_cursor = 2;
+   */
+  nextCursor: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ListGenerationsResponse.
+ * Use `create(ListGenerationsResponseSchema)` to create a new message.
+ */
+export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 4);
+
+/**
+ * Asks for sums over time.
+ *
+ * @generated from message sluice.admin.v1.GetUsageSeriesRequest
+ */
+export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesRequest"> & {
+  /**
+   * ISO 8601 time, which is rounded down to its hour or day in UTC; empty means 30 days ago, or a day ago by the hour.
+   *
+   * @generated from field: string from = 1;
+   */
+  from: string;
+
+  /**
+   * ISO 8601 time, which is rounded up to the end of its hour or day in UTC; empty means now.
+   *
+   * @generated from field: string to = 2;
+   */
+  to: string;
+
+  /**
+   * hour or day; empty means day.
+   *
+   * @generated from field: string step = 3;
+   */
+  step: string;
+
+  /**
+   * key, model, provider, user, status, guardrail, door, operation or task; empty sums everything together.
+   *
+   * @generated from field: string by = 4;
+   */
+  by: string;
+
+  /**
+   * Number of values that are listed apart, by cost and then by requests, at most 100; 0 means 20. All others are summed together.
+   *
+   * @generated from field: uint32 limit = 5;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageSeriesRequest.
+ * Use `create(GetUsageSeriesRequestSchema)` to create a new message.
+ */
+export const GetUsageSeriesRequestSchema: GenMessage<GetUsageSeriesRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 5);
+
+/**
+ * Sums over time.
+ *
+ * @generated from message sluice.admin.v1.GetUsageSeriesResponse
+ */
+export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResponse"> & {
+  /**
+   * In the order of time, and then by cost over all of it. Hours and days without usage are left out.
+   *
+   * @generated from field: repeated sluice.admin.v1.UsagePoint points = 1;
+   */
+  points: UsagePoint[];
+
+  /**
+   * Sums of the whole time, by cost.
+   *
+   * @generated from field: repeated sluice.admin.v1.UsagePoint totals = 2;
+   */
+  totals: UsagePoint[];
+
+  /**
+   * Epoch milliseconds of the first moment that is summed.
+   *
+   * @generated from field: int64 from_ms = 3;
+   */
+  fromMs: bigint;
+
+  /**
+   * Epoch milliseconds after the last moment that is summed.
+   *
+   * @generated from field: int64 to_ms = 4;
+   */
+  toMs: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetUsageSeriesResponse.
+ * Use `create(GetUsageSeriesResponseSchema)` to create a new message.
+ */
+export const GetUsageSeriesResponseSchema: GenMessage<GetUsageSeriesResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 6);
+
+/**
+ * Usage of one value, in an hour, on a day, or of the whole time.
+ *
+ * @generated from message sluice.admin.v1.UsagePoint
+ */
+export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
+  /**
+   * Epoch milliseconds of the beginning of the hour or day in UTC; 0 in totals.
+   *
+   * @generated from field: int64 at_ms = 1;
+   */
+  atMs: bigint;
+
+  /**
+   * The value; empty for usage that has none, and without a dimension.
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * Name of the key, where the sums are by key; otherwise empty.
+   *
+   * @generated from field: string name = 3;
+   */
+  name: string;
+
+  /**
+   * Sum of all values that are not listed apart.
+   *
+   * @generated from field: bool is_other = 4;
+   */
+  isOther: boolean;
+
+  /**
+   * Turns.
+   *
+   * @generated from field: uint64 requests = 5;
+   */
+  requests: bigint;
+
+  /**
+   * Turns that failed, were refused or lost.
+   *
+   * @generated from field: uint64 failures = 6;
+   */
+  failures: bigint;
+
+  /**
+   * Calls.
+   *
+   * @generated from field: uint64 attempts = 7;
+   */
+  attempts: bigint;
+
+  /**
+   * USD as a decimal string.
+   *
+   * @generated from field: string cost_usd = 8;
+   */
+  costUsd: string;
+
+  /**
+   * Tokens of prompts, cached ones among them.
+   *
+   * @generated from field: uint64 input_tokens = 9;
+   */
+  inputTokens: bigint;
+
+  /**
+   * Read from providers' caches.
+   *
+   * @generated from field: uint64 cached_tokens = 10;
+   */
+  cachedTokens: bigint;
+
+  /**
+   * Tokens of answers, reasoning among them.
+   *
+   * @generated from field: uint64 output_tokens = 11;
+   */
+  outputTokens: bigint;
+
+  /**
+   * Tokens of reasoning.
+   *
+   * @generated from field: uint64 reasoning_tokens = 12;
+   */
+  reasoningTokens: bigint;
+
+  /**
+   * Milliseconds until the first event of answered turns; absent where there were none. At most 9 % off.
+   *
+   * @generated from field: optional sluice.admin.v1.Percentiles first_ms = 13;
+   */
+  firstMs?: Percentiles | undefined;
+
+  /**
+   * Milliseconds until the end of answered turns; absent where there were none. At most 9 % off.
+   *
+   * @generated from field: optional sluice.admin.v1.Percentiles duration_ms = 14;
+   */
+  durationMs?: Percentiles | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.UsagePoint.
+ * Use `create(UsagePointSchema)` to create a new message.
+ */
+export const UsagePointSchema: GenMessage<UsagePoint> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 7);
+
+/**
+ * Percentiles in milliseconds.
+ *
+ * @generated from message sluice.admin.v1.Percentiles
+ */
+export type Percentiles = Message<"sluice.admin.v1.Percentiles"> & {
+  /**
+   * Median.
+   *
+   * @generated from field: double p50 = 1;
+   */
+  p50: number;
+
+  /**
+   * 95th percentile.
+   *
+   * @generated from field: double p95 = 2;
+   */
+  p95: number;
+};
+
+/**
+ * Describes the message sluice.admin.v1.Percentiles.
+ * Use `create(PercentilesSchema)` to create a new message.
+ */
+export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 8);
 
 /**
  * Filter of the sums.
@@ -119,7 +756,7 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
  * Use `create(ListActivityRequestSchema)` to create a new message.
  */
 export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 2);
+  messageDesc(file_sluice_admin_v1_usage_service, 9);
 
 /**
  * Sums.
@@ -140,7 +777,7 @@ export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse
  * Use `create(ListActivityResponseSchema)` to create a new message.
  */
 export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 3);
+  messageDesc(file_sluice_admin_v1_usage_service, 10);
 
 /**
  * The calls of one day, model, provider and tier, and of one operation, format of clients or kind of task where that was asked for.
@@ -245,7 +882,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 4);
+  messageDesc(file_sluice_admin_v1_usage_service, 11);
 
 /**
  * Asks for the budget of the caller's workspace.
@@ -260,7 +897,7 @@ export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 5);
+  messageDesc(file_sluice_admin_v1_usage_service, 12);
 
 /**
  * The budget.
@@ -295,7 +932,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 6);
+  messageDesc(file_sluice_admin_v1_usage_service, 13);
 
 /**
  * `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records come within a second of their call's end.
@@ -304,8 +941,8 @@ export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PUR
  */
 export const UsageService: GenService<{
   /**
-   * Answers the calls of one turn, in their order. A key that creates responses sees its own turns, a management key those of its workspace.
-   * Faults: UNAUTHENTICATED, NOT_FOUND, INTERNAL.
+   * Answers one turn and its calls, in their order. A key that creates responses sees its own turns, a management key those of its workspace.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, NOT_FOUND, INTERNAL.
    *
    * @generated from rpc sluice.admin.v1.UsageService.GetGeneration
    */
@@ -313,6 +950,28 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof GetGenerationRequestSchema;
     output: typeof GetGenerationResponseSchema;
+  },
+  /**
+   * Lists the workspace's turns, refused ones among them, latest first. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.ListGenerations
+   */
+  listGenerations: {
+    methodKind: "unary";
+    input: typeof ListGenerationsRequestSchema;
+    output: typeof ListGenerationsResponseSchema;
+  },
+  /**
+   * Sums the workspace's usage by hour or day, and by the values of a dimension. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.GetUsageSeries
+   */
+  getUsageSeries: {
+    methodKind: "unary";
+    input: typeof GetUsageSeriesRequestSchema;
+    output: typeof GetUsageSeriesResponseSchema;
   },
   /**
    * Sums the workspace's calls by day, model, provider and tier. Needs a management key.

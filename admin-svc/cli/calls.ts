@@ -1,0 +1,138 @@
+/** calls: list, show. */
+import { shownGeneration } from "@sluice/proto/contract/records/usage-record.js";
+import { shownTurn } from "@sluice/proto/contract/records/generations.js";
+import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
+import { create } from "@bufbuild/protobuf";
+import type { Kysely } from "kysely";
+import { type GenerationsQuery, pageOfTurns } from "../service/generations.ts";
+import { toGeneration } from "../service/turn-record.ts";
+import { toRecord } from "../service/usage-record.ts";
+import type { Database } from "../store/database.ts";
+import { type TurnRow, listTurns } from "../store/ledger/generations.ts";
+import { generationRecords } from "../store/ledger/usage.ts";
+import { usd } from "./key-record.ts";
+import { findKeyHash, keyHelp } from "./key-reference.ts";
+import { type Commands, asUsage, json, text, time, timeGiven } from "./terminal.ts";
+
+const filters = {
+  key: text,
+  model: text,
+  provider: text,
+  status: text,
+  outcome: text,
+  user: text,
+  session: text,
+  "request-id": text,
+  door: text,
+  operation: text,
+  guardrail: text,
+  from: text,
+  to: text,
+  limit: text,
+  cursor: text,
+} as const;
+type Filters = { readonly [Name in keyof typeof filters]?: string | undefined };
+
+export const calls: Commands = {
+  list: {
+    usage:
+      "[--key KEY] [--model M] [--provider P] [--status N] [--outcome WORD] [--user U] [--session S] [--request-id ID] [--door D] [--operation O] [--guardrail ID] [--from TIME] [--to TIME] [--limit N] [--cursor C] [--json]",
+    summary: "Lists requests to models, latest first, also those that were refused, with what they cost.",
+    details: [
+      "TIME is a time with its zone or a day in UTC, for example 2026-11-21; --to is not included.",
+      "WORD is completed, incomplete, failed, cancelled, lost or refused; N of --status is an HTTP status.",
+      "--cursor goes on after a page, which says how at its end. At most 200 are listed at once, 50 by default.",
+      keyHelp,
+    ],
+    async run(args, { database, author, print }) {
+      const { values } = readArguments(args, { ...filters, ...json });
+      const { workspaceId } = await author();
+      const query = await readFilters(await database(), workspaceId, values);
+      const { rows, nextCursor } = await asUsage(async () => pageOfTurns(await database(), workspaceId, query));
+      if (values.json === true) {
+        const data = rows.map((row) => shownTurn(toGeneration(row)));
+        return print(JSON.stringify({ data, next_cursor: nextCursor ?? null }));
+      }
+      for (const line of turnTable(rows)) print(line);
+      if (nextCursor !== undefined) print(`more: --cursor ${nextCursor}`);
+    },
+  },
+  show: {
+    usage: "ID [--json]",
+    summary: "Shows a request with its calls to providers.",
+    details: ["ID is the X-Generation-Id of its answer, or its X-Request-Id."],
+    async run(args, { database, author, print }) {
+      const { values, named } = readArguments(args, json, "ID");
+      const { workspaceId } = await author();
+      const turn = await findTurn(await database(), workspaceId, named.ID);
+      const whose = { workspaceId, keyHash: turn.key_hash };
+      const records = (await generationRecords(await database(), turn.generation_id, whose)).map(toRecord);
+      const answer = create(GetGenerationResponseSchema, { records, generation: toGeneration(turn) });
+      if (values.json === true) return print(JSON.stringify(shownGeneration(answer)));
+      for (const line of turnTable([turn])) print(line);
+      const cells = records.map((record) => [
+        String(record.attempt),
+        record.provider,
+        record.model,
+        String(record.httpStatus),
+        `${record.durationMs} ms`,
+        record.costUsd === undefined ? "-" : usd(record.costUsd),
+      ]);
+      for (const line of table(["CALL", "PROVIDER", "MODEL", "STATUS", "TIME", "USD"], cells)) print(line);
+    },
+  },
+};
+
+async function readFilters(database: Kysely<Database>, workspaceId: string, given: Filters): Promise<GenerationsQuery> {
+  return {
+    cursor: given.cursor,
+    limit: wholeNumber("--limit", given.limit),
+    from: timeGiven("--from", given.from),
+    to: timeGiven("--to", given.to),
+    key: given.key === undefined ? undefined : await findKeyHash(database, workspaceId, given.key),
+    model: given.model,
+    provider: given.provider,
+    status: wholeNumber("--status", given.status),
+    outcome: given.outcome,
+    user: given.user,
+    session_id: given.session,
+    request_id: given["request-id"],
+    door: given.door,
+    operation: given.operation,
+    guardrail_id: given.guardrail,
+  };
+}
+
+/** @throws UsageError */
+function wholeNumber(option: string, given: string | undefined): number | undefined {
+  if (given === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(given)) throw new UsageError(`${option}: a number`);
+  return Number(given);
+}
+
+/** @throws CommandError when there is none */
+async function findTurn(database: Kysely<Database>, workspaceId: string, id: string): Promise<TurnRow> {
+  const [byId] = await listTurns(database, { workspaceId, generationId: id }, 1);
+  const [turn] = byId ? [byId] : await listTurns(database, { workspaceId, requestId: id }, 1);
+  if (!turn) throw new CommandError(`no such request: ${printable(id)}`);
+  return turn;
+}
+
+const turnTable = (rows: readonly TurnRow[]): string[] =>
+  table(
+    ["AT", "ID", "KEY", "MODEL", "PROVIDER", "STATUS", "OUTCOME", "USD", "TOKENS", "TIME", "WHY"],
+    rows.map((row) => [
+      time(row.opened_at),
+      row.requests > 1 ? `${row.requests} requests` : row.generation_id,
+      printable(row.key_name ?? row.key_hash.slice(0, 16)),
+      printable(row.model || "-"),
+      row.provider || "-",
+      String(row.http_status),
+      row.outcome,
+      usd(row.cost_usd),
+      `${row.input_tokens} + ${row.output_tokens}`,
+      `${row.duration_ms} ms`,
+      printable([row.error_type, row.rule].filter((word) => word !== null).join(": ") || "-"),
+    ]),
+  );

@@ -1,0 +1,112 @@
+/** Lists and shows turns. */
+import { create } from "@bufbuild/protobuf";
+import { defaultGenerations, generationsQuery } from "@sluice/proto/contract/records/generations.js";
+import {
+  type ListGenerationsRequest,
+  type ListGenerationsResponse,
+  ListGenerationsResponseSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
+import { type TurnCursor, type TurnFilter, type TurnRow, listTurns } from "../store/ledger/generations.ts";
+import { toGeneration } from "./turn-record.ts";
+
+/** Filters in the words of the contract; undefined filters nothing. */
+export type GenerationsQuery = Partial<
+  Record<
+    | "cursor"
+    | "from"
+    | "to"
+    | "key"
+    | "model"
+    | "provider"
+    | "outcome"
+    | "user"
+    | "session_id"
+    | "request_id"
+    | "door"
+    | "operation"
+    | "guardrail_id",
+    string | undefined
+  >
+> & { readonly limit?: number | undefined; readonly status?: number | undefined };
+
+export interface TurnsPage {
+  readonly rows: readonly TurnRow[];
+  /** Undefined after the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+/** @throws Fault INVALID_REQUEST */
+export async function pageOfTurns(
+  database: Kysely<Database>,
+  workspaceId: string,
+  query: GenerationsQuery,
+): Promise<TurnsPage> {
+  checked((problems) => generationsQuery.check(query, "", problems));
+  const after = query.cursor === undefined ? undefined : readCursor(query.cursor);
+  const limit = query.limit ?? defaultGenerations;
+  // One row more than the page has shows whether there is another page.
+  const rows = await listTurns(database, toFilter(workspaceId, query), limit + 1, after);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  return { rows: page, nextCursor: rows.length > limit && last ? writeCursor(last) : undefined };
+}
+
+export async function listGenerations(
+  database: Kysely<Database>,
+  workspaceId: string,
+  request: ListGenerationsRequest,
+): Promise<ListGenerationsResponse> {
+  const { rows, nextCursor = "" } = await pageOfTurns(database, workspaceId, toQuery(request));
+  return create(ListGenerationsResponseSchema, { generations: rows.map(toGeneration), nextCursor });
+}
+
+/** In a message, 0 and an empty text filter nothing. */
+const toQuery = (request: ListGenerationsRequest): GenerationsQuery => ({
+  cursor: request.cursor || undefined,
+  limit: request.limit || undefined,
+  from: request.from || undefined,
+  to: request.to || undefined,
+  key: request.keyHash || undefined,
+  model: request.model || undefined,
+  provider: request.provider || undefined,
+  status: request.status || undefined,
+  outcome: request.outcome || undefined,
+  user: request.user || undefined,
+  session_id: request.sessionId || undefined,
+  request_id: request.requestId || undefined,
+  door: request.door || undefined,
+  operation: request.operation || undefined,
+  guardrail_id: request.guardrailId || undefined,
+});
+
+const toDate = (time: string | undefined): Date | undefined => (time === undefined ? undefined : new Date(time));
+
+const toFilter = (workspaceId: string, query: GenerationsQuery): TurnFilter => ({
+  workspaceId,
+  keyHash: query.key,
+  model: query.model,
+  provider: query.provider,
+  status: query.status,
+  outcome: query.outcome,
+  user: query.user,
+  sessionId: query.session_id,
+  requestId: query.request_id,
+  door: query.door,
+  operation: query.operation,
+  guardrailId: query.guardrail_id,
+  from: toDate(query.from),
+  to: toDate(query.to),
+});
+
+/** Times of turns are whole milliseconds. */
+const writeCursor = ({ opened_at: openedAt, generation_id: id }: TurnRow): string =>
+  Buffer.from(`${openedAt.getTime()} ${id}`).toString("base64url");
+
+function readCursor(cursor: string): TurnCursor {
+  const [, ms, id] = /^(\d{1,15}) ([\x21-\x7e]+)$/.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
+  if (ms === undefined || id === undefined) throw invalid("cursor", "must be the next_cursor of a page");
+  return { openedAt: new Date(Number(ms)), generationId: id };
+}

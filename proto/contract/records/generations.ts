@@ -1,0 +1,195 @@
+/** Turns in lists: the query, the answer, and how a message becomes its JSON. */
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { TurnOutcome } from "../../gen/sluice/admin/v1/ledger_service_pb.ts";
+import type { Generation } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
+import { operationWord, operationWords } from "../../runtime/call-operation.ts";
+import { endpointId } from "../../runtime/endpoint-id.ts";
+import { instant } from "../../runtime/instant.ts";
+import type { JsonObject } from "../../runtime/validation/fields.ts";
+import {
+  array,
+  boolean,
+  described,
+  integer,
+  named,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../../runtime/validation/shape.ts";
+import { givenTime, time } from "../records.ts";
+
+export const turnOutcomes = {
+  completed: TurnOutcome.COMPLETED,
+  incomplete: TurnOutcome.INCOMPLETE,
+  failed: TurnOutcome.FAILED,
+  cancelled: TurnOutcome.CANCELLED,
+  lost: TurnOutcome.LOST,
+  refused: TurnOutcome.REFUSED,
+} as const;
+export type TurnOutcomeWord = keyof typeof turnOutcomes;
+
+export const turnOutcomeWords = Object.keys(turnOutcomes) as readonly TurnOutcomeWord[];
+const wordsByNumber: ReadonlyMap<TurnOutcome, TurnOutcomeWord> = new Map(
+  turnOutcomeWords.map((name) => [turnOutcomes[name], name]),
+);
+
+/** Undefined for an outcome that only a newer build knows. */
+export const turnOutcomeWord = (outcome: TurnOutcome): TurnOutcomeWord | undefined => wordsByNumber.get(outcome);
+
+export const turnDoors = ["responses", "chat", "messages", "embeddings", "other"] as const;
+const door = word(...turnDoors);
+const operation = word(...operationWords);
+const outcome = word(...turnOutcomeWords);
+const text = string({ min: 1, max: 512, identifier: true });
+
+export const defaultGenerations = 50;
+
+/** The same rules hold over gRPC: see service/generations.ts of admin-svc. */
+export const generationsQuery = object(
+  {
+    cursor: described(text, "`next_cursor` of the page before; absent for the first page."),
+    limit: described(integer({ min: 1, max: 200 }), `How many to list at most; ${defaultGenerations} when absent.`),
+    from: described(givenTime, "Turns that began then or later."),
+    to: described(givenTime, "Turns that began earlier."),
+    key: described(text, "Turns of this key, by its hash."),
+    model: described(text, "Turns of this model: the one that was called last, or else the one that was asked for."),
+    provider: described(text, "Turns of this provider, by its id: the one that was called last."),
+    status: described(integer({ min: 100, max: 599 }), "Turns with this HTTP status; 499 where the client left."),
+    outcome: described(outcome, "Turns that ended so."),
+    user: described(text, "Turns of this end user."),
+    session_id: described(text, "Turns of this session."),
+    request_id: described(text, "Turns of this request, as in `X-Request-Id`."),
+    door: described(door, "Turns that were asked for in this format."),
+    operation: described(operation, "Turns of this kind: `turn` or `embed`."),
+    guardrail_id: described(text, "Turns that this guardrail blocked, or in which it found something last."),
+  },
+  { strict: true },
+);
+
+const count = integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const milliseconds = nullable(number({ min: 0 }));
+/** Cost as text, because a number would round a large sum. */
+export const exactDollars = described(
+  string({ pattern: { form: /^\d+(\.\d+)?$/, says: "must be a decimal" } }),
+  "USD, exact to the picodollar.",
+);
+
+export const turnFigures = {
+  cost_usd: exactDollars,
+  input_tokens: described(count, "Tokens of prompts, cached ones among them."),
+  cached_tokens: described(count, "Tokens that came out of providers' caches."),
+  output_tokens: described(count, "Tokens of answers, reasoning among them."),
+  reasoning_tokens: described(count, "Tokens of reasoning."),
+};
+
+const turn = {
+  id: described(string({ min: 1 }), "As in `X-Generation-Id`."),
+  request_id: described(nullable(string()), "As in `X-Request-Id`; null in a row that counts several turns."),
+  created_at: described(time, "When it began."),
+  key_hash: described(string(), "Hash of the key."),
+  key_name: described(nullable(string()), "Name of the key; null when the key is gone."),
+  model: described(nullable(string()), "The model that was called last, or else the one that was asked for."),
+  requested_model: described(nullable(string()), "The model that was asked for; null when unknown."),
+  provider: described(nullable(string()), "Id of the provider that was called last; null without a call."),
+  endpoint_id: described(
+    nullable(string()),
+    "The endpoint that was called last: `provider/model[:tier]`, the tier left out where it is the default one.",
+  ),
+  door: described(door, "Format in which the client spoke."),
+  operation: described(operation, "What it was: `turn` or `embed`."),
+  task: described(nullable(string()), "Kind of task, where routers learn from it."),
+  stream: described(boolean, "Whether a stream was asked for."),
+  outcome: described(
+    outcome,
+    "`refused`: failed before any call; `failed`: after one; `cancelled`: the client left; `lost`: its process died.",
+  ),
+  status: described(integer({ min: 0, max: 999 }), "HTTP status; 499 where the client left."),
+  error_type: described(nullable(string()), "`error_type` of the failure."),
+  guardrail_id: described(nullable(string()), "The guardrail that blocked it, or else found something last."),
+  rule: described(
+    nullable(string()),
+    "Label of the rule that matched, or its pattern or engine. Never text of a prompt.",
+  ),
+  finish_reason: described(nullable(string()), "stop, tool_calls, length or content_filter."),
+  user: described(nullable(string()), "The end user that the request named."),
+  session_id: described(nullable(string()), "The session that the request named."),
+  trace_id: described(nullable(string()), "Id of the trace, where tracing is on."),
+  requests: described(
+    integer({ min: 1 }),
+    "1, or the number of refused turns that this row counts: beyond a rate they are counted.",
+  ),
+  attempts: described(count, "Calls to providers and services that the key pays for."),
+  ...turnFigures,
+  is_estimated: described(boolean, "Whether tokens were estimated, because a provider gave none."),
+  first_token_ms: described(milliseconds, "Milliseconds until the first event was given out."),
+  duration_ms: described(number({ min: 0 }), "Milliseconds until the end."),
+};
+
+export const generationList = named(
+  "GenerationList",
+  object(
+    {
+      data: array(
+        named(
+          "ListedGeneration",
+          object(turn, { required: Object.keys(turn), description: "A turn, refused or not." }),
+        ),
+      ),
+      next_cursor: described(nullable(string()), "Cursor of the next page; null after the last one."),
+    },
+    { required: ["data", "next_cursor"] },
+  ),
+);
+
+const orNull = (given: string): string | null => (given === "" ? null : given);
+
+export function shownTurn(generation: Generation): JsonObject {
+  const { provider, model, serviceTier } = generation;
+  return {
+    id: generation.id,
+    request_id: orNull(generation.requestId),
+    created_at: instant(timestampFromMs(Number(generation.openedAtMs))),
+    key_hash: generation.keyHash,
+    key_name: orNull(generation.keyName),
+    model: orNull(model),
+    requested_model: orNull(generation.requestedModel),
+    provider: orNull(provider),
+    endpoint_id: provider === "" ? null : endpointId({ provider, model, serviceTier }),
+    door: generation.door,
+    operation: operationWord(generation.operation) ?? "turn",
+    task: orNull(generation.task),
+    stream: generation.streamed,
+    ...shownEnd(generation),
+    user: orNull(generation.user),
+    session_id: orNull(generation.sessionId),
+    trace_id: orNull(generation.traceId),
+    requests: generation.requests,
+    attempts: generation.attempts,
+    ...shownFigures(generation),
+    is_estimated: generation.isEstimated,
+    first_token_ms: generation.firstMs === undefined ? null : Number(generation.firstMs),
+    duration_ms: Number(generation.durationMs),
+  };
+}
+
+/** How a turn ended. */
+export const shownEnd = (generation: Generation): JsonObject => ({
+  outcome: turnOutcomeWord(generation.outcome) ?? "failed",
+  status: generation.httpStatus,
+  error_type: orNull(generation.errorType),
+  guardrail_id: orNull(generation.guardrailId),
+  rule: orNull(generation.rule),
+  finish_reason: orNull(generation.finishReason),
+});
+
+export const shownFigures = (
+  sums: Pick<Generation, "costUsd" | "inputTokens" | "cachedTokens" | "outputTokens" | "reasoningTokens">,
+): JsonObject => ({
+  cost_usd: sums.costUsd,
+  input_tokens: Number(sums.inputTokens),
+  cached_tokens: Number(sums.cachedTokens),
+  output_tokens: Number(sums.outputTokens),
+  reasoning_tokens: Number(sums.reasoningTokens),
+});

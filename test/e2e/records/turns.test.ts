@@ -1,0 +1,229 @@
+/** Every request to a model is on record once with its cost, refused ones among them, whichever process refused them and for whatever reason. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { validate } from "../../support/answers/published.ts";
+import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
+
+interface Turn {
+  readonly [field: string]: unknown;
+}
+
+interface Page {
+  readonly data: readonly Turn[];
+  readonly next_cursor: string | null;
+}
+
+let upstream: Upstream;
+let house: House;
+beforeAll(async () => {
+  upstream = await startUpstream();
+  house = await startHouse({
+    config: `
+providers:
+  - {id: sluice, dialect: echo}
+  - {id: paid, dialect: chat, base_url: "${upstream.url}/v1"}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: acme/large, endpoints: [{provider: paid, pricing: {prompt: "1.00", completion: "2.00"}}]}
+limits: {body_bytes: 65536}
+`,
+  });
+});
+afterAll(async () => {
+  await house?.stop();
+  await upstream?.stop();
+});
+
+const manage = (method: string, path: string, body?: object, key = house.managementKey) =>
+  fetch(`${house.baseUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+
+async function newKey(settings: object = {}): Promise<string> {
+  const answer = await manage("POST", "/keys", { name: "asker", ...settings });
+  return ((await answer.json()) as { key: string }).key;
+}
+
+const ask = (key: string, body: object = {}, path = "/responses") =>
+  manage("POST", path, { model: "sluice/echo", input: "Hi", ...body }, key);
+
+async function list(query: Readonly<Record<string, string>>): Promise<Page> {
+  const answer = await manage("GET", `/generations?${new URLSearchParams(query).toString()}`);
+  const body = (await answer.json()) as Page;
+  expect(validate("GenerationList", body)).toEqual([]);
+  return body;
+}
+
+/** Turns of a key, oldest first, once there are so many. */
+async function turnsOf(key: string, count: number): Promise<readonly Turn[]> {
+  let turns: readonly Turn[] = [];
+  await eventually(async () => {
+    turns = (await list({ key: hashKey(key), limit: "200" })).data.toReversed();
+    return turns.reduce((sum, { requests }) => sum + Number(requests), 0) >= count;
+  });
+  return turns;
+}
+
+describe("a request", () => {
+  test("that is answered is one turn with its cost, under the ids of its answer", async () => {
+    const key = await newKey();
+    upstream.script([
+      chatAnswer({ role: "assistant", content: "Hi" }, "stop", {
+        usage: { prompt_tokens: 1_000, completion_tokens: 100 },
+      }),
+    ]);
+    const answer = await ask(key, { model: "acme/large", user: "u-1", session_id: "s-1" });
+    expect(answer.status).toBe(200);
+    const [turn, ...others] = await turnsOf(key, 1);
+    expect(others).toEqual([]);
+    expect(turn).toMatchObject({
+      id: answer.headers.get("x-generation-id"),
+      request_id: answer.headers.get("x-request-id"),
+      key_hash: hashKey(key),
+      key_name: "asker",
+      model: "acme/large",
+      requested_model: "acme/large",
+      provider: "paid",
+      endpoint_id: "paid/acme/large",
+      door: "responses",
+      operation: "turn",
+      outcome: "completed",
+      status: 200,
+      error_type: null,
+      user: "u-1",
+      session_id: "s-1",
+      requests: 1,
+      attempts: 1,
+      cost_usd: "0.001200000000",
+      input_tokens: 1_000,
+      output_tokens: 100,
+    });
+    expect(turn?.["duration_ms"]).toBeGreaterThanOrEqual(Number(turn?.["first_token_ms"]));
+  });
+
+  test("that is refused is a turn without a call, at whatever point it was refused", async () => {
+    const { id: guardrailId } = (
+      (await (
+        await manage("POST", "/guardrails", {
+          name: "names",
+          content_filters: [{ pattern: "Tiger", action: "block", label: "project names" }],
+        })
+      ).json()) as { data: { id: string } }
+    ).data;
+    const key = await newKey({ limit: 0.000_001 });
+    await manage("POST", `/guardrails/${guardrailId}/assignments/keys`, { key_hashes: [hashKey(key)] });
+    const refused = [
+      await ask(key, { temperature: 9 }),
+      await ask(key, { tools: [{ type: "function" }] }),
+      await ask(key, { model: "nobody/knows" }),
+      await ask(key, { input: "x".repeat(70_000) }),
+      await ask(key, { model: "acme/large" }),
+      await ask(key, { input: "Tiger" }),
+      await ask(key, { messages: [{ role: "user", content: "Tiger" }], input: undefined }, "/chat/completions"),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 400, 413, 402, 403, 403]);
+    const turns = await turnsOf(key, refused.length);
+    const shown = turns.map(({ status, error_type, model, guardrail_id, rule, door }) => [
+      status,
+      error_type,
+      model,
+      guardrail_id,
+      rule,
+      door,
+    ]);
+    expect(new Set(shown.map((each) => JSON.stringify(each)))).toEqual(
+      new Set(
+        [
+          [400, "invalid_request", null, null, null, "responses"],
+          [400, "invalid_request", "sluice/echo", null, null, "responses"],
+          [400, "invalid_request", "nobody/knows", null, null, "responses"],
+          [413, "payload_too_large", null, null, null, "responses"],
+          [402, "payment_required", "acme/large", null, null, "responses"],
+          [403, "permission_denied", "sluice/echo", guardrailId, "project names", "responses"],
+          [403, "permission_denied", "sluice/echo", guardrailId, "project names", "chat"],
+        ].map((each) => JSON.stringify(each)),
+      ),
+    );
+    for (const turn of turns)
+      expect(turn).toMatchObject({ outcome: "refused", attempts: 0, cost_usd: "0.000000000000" });
+    expect(JSON.stringify(turns)).not.toContain("Tiger");
+    const ids = refused.map(({ headers }) => headers.get("x-request-id"));
+    expect(new Set(turns.map(({ request_id: id }) => id))).toEqual(new Set(ids));
+    const hits = await list({ guardrail_id: guardrailId, status: "403" });
+    expect(hits.data).toHaveLength(2);
+  });
+
+  test("that is refused can be shown by its request id, to its own key, and to no other", async () => {
+    const key = await newKey();
+    const answer = await ask(key, { model: "nobody/knows" });
+    const path = `/generation?request_id=${answer.headers.get("x-request-id")}`;
+    let shown = new Response();
+    await eventually(async () => (shown = await manage("GET", path, undefined, key)).status === 200);
+    const body = (await shown.json()) as { data: object };
+    expect(validate("GenerationAnswer", body)).toEqual([]);
+    expect(body.data).toMatchObject({ status: 400, outcome: "refused", provider_responses: [], total_cost: 0 });
+    expect((await manage("GET", path, undefined, await newKey())).status).toBe(404);
+    expect((await manage("GET", "/generation")).status).toBe(400);
+    expect((await manage("GET", `${path}&id=gen-1`)).status).toBe(400);
+  });
+
+  test("over gRPC that is refused is one, too", async () => {
+    const key = await newKey({ requests_per_minute: 1 });
+    const client = dial(`127.0.0.1:${house.ports.inference}`);
+    try {
+      const turn = (fields: object) => runTurn(client, key, turnRequest("sluice/echo", "Hi", fields), 60_000).over;
+      await turn({ temperature: 9 }).catch(() => {});
+      await turn({});
+      await turn({}).catch(() => {});
+    } finally {
+      client.close();
+    }
+    const turns = await turnsOf(key, 3);
+    expect(new Set(turns.map(({ status }) => status))).toEqual(new Set([200, 400, 429]));
+  });
+
+  test("for embeddings that is refused is one, too", async () => {
+    const key = await newKey();
+    await ask(key, { model: "sluice/echo", encoding_format: "gif" }, "/embeddings");
+    expect(await turnsOf(key, 1)).toMatchObject([{ status: 400, door: "embeddings", operation: "embed" }]);
+  });
+
+  test("without a key leaves nothing", async () => {
+    const before = (await list({ status: "401" })).data;
+    expect((await ask("sk-sl-nobody")).status).toBe(401);
+    expect([before, (await list({ status: "401" })).data]).toEqual([[], []]);
+  });
+});
+
+test("refusals of a key beyond a rate are counted, and none is lost", async () => {
+  const key = await newKey({ requests_per_minute: 1 });
+  const asked = 400;
+  for (let left = asked; left > 0; left -= 50) await Promise.all(Array.from({ length: 50 }, () => ask(key)));
+  const turns = await turnsOf(key, asked);
+  expect(turns.reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(asked);
+  expect(turns.length).toBeLessThan(asked / 2);
+  const counted = turns.filter(({ requests }) => Number(requests) > 1);
+  expect(counted.length).toBeGreaterThan(0);
+  for (const turn of counted)
+    expect(turn).toMatchObject({ status: 429, error_type: "rate_limit_exceeded", request_id: null });
+});
+
+test("sums over time agree with the list", async () => {
+  const key = await newKey();
+  for (const body of [{}, { temperature: 9 }, { stream: true }]) await (await ask(key, body)).text();
+  await turnsOf(key, 3);
+  const answer = await manage("GET", "/usage/series?by=key&step=hour&limit=100");
+  const series = (await answer.json()) as { totals: readonly Turn[]; data: readonly Turn[] };
+  expect(validate("UsageSeries", series)).toEqual([]);
+  const own = series.totals.find(({ value }) => value === hashKey(key));
+  expect(own).toMatchObject({ name: "asker", requests: 3, failures: 1, attempts: 2 });
+  expect(own?.["duration_ms_p50"]).toEqual(expect.any(Number));
+  const { stdout } = await house.admin("ledger", "check");
+  expect(stdout).toContain(" turns; ");
+});

@@ -1,0 +1,259 @@
+/** Rows of turns and sums by hour and day: the same whatever order records come in, however often, and from how many processes at once. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { create, toJsonString } from "@bufbuild/protobuf";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { listTurns } from "@sluice/admin-svc/store/ledger/generations.js";
+import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import {
+  AttemptStatus,
+  CallOperation,
+  CallPayer,
+  LedgerService,
+  RecordUsageRequestSchema,
+  TurnOutcome,
+  type TurnRecord,
+  TurnRecordSchema,
+  type UsageRecord,
+  UsageRecordSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { decimal, pico } from "@sluice/proto/runtime/money.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import fc from "../../support/properties.ts";
+import { type AdminHouse, openHouse, patiently, serviceToken, timeoutMs } from "../house.ts";
+import { usageRecord } from "../usage.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house.close());
+
+const hourMs = 3_600_000;
+const startMs = Date.parse("2026-03-01T22:00:00Z");
+
+interface Delivery {
+  readonly calls: readonly UsageRecord[];
+  readonly turns: readonly TurnRecord[];
+}
+
+const deliver = ({ calls, turns }: Delivery): Promise<unknown> => {
+  const request = create(RecordUsageRequestSchema, {
+    recordsJson: calls.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each))),
+    turnsJson: turns.map((each) => Buffer.from(toJsonString(TurnRecordSchema, each))),
+  });
+  const { recordUsage } = LedgerService.method;
+  return patiently(() => call(house.client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
+};
+
+const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord =>
+  create(TurnRecordSchema, {
+    generationId: `gen-${randomUUID()}`,
+    requestId: "req_1",
+    bootId: randomUUID(),
+    sequence: 1n,
+    instance: "test-1",
+    workspaceId: defaultWorkspaceId,
+    keyHash: "a".repeat(64),
+    openedAtMs: BigInt(startMs),
+    durationMs: 1_000,
+    firstMs: 300,
+    door: "responses",
+    operation: CallOperation.TURN,
+    model: "acme/asked",
+    outcome: TurnOutcome.COMPLETED,
+    httpStatus: 200,
+    ...fields,
+  });
+
+const stateOf = async () => {
+  const { gaps, wrongSums } = await ledgerState(house.database);
+  return { gaps, wrongSums };
+};
+
+/** A process with numbers of its own, whose records come in the order of these numbers. */
+class Process {
+  readonly #bootId = randomUUID();
+  #calls = 0n;
+  #turns = 0n;
+
+  call(fields: Partial<Omit<UsageRecord, "$typeName">>): UsageRecord {
+    return usageRecord({ bootId: this.#bootId, sequence: ++this.#calls, ...fields });
+  }
+
+  turn(fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord {
+    return turnRecord({ bootId: this.#bootId, sequence: ++this.#turns, ...fields });
+  }
+}
+
+const someTurn = fc.record({
+  costs: fc.array(fc.bigInt({ min: 0n, max: 10n ** 15n }), { maxLength: 3 }),
+  key: fc.constantFrom("a", "b"),
+  user: fc.constantFrom(undefined, "u-1", "u-2"),
+  hour: fc.integer({ min: 0, max: 3 }),
+  outcome: fc.constantFrom(TurnOutcome.COMPLETED, TurnOutcome.FAILED, TurnOutcome.CANCELLED),
+  guardrailId: fc.constantFrom("", "g-1"),
+  isRecorded: fc.boolean(),
+  /** Whether the record of the turn comes before its calls. */
+  isEarly: fc.boolean(),
+});
+
+test("calls and turns in any order, repeated, and in parts", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(someTurn, { minLength: 1, maxLength: 12 }),
+      fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 6 }),
+      async (turns, portions) => {
+        const keys = { a: randomUUID().replaceAll("-", "").repeat(2), b: randomUUID().replaceAll("-", "").repeat(2) };
+        const process = new Process();
+        const lines = turns.flatMap((turn): Delivery[] => {
+          const generationId = `gen-${randomUUID()}`;
+          const common = { generationId, keyHash: keys[turn.key], ...(turn.user && { user: turn.user }) };
+          const openedAtMs = BigInt(startMs + turn.hour * hourMs);
+          const turnId = randomUUID();
+          const calls = turn.costs.map((cost, index) => ({
+            calls: [
+              process.call({
+                ...common,
+                turnId,
+                attempt: index + 1,
+                openedAtMs: openedAtMs + 59n * 60_000n + BigInt(index) * 60_000n,
+                costUsd: decimal(cost),
+                ...(index % 2 === 1 && {
+                  status: AttemptStatus.FAILED,
+                  httpStatus: 502,
+                  operation: CallOperation.JUDGE,
+                }),
+              }),
+            ],
+            turns: [],
+          }));
+          const isRefused = turn.costs.length === 0;
+          const outcome = isRefused ? TurnOutcome.REFUSED : turn.outcome;
+          const { guardrailId } = turn;
+          const httpStatus = outcome === TurnOutcome.COMPLETED ? 200 : 403;
+          const recorded =
+            turn.isRecorded || isRefused
+              ? [{ calls: [], turns: [process.turn({ ...common, openedAtMs, outcome, httpStatus, guardrailId })] }]
+              : [];
+          return turn.isEarly ? [...recorded, ...calls] : [...calls, ...recorded];
+        });
+        const batches: Delivery[] = [];
+        for (let at = 0, n = 0; at < lines.length; n++) {
+          const portion = lines.slice(at, (at += portions[n % portions.length] as number));
+          batches.push({
+            calls: portion.flatMap(({ calls }) => calls),
+            turns: portion.flatMap(({ turns: each }) => each),
+          });
+        }
+        for (const [index, batch] of batches.entries()) {
+          // Sent twice at once, as by a process whose first call was slow, and again with the one before.
+          await Promise.all([deliver(batch), deliver(batch)]);
+          const before = batches[index - 1];
+          if (before)
+            await deliver({ calls: [...before.calls, ...batch.calls], turns: [...before.turns, ...batch.turns] });
+        }
+        expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
+        for (const key of ["a", "b"] as const) {
+          const own = turns.filter((turn) => turn.key === key);
+          const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash: keys[key] }, 100);
+          const spent = rows.reduce((sum, { cost_usd: cost }) => sum + pico(cost), 0n);
+          expect([rows.length, spent]).toEqual([
+            own.length,
+            own.flatMap(({ costs }) => costs).reduce((sum, cost) => sum + cost, 0n),
+          ]);
+          expect(rows.reduce((sum, { attempts }) => sum + attempts, 0)).toBe(own.flatMap(({ costs }) => costs).length);
+        }
+      },
+    ),
+    { numRuns: 25 },
+  );
+});
+
+test("processes that deliver at the same time", async () => {
+  const before = (await ledgerState(house.database)).turns;
+  const processes = Array.from({ length: 6 }, () => new Process());
+  await Promise.all(
+    processes.map(async (process) => {
+      for (let batch = 0; batch < 5; batch++) {
+        const ids = Array.from({ length: 20 }, () => `gen-${randomUUID()}`);
+        await deliver({
+          calls: ids.map((generationId) => process.call({ generationId })),
+          turns: ids.map((generationId) => process.turn({ generationId })),
+        });
+      }
+    }),
+  );
+  expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
+  expect((await ledgerState(house.database)).turns - before).toBe(600);
+});
+
+test("a call that was lost says how its turn ended, until a record of the turn comes", async () => {
+  const process = new Process();
+  const generationId = `gen-${randomUUID()}`;
+  const keyHash = "e".repeat(64);
+  const common = { generationId, keyHash };
+  await deliver({ calls: [process.call({ ...common, status: AttemptStatus.LOST, httpStatus: 502 })], turns: [] });
+  const shown = async () => {
+    const [row] = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 1);
+    return row;
+  };
+  expect(await shown()).toMatchObject({
+    outcome: "lost",
+    http_status: 502,
+    model: "acme/large-2",
+    requested_model: null,
+  });
+  const { FAILED } = TurnOutcome;
+  await deliver({
+    calls: [],
+    turns: [process.turn({ ...common, outcome: FAILED, httpStatus: 503, errorType: "provider_unavailable" })],
+  });
+  expect(await shown()).toMatchObject({ outcome: "failed", http_status: 503, model: "acme/large-2", attempts: 1 });
+  expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
+});
+
+test("what the operator pays is no part of a turn", async () => {
+  const process = new Process();
+  const generationId = `gen-${randomUUID()}`;
+  const keyHash = "f".repeat(64);
+  const judged = { generationId, keyHash, operation: CallOperation.JUDGE, payer: CallPayer.OPERATOR };
+  await deliver({ calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
+  const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 2);
+  expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
+});
+
+test("a record of a turn that is missing shows", async () => {
+  const lost = turnRecord({ sequence: 4n });
+  await deliver({ calls: [], turns: [lost] });
+  expect((await stateOf()).gaps).toMatchObject([{ bootId: lost.bootId, missing: 3 }]);
+});
+
+test("values beyond the limit are summed together, and percentiles are near the latencies", async () => {
+  const process = new Process();
+  const openedAtMs = BigInt(Date.parse("2025-01-01T00:00:00Z"));
+  const latencies = Array.from({ length: 100 }, (_, index) => 10 * (index + 1));
+  await deliver({
+    calls: [],
+    turns: latencies.map((durationMs, index) =>
+      process.turn({
+        openedAtMs,
+        durationMs,
+        firstMs: durationMs / 10,
+        door: ["chat", "messages", "responses"][index % 3] ?? "",
+      }),
+    ),
+  });
+  const period = { from: new Date("2025-01-01T00:00:00Z"), to: new Date("2025-01-02T00:00:00Z") };
+  const ask = (by: "door" | undefined, limit: number) =>
+    usageSeries(house.database, { workspaceId: defaultWorkspaceId, step: "day", by, limit, ...period });
+  const [, , ...totals] = await ask("door", 1);
+  expect(totals.map(({ value, requests }) => [value, requests])).toEqual([
+    ["chat", "34"],
+    [null, "66"],
+  ]);
+  const [all] = await ask(undefined, 20);
+  // Buckets up to 512 and 1024 ms hold 500 and 950 ms.
+  expect(all).toMatchObject({ requests: "100", duration_p50: 36, duration_p95: 40, first_p50: 23, first_p95: 27 });
+});

@@ -1,0 +1,98 @@
+/** Pages of turns and series read what they show and little more, however many turns there are. Pages of the database are counted, not time. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { type TurnFilter, listTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
+import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { sql } from "kysely";
+import { type AdminHouse, openHouse } from "../house.ts";
+
+const rows = 100_000;
+/** Rows of a page, each on a page of the table of its own, with as many steps through an index. */
+const maxPages = 500;
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+  await sql`
+    insert into turns
+    select 'gen-' || lpad(n::text, 7, '0'), md5((n % 50)::text) || md5((n % 50)::text), ${defaultWorkspaceId}, 'req_' || n,
+      timestamptz '2026-01-01' + n * interval '10 seconds', 900, 200,
+      case when n % 5000 = 7 then 'messages' else 'responses' end, case when n % 5000 = 9 then 'embed' else 'turn' end, null,
+      'acme/m' || (n % 20), case when n % 10000 = 3 then 'acme/rare' else 'acme/m' || (n % 20) end,
+      case when n % 10000 = 3 then 'rare' else 'acme' end, 'default',
+      case when n % 500 = 0 then 'refused' else 'completed' end, case when n % 500 = 0 then 403 else 200 end, null,
+      case when n % 500 = 0 then 'g-' || (n % 3) end, null, 'stop', false, case when n % 7 = 0 then 'u-' || (n % 900) end,
+      case when n % 7 = 0 then 's-' || (n % 9000) end, null, 1, 1, 0.000123456789, 10, 0, 20, 0, false, 1, true
+    from generate_series(1, ${sql.lit(rows)}) as n`.execute(house.database);
+  await sql`vacuum analyze turns`.execute(house.database);
+}, 300_000);
+afterAll(() => house?.close());
+
+interface Plan {
+  readonly "Shared Hit Blocks": number;
+  readonly "Shared Read Blocks": number;
+}
+
+const filters: readonly [string, Omit<TurnFilter, "workspaceId">][] = [
+  ["nothing", {}],
+  ["a key", { keyHash: "c4ca4238a0b923820dcc509a6f75849bc4ca4238a0b923820dcc509a6f75849b" }],
+  ["a frequent model", { model: "acme/m7" }],
+  ["a rare model", { model: "acme/rare" }],
+  ["a rare provider", { provider: "rare" }],
+  ["a status", { status: 403 }],
+  ["the usual status", { status: 200 }],
+  ["an end user", { user: "u-14" }],
+  ["a session", { sessionId: "s-14" }],
+  ["a request", { requestId: "req_500" }],
+  ["a rare door", { door: "messages" }],
+  ["a rare operation", { operation: "embed" }],
+  ["a guardrail", { guardrailId: "g-1" }],
+  ["a time", { from: new Date("2026-01-02T00:00:00Z"), to: new Date("2026-01-02T01:00:00Z") }],
+];
+
+test.each(filters)("a page by %s", async (_, filter) => {
+  const middle = { openedAt: new Date("2026-01-06T00:00:00Z"), generationId: "gen-" };
+  for (const after of [undefined, middle]) {
+    const query = turnsQuery({ workspaceId: defaultWorkspaceId, ...filter }, 51, after);
+    const explained = await sql<{ "QUERY PLAN": readonly [{ Plan: Plan }] }>`
+      explain (analyze, buffers, format json) ${query}`.execute(house.database);
+    const { Plan } = explained.rows[0]?.["QUERY PLAN"][0] as { Plan: Plan };
+    expect(Plan["Shared Hit Blocks"] + Plan["Shared Read Blocks"]).toBeLessThan(maxPages);
+  }
+});
+
+test("pages one after the other show every turn once", async () => {
+  const filter = { workspaceId: defaultWorkspaceId, status: 403 };
+  const seen: string[] = [];
+  for (let page = await listTurns(house.database, filter, 30); page.length > 0; ) {
+    seen.push(...page.map(({ generation_id: id }) => id));
+    const last = page.at(-1) as (typeof page)[number];
+    page = await listTurns(house.database, filter, 30, { openedAt: last.opened_at, generationId: last.generation_id });
+  }
+  expect([seen.length, new Set(seen).size]).toEqual([rows / 500, rows / 500]);
+  expect(seen).toEqual(seen.toSorted((a, b) => (a < b ? 1 : -1)));
+});
+
+test("a series reads sums, and no turn", async () => {
+  const period = { from: new Date("2026-01-01T00:00:00Z"), to: new Date("2026-01-12T00:00:00Z") };
+  await sql`
+    insert into usage_sums
+    select ${defaultWorkspaceId}, unit, 'hour', timestamptz '2026-01-01' + h * interval '1 hour', 'v-' || v, 5, 1, 5, 0.5, 1, 1, 1, 1
+    from unnest(${[...seriesUnits]}::text[]) as unit, generate_series(0, 250) as h, generate_series(1, 20) as v`.execute(
+    house.database,
+  );
+  for (const by of seriesUnits) {
+    const series = await usageSeries(house.database, {
+      workspaceId: defaultWorkspaceId,
+      step: "hour",
+      by,
+      limit: 5,
+      ...period,
+    });
+    const [{ requests } = { requests: "" }, ...others] = series.filter(
+      ({ at, value }) => at === null && value === null,
+    );
+    expect([requests, others, series.length]).toEqual([String(15 * 251 * 5), [], 252 * 6]);
+  }
+});

@@ -174,7 +174,7 @@ function budgetExhausted(answer: ReserveBudgetResponse, neededUsd: string): Faul
   return new Fault(reason, `${opening}: ${state}`, {
     origin: FaultOrigin.CLIENT,
     shouldRetry: false,
-    metadata: { ...(!byGuardrail && { error_type: "payment_required" }), limit, remaining, needed },
+    metadata: { ...(!byGuardrail && { error_type: "payment_required", budget: owner }), limit, remaining, needed },
   });
 }
 

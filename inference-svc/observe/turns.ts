@@ -133,9 +133,13 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
     (trace ? attemptsMember(trace.attempts) : "") +
     usageMembers(outcome?.usage ?? trace?.usage) +
     (trace ? `,"policy_generation":${trace.policyGeneration}` : "") +
-    (failure && !end.cancelled ? `,"status":${failure.status}` : "")
+    (failure && !end.cancelled ? `,"status":${failure.status}${budgetMember(failure)}` : "")
   );
 }
+
+/** Whose budget refused the turn. */
+const budgetMember = ({ reason, metadata }: Fault): string =>
+  reason === FaultReason.PAYMENT_REQUIRED ? member("budget", metadata?.["budget"]) : "";
 
 function attemptsMember(attempts: readonly Attempt[]): string {
   let all = "";

@@ -9,6 +9,8 @@ export interface ProviderError {
   readonly code?: string;
   readonly message?: string;
   readonly retryAfterMs?: number;
+  /** The provider's own id of the request, by which its support finds it. */
+  readonly requestId?: string | undefined;
 }
 
 /** A failure of the provider; clients see a general message, the log gets the detail. */
@@ -128,9 +130,14 @@ export function providerFault(error: ProviderError): Fault {
     ...(error.retryAfterMs !== undefined && { retryAfterMs: error.retryAfterMs }),
     ...(isSpent(error) && { shouldRetry: false }),
     ...(error.status !== undefined && { providerStatus: error.status }),
-    ...(code !== undefined && { metadata: { provider_code: code } }),
+    ...((code ?? error.requestId) !== undefined && { metadata: answerMetadata(code, error.requestId) }),
   });
 }
+
+const answerMetadata = (code: string | undefined, requestId: string | undefined) => ({
+  ...(code !== undefined && { provider_code: code }),
+  ...(requestId !== undefined && { provider_request_id: requestId }),
+});
 
 const maxCharacters = 500;
 

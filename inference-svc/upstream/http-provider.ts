@@ -27,6 +27,7 @@ import { Exchange } from "./transport/exchange.ts";
 import type { Request } from "./transport/http/connection.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
 import { findRepeat } from "./transport/repeat.ts";
+import { findProviderRequestId } from "./transport/provider-request-id.ts";
 import { retryAfterMs } from "./transport/retry-after.ts";
 import { buildTraceHeaders } from "./transport/trace-headers.ts";
 
@@ -217,6 +218,7 @@ class ProviderCall implements Call {
     return providerFault({
       ...this.#attempt.dialect.error(head.status, body, head),
       ...(hint !== undefined && { retryAfterMs: hint }),
+      requestId: findProviderRequestId(head),
     });
   }
 }

@@ -34,9 +34,17 @@ function answerOf({ endpoint: { provider }, fault }: EndpointFailure): object {
   };
 }
 
-/** The provider failed or refused. Its name and status help an operator, and say nothing about the request. */
+const providerReasons: ReadonlySet<FaultReason> = new Set([
+  FaultReason.PROVIDER_FAILED,
+  FaultReason.PROVIDER_TIMEOUT,
+  FaultReason.PROVIDER_OVERLOADED,
+  FaultReason.RATE_LIMITED,
+  FaultReason.NO_ENDPOINTS,
+]);
+
+/** The provider failed, refused or stayed silent. Its name and status help an operator, and say nothing about the request. */
 const isProviders = ({ reason, origin }: Fault): boolean =>
-  origin === FaultOrigin.UPSTREAM && (reason === FaultReason.PROVIDER_FAILED || reason === FaultReason.NO_ENDPOINTS);
+  origin === FaultOrigin.UPSTREAM && providerReasons.has(reason);
 
 /** The message for the client. The provider's own words stay here, because they may quote the prompt or name secrets of the operator. */
 function messageOf({ endpoint: { provider, model }, fault }: EndpointFailure): string {

@@ -4,6 +4,7 @@ import { chatError } from "../chat/error.ts";
 import { type ProviderError, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, text } from "../json.ts";
 import { findRepeat } from "../transport/repeat.ts";
+import { findProviderRequestId } from "../transport/provider-request-id.ts";
 import { retryAfterMs } from "../transport/retry-after.ts";
 
 /** Errors in the request, by the names that all packages share. */
@@ -48,12 +49,14 @@ const fieldsOf = (error: JsonObject | Error): JsonObject => ({
 function answered(status: number, { responseBody, responseHeaders, message }: JsonObject): ProviderError {
   const body = parsed(text(responseBody));
   const headers = isObject(responseHeaders) ? (responseHeaders as Record<string, string | undefined>) : {};
-  const hint = retryAfterMs({ first: (name) => headers[name] });
+  const fields = { first: (name: string) => headers[name] };
+  const hint = retryAfterMs(fields);
   const read = chatError(status, body);
   return {
     ...read,
     message: read.message === "" || read.message === undefined ? text(message) : read.message,
     ...(hint !== undefined && { retryAfterMs: hint }),
+    requestId: findProviderRequestId(fields),
   };
 }
 

@@ -114,6 +114,11 @@ export const errorMetadata = object(
       "HTTP status that the provider answered with; null where it gave none.",
     ),
     provider_error: unanswered,
+    provider_request_id: described(
+      string({ max: 128 }),
+      "The id that the provider gave the request, where its answer had one: its support asks for it.",
+    ),
+    budget: described(word("key", "workspace"), "Whose budget has too little left."),
     model_slug: described(string(), "After moderation: slug of the model that would have been called."),
     provider_code: described(string(), "The provider's own name for the failure."),
     previous_errors: described(array(previousError), "Attempts at other endpoints before the last one."),

@@ -99,7 +99,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       upstream.script([reply]);
       const response = await post({ model: loneOf(name, stream), stream });
       const body = await expectFault(response, status);
-      const isNamed = status === 502 || status === 404;
+      const isNamed = [404, 429, 502, 524, 529].includes(status);
       const provider = {
         provider_name: loneOf(name, stream),
         provider_status: reply.cut ? null : (reply.status ?? null),
@@ -115,6 +115,23 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       if (status === 529) expect([Number(ms) >= 5_000, Number(ms) <= 30_000]).toEqual([true, true]);
       expect(response.headers.get("x-generation-id")).toMatch(/^gen-/);
       if (status !== 400 && status !== 404) expectWords(body);
+    });
+
+    test.each([
+      ["x-request-id", "req_0123456789abcdef"],
+      ["request-id", "req_011CSHoEeqs5C35K2UUqR7Fy"],
+      ["x-amzn-requestid", "b1a2c3d4-0000-4000-8000-000000000001"],
+      ["apim-request-id", "00000000-0000-4000-8000-000000000002"],
+    ])("the id that it gives the request by %s", async (header, id) => {
+      upstream.script([answering(500, { headers: { [header]: id } })]);
+      const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
+      expect(body.error.metadata).toMatchObject({ provider_status: 500, provider_request_id: id });
+    });
+
+    test("no id that is more than a word", async () => {
+      upstream.script([answering(500, { headers: { "x-request-id": "see http://10.0.0.1/secret" } })]);
+      const body = await expectFault(await post({ model: loneOf("busy", stream), stream }), 502);
+      expect(body.error.metadata).not.toHaveProperty("provider_request_id");
     });
 
     test("two that fail: the answer names both, and the sample is what it looks like", async () => {
@@ -141,7 +158,7 @@ limits: {body_bytes: 10000, streams_per_key: 2, turn_ms: 4000, stream_ms: 4000}
       const body = await expectFault(response, 524);
       expectWords(body);
       expect([body.error.metadata, response.headers.get("x-should-retry")]).toEqual([
-        { error_type: "timeout" },
+        { error_type: "timeout", provider_name: "hasty", provider_status: null, provider_error: "timeout" },
         "true",
       ]);
     });

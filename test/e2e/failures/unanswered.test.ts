@@ -59,7 +59,7 @@ test.each([
   const text = await response.text();
   const body = JSON.parse(text);
   expect(response.status).toBe(status);
-  if (status === 502) expect(body.error.metadata).toMatchObject({ provider_status: null, provider_error: error });
+  expect(body.error.metadata).toMatchObject({ provider_status: null, provider_error: error });
   const { attempts } = body.service_metadata;
   expect(attempts.length).toBeGreaterThan(0);
   for (const attempt of attempts) expect(attempt).toMatchObject({ status, error });

@@ -65,7 +65,7 @@ describe("workspaces", () => {
     expect([total, (data as WorkspaceJson[]).map(({ name }) => name)]).toEqual([2, ["default", "other"]]);
   });
 
-  test("whose budget is gone are 402 from the next request on", async () => {
+  test("get and lose a budget while their keys answer", async () => {
     const { stdout } = await house.admin("keys", "create", "--name", "spender", "--workspace", "other", "--json");
     const { key } = JSON.parse(stdout) as { readonly key: string };
     const ask = () => send("POST", "/responses", key, { model: "sluice/echo", input: "Hello" });

@@ -68,7 +68,12 @@ test("a budget that is spent is 402, and says so", async () => {
     expect(validateError(402, body)).toEqual([]);
     expect(body.error).toMatchObject({
       code: 402,
-      metadata: { error_type: "payment_required", limit: 0.02, needed: 0.01 },
+      metadata: { error_type: "payment_required", budget: "key", limit: 0.02, needed: 0.01 },
+    });
+    const requestId = refused.headers.get("x-request-id") ?? "";
+    expect(JSON.parse(await house.logged("inference-svc", requestId, '"turn"'))).toMatchObject({
+      status: 402,
+      budget: "key",
     });
   }
   const before = acme.requests.length;

@@ -229,6 +229,8 @@ describe("when all fail", () => {
       FaultReason.PROVIDER_OVERLOADED,
       {
         error_type: "provider_overloaded",
+        provider_name: "borealis",
+        provider_status: 529,
         previous_errors: [{ provider: "Acme", code: "provider_unavailable", status: 409 }],
       },
     ]);
@@ -303,6 +305,8 @@ describe("when all fail", () => {
     third.script([error(529)]);
     expect((await run(engine.turn, asking({ models: ["corona/small"] }))).fault?.metadata).toEqual({
       error_type: "provider_overloaded",
+      provider_name: "corona",
+      provider_status: 529,
     });
   });
 });

@@ -12,12 +12,15 @@ import type { Kysely } from "kysely";
 import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
 import { calls } from "./cli/calls.ts";
+import { completionOf } from "./cli/completion.ts";
 import { endUsers } from "./cli/end-users.ts";
 import { guardrails } from "./cli/guardrails.ts";
 import { keys } from "./cli/keys.ts";
 import { ledger } from "./cli/ledger.ts";
 import { retention } from "./cli/retention.ts";
 import { schema } from "./cli/schema.ts";
+import type { RemoteOptions } from "./cli/remote/client.ts";
+import { remotely } from "./cli/remote/dispatch.ts";
 import { type AdminTerminal, type Commands, authorIn, takeWorkspace } from "./cli/terminal.ts";
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
@@ -42,13 +45,15 @@ const nouns: Readonly<Record<string, Commands>> = {
 };
 
 /** Commands that are a single word. */
-const actions: Commands = { bootstrap };
+const actions: Commands = { bootstrap, completion: completionOf(nouns, { bootstrap }) };
 
 export interface CliOptions {
   /** When it is absent, only commands that need no database can run. */
   readonly databaseUrl?: string | undefined;
   /** Management key for the first start; absent when the operator chose none. */
   readonly managementKey?: string | undefined;
+  /** Another Sluice, to which commands speak over HTTP; absent for the database. */
+  readonly remote?: RemoteOptions | undefined;
   readonly stdout: Output;
   readonly stderr: Output;
 }
@@ -56,18 +61,21 @@ export interface CliOptions {
 /** Resolves to the exit code: 0 done, 1 failed, 2 the command line is wrong. */
 export async function runCli(
   argv: readonly string[],
-  { databaseUrl, managementKey, stdout, stderr }: CliOptions,
+  { databaseUrl, managementKey, remote, stdout, stderr }: CliOptions,
 ): Promise<number> {
   let opened: Promise<Kysely<Database>> | undefined;
   try {
     const { workspace, rest } = takeWorkspace(argv);
+    if (remote && workspace !== undefined) {
+      throw new UsageError("--workspace: the management key has its workspace; unset SLUICE_URL to name another");
+    }
     const terminal: AdminTerminal = {
       database: () => (opened ??= open(databaseUrl)),
       author: async () => authorIn(await terminal.database(), workspace),
       managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
     };
-    return await dispatch(rest, terminal);
+    return await dispatch(rest, terminal, remote);
   } catch (error) {
     const { message, code } = explain(error);
     stderr.write(`${message}\n`);
@@ -93,12 +101,17 @@ async function open(databaseUrl: string | undefined): Promise<Kysely<Database>> 
   }
 }
 
-async function dispatch(argv: readonly string[], terminal: AdminTerminal): Promise<number> {
+async function dispatch(
+  argv: readonly string[],
+  terminal: AdminTerminal,
+  remote: RemoteOptions | undefined,
+): Promise<number> {
+  const placed = (name: string, command: Commands[string]) => (remote ? remotely(name, command, remote) : command);
   const [noun, verb, ...args] = argv;
   if (noun === undefined) throw new UsageError(help().join("\n"));
   if (isHelp(noun)) return printHelp(help(), terminal);
   const action = Object.hasOwn(actions, noun) ? actions[noun] : undefined;
-  if (action) return runCommand(`admin ${noun}`, action, argv.slice(1), terminal);
+  if (action) return runCommand(`admin ${noun}`, placed(noun, action), argv.slice(1), terminal);
   const commands = Object.hasOwn(nouns, noun) ? nouns[noun] : undefined;
   if (!commands) {
     throw new UsageError(`unknown noun: ${noun}; one of ${Object.keys({ ...nouns, ...actions }).join(", ")}`);
@@ -107,7 +120,7 @@ async function dispatch(argv: readonly string[], terminal: AdminTerminal): Promi
   if (isHelp(verb)) return printHelp(helpOfNoun(noun, commands), terminal);
   const command = Object.hasOwn(commands, verb) ? commands[verb] : undefined;
   if (!command) throw new UsageError(`unknown verb: ${noun} ${verb}; one of ${Object.keys(commands).join(", ")}`);
-  return runCommand(`admin ${noun} ${verb}`, command, args, terminal);
+  return runCommand(`admin ${noun} ${verb}`, placed(`${noun} ${verb}`, command), args, terminal);
 }
 
 function printHelp(lines: readonly string[], { print }: AdminTerminal): 0 {
@@ -126,6 +139,14 @@ const helpOfNoun = (noun: string, commands: Commands): string[] => [
   ...Object.entries(commands).map(([verb, { summary }]) => `  ${verb.padEnd(12)}${summary}`),
 ];
 
+/** The Sluice that the environment names in place of a database. */
+export function remoteIn({
+  SLUICE_URL: url,
+  SLUICE_MANAGEMENT_KEY: key,
+}: NodeJS.ProcessEnv): RemoteOptions | undefined {
+  return url === undefined || url === "" ? undefined : { url, key };
+}
+
 /** Unexpected errors are named by their message alone, never by a stack. */
 function explain(error: unknown): { message: string; code: number } {
   if (isUsageError(error)) return { message: error.message, code: 2 };
@@ -140,5 +161,5 @@ function explain(error: unknown): { message: string; code: number } {
 await runAsProgram(import.meta.url, (argv) => {
   const { DATABASE_URL: databaseUrl, SLUICE_BOOTSTRAP_MANAGEMENT_KEY: managementKey } = process.env;
   const { stdout, stderr } = process;
-  return runCli(argv, { databaseUrl, managementKey, stdout, stderr });
+  return runCli(argv, { databaseUrl, managementKey, remote: remoteIn(process.env), stdout, stderr });
 });

@@ -130,13 +130,15 @@ export async function readNewGuardrail(args: string[]) {
 }
 
 /** @throws UsageError */
-export async function readChange(args: string[]): Promise<{ id: string; change: GuardrailSettings; asJson: boolean }> {
+export async function readGuardrailChange(
+  args: string[],
+): Promise<{ guardrail: string; change: GuardrailSettings; asJson: boolean }> {
   const given = parsed(args);
-  const { ID: id } = namedArguments(given.positionals, "ID");
+  const { GUARDRAIL: guardrail } = namedArguments(given.positionals, "GUARDRAIL");
   const change = settingsOf(given);
   if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
   await asUsage(() => checkGuardrailSettings(change));
-  return { id, change, asJson: given.values.json === true };
+  return { guardrail, change, asJson: given.values.json === true };
 }
 
 /** Settings that the options name; the others are absent. */

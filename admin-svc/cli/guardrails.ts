@@ -4,7 +4,6 @@ import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import { type GuardrailSettingName, unsetGuardrail } from "@sluice/proto/contract/records/guardrails.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
-import { isGuardrailId } from "../rules/guardrail.ts";
 import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { type Bulk, changeAssignments, pageOfAssignments } from "../store/assignments.ts";
 import {
@@ -16,8 +15,10 @@ import {
   updateGuardrail,
 } from "../store/guardrails.ts";
 import { type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.ts";
-import { readChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
+import { readGuardrailChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
+import { findGuardrailId } from "./guardrail-reference.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
+import { guardrailHelp } from "./reference.ts";
 import { type AdminTerminal, type Commands, asUsage, json, time } from "./terminal.ts";
 
 export const guardrails: Commands = {
@@ -51,59 +52,60 @@ export const guardrails: Commands = {
     },
   },
   show: {
-    usage: "ID [--json]",
+    usage: "GUARDRAIL [--json]",
+    details: [guardrailHelp],
     summary: "Shows a guardrail's filters and the hashes of the keys that hold it.",
     async run(args, terminal) {
-      const { values, named } = readArguments(args, json, "ID");
-      await show(named.ID, values.json === true, terminal);
+      const { values, named } = readArguments(args, json, "GUARDRAIL");
+      await show(named.GUARDRAIL, values.json === true, terminal);
     },
   },
   update: {
-    usage: "ID [--name NAME] RULES [--json]",
+    usage: "GUARDRAIL [--name NAME] RULES [--json]",
     summary: "Changes the named settings; given patterns replace all earlier ones, and so do built-in filters.",
-    details: ruleDetails,
+    details: [guardrailHelp, ...ruleDetails],
     async run(args, { database, author, print }) {
-      const { id, change, asJson } = await readChange(args);
-      const changed = isGuardrailId(id)
-        ? await updateGuardrail(await database(), await author(), id, change)
-        : undefined;
+      const { guardrail, change, asJson } = await readGuardrailChange(args);
+      const id = await guardrailId({ database, author }, guardrail);
+      const changed = await updateGuardrail(await database(), await author(), id, change);
       if (!changed) throw new CommandError("no such guardrail");
       const { row, generation } = changed;
       print(asJson ? JSON.stringify(described(row)) : `${id} changed (policy generation ${generation})`);
     },
   },
   delete: {
-    usage: "ID",
+    usage: "GUARDRAIL",
+    details: [guardrailHelp],
     summary: "Deletes a guardrail and removes it from every key that holds it.",
     async run(args, { database, author, print }) {
-      const {
-        named: { ID: id },
-      } = readArguments(args, {}, "ID");
-      const change = isGuardrailId(id) ? await deleteGuardrail(await database(), await author(), id) : undefined;
+      const { named } = readArguments(args, {}, "GUARDRAIL");
+      const id = await guardrailId({ database, author }, named.GUARDRAIL);
+      const change = await deleteGuardrail(await database(), await author(), id);
       if (!change) throw new CommandError("no such guardrail");
       print(`${id} deleted (policy generation ${change.generation})`);
     },
   },
   assign: {
-    usage: "ID KEY...",
+    usage: "GUARDRAIL KEY...",
     summary: "Assigns this guardrail to keys, in place of their current one.",
-    details: [keyHelp],
+    details: [guardrailHelp, keyHelp],
     run: (args, terminal) => runBulk(args, terminal, "assigned", "assign"),
   },
   unassign: {
-    usage: "ID KEY...",
-    details: [keyHelp],
+    usage: "GUARDRAIL KEY...",
+    details: [guardrailHelp, keyHelp],
     summary: "Removes this guardrail from the keys that hold it.",
     run: (args, terminal) => runBulk(args, terminal, "unassigned", "unassign"),
   },
   assignments: {
-    usage: "[ID] [--json]",
+    usage: "[GUARDRAIL] [--json]",
+    details: [guardrailHelp],
     summary: "Lists the guardrails of all keys, or the keys of one guardrail.",
     async run(args, { database, author, print }) {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
-      const [id] = positionals;
+      const [text] = positionals;
       if (positionals.length > 1) throw new UsageError(`unexpected argument: ${positionals[1]}`);
-      if (id !== undefined && !isGuardrailId(id)) throw new CommandError("no such guardrail");
+      const id = text === undefined ? undefined : await guardrailId({ database, author }, text);
       const filter = { workspaceId: (await author()).workspaceId, guardrailId: id };
       const found = await pageOfAssignments(await database(), filter, { offset: 0, limit: 2 ** 31 });
       if (!found) throw new CommandError("no such guardrail");
@@ -120,8 +122,14 @@ export const guardrails: Commands = {
   },
 };
 
-async function show(id: string, asJson: boolean, { database, author, print }: AdminTerminal): Promise<void> {
-  const row = isGuardrailId(id) ? await findGuardrail(await database(), (await author()).workspaceId, id) : undefined;
+const guardrailId = async (
+  { database, author }: Pick<AdminTerminal, "database" | "author">,
+  text: string,
+): Promise<string> => findGuardrailId(await database(), (await author()).workspaceId, text);
+
+async function show(text: string, asJson: boolean, { database, author, print }: AdminTerminal): Promise<void> {
+  const id = await guardrailId({ database, author }, text);
+  const row = await findGuardrail(await database(), (await author()).workspaceId, id);
   if (!row) throw new CommandError("no such guardrail");
   const keyHashes = await keysOfGuardrail(await database(), id);
   if (asJson) return print(JSON.stringify({ ...described(row), key_hashes: keyHashes }));
@@ -135,13 +143,13 @@ async function show(id: string, asJson: boolean, { database, author, print }: Ad
 
 async function runBulk(args: string[], terminal: AdminTerminal, done: string, verb: Bulk["verb"]): Promise<void> {
   const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
-  const [id, ...named] = positionals;
-  if (id === undefined) throw new UsageError("missing argument: ID");
+  const [text, ...named] = positionals;
+  if (text === undefined) throw new UsageError("missing argument: GUARDRAIL");
   if (named.length === 0) throw new UsageError("missing argument: KEY");
-  if (!isGuardrailId(id)) throw new CommandError("no such guardrail");
   const author = await terminal.author();
   const database = await terminal.database();
-  const hashes = await Promise.all(named.map((text) => findKeyHash(database, author.workspaceId, text)));
+  const id = await findGuardrailId(database, author.workspaceId, text);
+  const hashes = await Promise.all(named.map((key) => findKeyHash(database, author.workspaceId, key)));
   const keyHashes = await asUsage(() => checkKeyHashes(hashes));
   const bulk = { author, verb, guardrailId: id, keyHashes };
   const { counts, change } = await changeAssignments(database, author.workspaceId, [bulk]);

@@ -1,9 +1,9 @@
 /** Options of the command line for the settings of a key. */
-import { UsageError } from "@sluice/proto/runtime/cli.js";
+import { UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, keySettingRows } from "@sluice/proto/contract/records/keys.js";
 import { checkKeySettings } from "../rules/key.ts";
-import { asUsage, flag, text } from "./terminal.ts";
+import { asUsage, flag, json, text } from "./terminal.ts";
 
 interface SettingOption {
   readonly name: KeySettingName;
@@ -70,6 +70,14 @@ export async function readKeySettings(given: Given): Promise<KeySettings> {
   const settings = { ...Object.fromEntries(named), ...(disabled !== undefined && { disabled }) } as KeySettings;
   await asUsage(() => checkKeySettings(settings));
   return settings;
+}
+
+/** @throws UsageError */
+export async function readKeyChange(args: string[]) {
+  const { values, named } = readArguments(args, { ...json, ...keyChangeOptions }, "KEY");
+  const change = await readKeySettings(values);
+  if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
+  return { key: named.KEY, change, asJson: values.json === true };
 }
 
 function settingIn(given: Given, { option, clear, read }: SettingOption): unknown {

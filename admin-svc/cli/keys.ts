@@ -1,6 +1,5 @@
 /** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
-import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
@@ -9,7 +8,7 @@ import { readKeySearch } from "../rules/key.ts";
 import { listKeys } from "../store/key-list.ts";
 import { type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
-import { keyChangeOptions, keyChangeUsage, keyOptions, keyUsage, readKeySettings } from "./key-options.ts";
+import { keyChangeUsage, keyOptions, keyUsage, readKeyChange, readKeySettings } from "./key-options.ts";
 import { describeKey, describeListedKey, keyLines, keyTable } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { type AdminTerminal, type Commands, asUsage, flag, json, text } from "./terminal.ts";
@@ -90,7 +89,7 @@ export const keys: Commands = {
     summary: "Changes the named settings; a disabled key is refused until it is enabled again.",
     details: [keyHelp, "TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, author, print }) {
-      const { key, change, asJson } = await readChange(args);
+      const { key, change, asJson } = await readKeyChange(args);
       const hash = await keyHash({ database, author }, key);
       const changed = await updateKey(await database(), await author(), hash, change);
       if (!changed) throw new CommandError("no such key, or it is revoked");
@@ -131,13 +130,6 @@ const keyHash = async (
   { database, author }: Pick<AdminTerminal, "database" | "author">,
   text: string,
 ): Promise<string> => findKeyHash(await database(), (await author()).workspaceId, text);
-
-async function readChange(args: string[]): Promise<{ key: string; change: KeySettings; asJson: boolean }> {
-  const { values, named } = readArguments(args, { ...json, ...keyChangeOptions }, "KEY");
-  const change = await readKeySettings(values);
-  if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
-  return { key: named.KEY, change, asJson: values.json === true };
-}
 
 const kindOf = (isManagement: boolean | undefined): KeyRow["kind"] =>
   isManagement === true ? "management" : "inference";

@@ -23,12 +23,10 @@ export const workspaces: Commands = {
       "Its first key: keys create --workspace NAME --management --name first",
     ],
     async run(args, { database, print }) {
-      const { values } = readArguments(args, options);
-      const settings = { ...changeOf(values), name: requiredOption("--name", values.name) };
-      await asUsage(() => checkWorkspaceSettings(settings));
+      const { settings, asJson } = await readNewWorkspace(args);
       const row = await createWorkspace(await database(), commandLine, settings);
       if (!row) throw new CommandError("this workspace name is taken");
-      print(values.json === true ? JSON.stringify(row) : row.id);
+      print(asJson ? JSON.stringify(row) : row.id);
     },
   },
   list: {
@@ -59,27 +57,38 @@ export const workspaces: Commands = {
       "WORKSPACE [--name NAME] [--limit USD | --no-limit] [--limit-reset daily|weekly|monthly | --no-limit-reset] [--json]",
     summary: "Changes the named settings of a workspace, given by id or name.",
     async run(args, { database, print }) {
-      const all = { ...options, "no-limit": flag, "no-limit-reset": flag } as const;
-      const {
-        values,
-        named: { WORKSPACE: idOrName },
-      } = readArguments(args, all, "WORKSPACE");
-      const change = {
-        ...changeOf(values),
-        ...(values["no-limit"] === true && { limitUsd: null }),
-        ...(values["no-limit-reset"] === true && { limitReset: null }),
-      };
-      if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
-      await asUsage(() => checkWorkspaceSettings(change));
+      const { workspace: idOrName, change, asJson } = await readWorkspaceChange(args);
       const found = await findWorkspace(await database(), idOrName);
       if (!found) throw new CommandError("no such workspace");
       const changed = await updateWorkspace(await database(), { ...commandLine, workspaceId: found.id }, change);
       if (!changed) throw new CommandError("this workspace name is taken");
       const { row, generation } = changed;
-      print(values.json === true ? JSON.stringify(row) : `${row.id} changed (policy generation ${generation})`);
+      print(asJson ? JSON.stringify(row) : `${row.id} changed (policy generation ${generation})`);
     },
   },
 };
+
+/** @throws UsageError */
+export async function readNewWorkspace(args: string[]) {
+  const { values } = readArguments(args, options);
+  const settings = { ...changeOf(values), name: requiredOption("--name", values.name) };
+  await asUsage(() => checkWorkspaceSettings(settings));
+  return { settings, asJson: values.json === true };
+}
+
+/** @throws UsageError */
+export async function readWorkspaceChange(args: string[]) {
+  const all = { ...options, "no-limit": flag, "no-limit-reset": flag } as const;
+  const { values, named } = readArguments(args, all, "WORKSPACE");
+  const change: WorkspaceSettings = {
+    ...changeOf(values),
+    ...(values["no-limit"] === true && { limitUsd: null }),
+    ...(values["no-limit-reset"] === true && { limitReset: null }),
+  };
+  if (Object.keys(change).length === 0) throw new UsageError("missing option: name what to change");
+  await asUsage(() => checkWorkspaceSettings(change));
+  return { workspace: named.WORKSPACE, change, asJson: values.json === true };
+}
 
 interface Given {
   readonly name?: string | undefined;

@@ -14,7 +14,7 @@ export const isGuardrailId = (id: string): boolean => form.test(id);
 export async function checkGuardrailSettings(settings: GuardrailSettings): Promise<void> {
   const { content_filters: filters = [] } = settings;
   checked((problems) => {
-    guardrailSettings.check(toJsonForm(settings), "", problems);
+    guardrailSettings.check(guardrailSettingsJson(settings), "", problems);
     if (effectOf(settings.limit_usd) !== effectOf(settings.reset_interval)) {
       problems.add("reset_interval", "goes together with limit_usd: both, or neither");
     }
@@ -30,7 +30,11 @@ export async function checkGuardrailSettings(settings: GuardrailSettings): Promi
 const effectOf = (value: string | null | undefined) => (typeof value === "string" ? "set" : value);
 
 /** Settings in their HTTP form, for which the shape is written. */
-const toJsonForm = ({ limit_usd: limit, routing_policy: policy, ...settings }: GuardrailSettings) => ({
+export const guardrailSettingsJson = ({
+  limit_usd: limit,
+  routing_policy: policy,
+  ...settings
+}: GuardrailSettings) => ({
   ...settings,
   ...policy,
   ...(limit !== undefined && { limit_usd: limit === null ? null : amountOf(limit) }),

@@ -2,6 +2,7 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySort, keySearch, keySettingRows, keySettings } from "@sluice/proto/contract/records/keys.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
@@ -14,13 +15,13 @@ export const isKeyHash = (hash: string): boolean => form.test(hash);
 export function checkKeySettings(settings: KeySettings): void {
   const { expires_at: expiresAt } = settings;
   checked((problems) => {
-    keySettings.check(toJsonForm(settings), "", problems);
+    keySettings.check(keySettingsJson(settings), "", problems);
     if (expiresAt && expiresAt.getTime() <= Date.now()) problems.add("expires_at", "must be in the future");
   });
 }
 
 /** Settings in their HTTP form, for which the shape is written. */
-function toJsonForm(settings: KeySettings): object {
+export function keySettingsJson(settings: KeySettings): JsonObject {
   const { expires_at: expiresAt, limit_usd: limit, external_user: user } = settings;
   const converted: Readonly<Record<string, unknown>> = {
     ...settings,

@@ -1,7 +1,9 @@
 /** Checks the settings of a workspace. */
-import { type ResetInterval, recordName, resetIntervals } from "@sluice/proto/contract/records.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import { workspaceSettings } from "@sluice/proto/contract/records/workspaces.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
-import { nullable, number, object, word } from "@sluice/proto/runtime/validation/shape.js";
+import { object } from "@sluice/proto/runtime/validation/shape.js";
 import { amountOf } from "./amount.ts";
 
 /** Settings of a workspace; an absent one stays as it is. */
@@ -14,14 +16,15 @@ export interface WorkspaceSettings {
   readonly limitReset?: ResetInterval | null;
 }
 
-const shape = object({
-  name: recordName,
-  limit: nullable(number({ min: 0, max: 1_000_000_000 })),
-  limit_reset: nullable(word(...resetIntervals)),
-});
+const shape = object(workspaceSettings);
 
 /** @throws Fault INVALID_REQUEST with every problem */
-export function checkWorkspaceSettings({ name, limitUsd, limitReset }: WorkspaceSettings): void {
+export function checkWorkspaceSettings(settings: WorkspaceSettings): void {
+  checked((problems) => shape.check(workspaceSettingsJson(settings), "", problems));
+}
+
+/** Settings in their HTTP form, for which the shape is written. */
+export function workspaceSettingsJson({ name, limitUsd, limitReset }: WorkspaceSettings): JsonObject {
   const limit = typeof limitUsd === "string" ? amountOf(limitUsd) : limitUsd;
-  checked((problems) => shape.check({ name, limit, limit_reset: limitReset }, "", problems));
+  return { name, limit, limit_reset: limitReset };
 }

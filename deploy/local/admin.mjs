@@ -21,11 +21,13 @@ function databaseUrl() {
 }
 
 const argv = process.argv.slice(2);
-const url = databaseUrl();
+const isRemote = (process.env.SLUICE_URL ?? "") !== "";
+const url = isRemote ? undefined : databaseUrl();
 const isHelp = argv.length === 0 || argv[0] === "--help" || argv[0] === "-h";
 const check = argv[0] === "check-config" || argv[0] === "test-provider";
-const offline = check || isHelp || argv.includes("--help") || argv.includes("-h") || argv[1] === "mint";
-if (url === undefined && !offline) {
+const offline =
+  check || isHelp || argv.includes("--help") || argv.includes("-h") || argv[1] === "mint" || argv[0] === "completion";
+if (url === undefined && !offline && !isRemote) {
   process.stderr.write("Sluice does not run here: start it first (npm start) or set DATABASE_URL.\n");
   process.exit(1);
 }
@@ -40,8 +42,14 @@ if (check) {
   const environment = { ...process.env, SLUICE_PACKAGES_DIR: packagesPath(process.env) };
   process.exitCode = await runOperator(argv, { environment, config, stdout, stderr });
 } else {
-  const { runCli } = await import("@sluice/admin-svc/cli.js");
+  const { remoteIn, runCli } = await import("@sluice/admin-svc/cli.js");
   const managementKey = process.env.SLUICE_BOOTSTRAP_MANAGEMENT_KEY;
-  process.exitCode = await runCli(argv, { databaseUrl: url, managementKey, stdout, stderr });
+  process.exitCode = await runCli(argv, {
+    databaseUrl: url,
+    managementKey,
+    remote: remoteIn(process.env),
+    stdout,
+    stderr,
+  });
   if (isHelp) (argv.length === 0 ? stderr : stdout).write(`${operatorHelp().join("\n")}\n`);
 }

@@ -1,0 +1,57 @@
+/** Chooses the one record that an argument names: by its id, by the beginning of its id, or by its name. */
+import { CommandError, printable } from "@sluice/proto/runtime/cli.js";
+
+export interface Candidate {
+  readonly id: string;
+  readonly name: string;
+  /** False for a record that a name means only where no other has it. */
+  readonly isLive?: boolean;
+}
+
+/** Words for the kind of record, as its commands call it. */
+export interface RecordNoun {
+  /** As in "no such key". */
+  readonly called: string;
+  /** What it is addressed by. */
+  readonly id: string;
+  /** Command that lists all. */
+  readonly list: string;
+}
+
+export const keyNoun: RecordNoun = { called: "key", id: "hash", list: "keys list" };
+export const guardrailNoun: RecordNoun = { called: "guardrail", id: "id", list: "guardrails list" };
+export const workspaceNoun: RecordNoun = { called: "workspace", id: "id", list: "workspaces list" };
+
+/** Help of commands that take a GUARDRAIL. */
+export const guardrailHelp =
+  "GUARDRAIL is the id of a guardrail, the beginning of it that no other has, or the name of the guardrail.";
+
+/** The beginning of a hash or of an id; shorter ones would often be names. */
+const prefixForm = /^[0-9a-f][0-9a-f-]{3,}$/;
+/** Longest list of candidates in an error text. */
+const maxShown = 5;
+
+/** Whether an argument means the record. */
+export const isNamed = (text: string, { id, name }: Candidate): boolean =>
+  id === text || name === text || (prefixForm.test(text) && id.startsWith(text));
+
+/** @param found records that the text names @throws CommandError when there is none, or more than one */
+export function chooseReference(text: string, found: readonly Candidate[], noun: RecordNoun): string {
+  const exact = found.find(({ id }) => id === text);
+  if (exact) return exact.id;
+  const live = found.filter(({ isLive = true }) => isLive);
+  const [record, ...others] = live.length > 0 ? live : found;
+  if (!record) {
+    throw new CommandError(
+      `no such ${noun.called}: ${printable(text)}; \`${noun.list}\` shows ${noun.id === "hash" ? "hashes" : "ids"} and names`,
+    );
+  }
+  if (others.length > 0) throw new CommandError(describeCandidates(text, [record, ...others], noun));
+  return record.id;
+}
+
+function describeCandidates(text: string, found: readonly Candidate[], noun: RecordNoun): string {
+  const shown = found.slice(0, maxShown).map(({ id, name }) => `  ${id.slice(0, 16)}  ${printable(name)}`);
+  const more = found.length > maxShown ? [`  and ${found.length - maxShown} more`] : [];
+  return [`${printable(text)} is ambiguous; give more of the ${noun.id}:`, ...shown, ...more].join("\n");
+}

@@ -1,0 +1,104 @@
+/** Calls the operations of another Sluice over HTTP, as the contract describes them. */
+import { type Operation, basePath } from "@sluice/proto/contract/operations/operation.js";
+import { CommandError, UsageError } from "@sluice/proto/runtime/cli.js";
+import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { asUsage } from "../terminal.ts";
+
+export interface RemoteOptions {
+  /** SLUICE_URL: with or without the base path. */
+  readonly url: string;
+  /** SLUICE_MANAGEMENT_KEY. */
+  readonly key: string | undefined;
+}
+
+/** The parts of a request; undefined values are left out. */
+export interface RemoteRequest {
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly query?: JsonObject;
+  readonly body?: JsonObject;
+}
+
+/** A change waits for a second at most, a trial of a guardrail longer. */
+const timeoutMs = 90_000;
+/** The largest page of every list. */
+const pageSize = 100;
+
+export class RemoteSluice {
+  readonly #base: string;
+  readonly #key: string;
+
+  /** @throws CommandError */
+  constructor({ url, key }: RemoteOptions) {
+    if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+      throw new CommandError("SLUICE_URL: must be an address such as https://sluice.example.com");
+    }
+    if (key === undefined || key === "") throw new CommandError("SLUICE_MANAGEMENT_KEY is not set");
+    const trimmed = url.replace(/\/+$/, "");
+    this.#base = trimmed.endsWith(basePath) ? trimmed : `${trimmed}${basePath}`;
+    this.#key = key;
+  }
+
+  /** The answer. @throws UsageError for what the contract refuses, CommandError with what Sluice says */
+  async call(operation: Operation, { parameters = {}, query = {}, body }: RemoteRequest = {}): Promise<JsonObject> {
+    const given = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+    await asUsage(() => checked((problems) => operation.query?.check(given, "", problems)));
+    await asUsage(() => checked((problems) => body && operation.body?.shape.check(body, "", problems)));
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(parameters[name] ?? ""),
+    );
+    const search = new URLSearchParams(
+      Object.entries(given).map(([name, value]): [string, string] => [name, String(value)]),
+    );
+    const url = `${this.#base}${path}${search.size > 0 ? `?${search.toString()}` : ""}`;
+    return this.#send(operation.method.toUpperCase(), url, body);
+  }
+
+  /** All records of a list with pages. */
+  async list(operation: Operation, query: JsonObject = {}): Promise<readonly JsonObject[]> {
+    const records: JsonObject[] = [];
+    for (;;) {
+      const answer = await this.call(operation, { query: { ...query, offset: records.length, limit: pageSize } });
+      const page = answer["data"] as readonly JsonObject[];
+      records.push(...page);
+      if (page.length === 0 || records.length >= Number(answer["total_count"])) return records;
+    }
+  }
+
+  async #send(method: string, url: string, body: JsonObject | undefined): Promise<JsonObject> {
+    const response = await fetch(url, {
+      method,
+      // A redirect would carry the key to another address.
+      redirect: "manual",
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body && { "content-type": "application/json" }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    }).catch((error: unknown) => {
+      throw new CommandError(`${new URL(url).origin} cannot be reached: ${reasonOf(error)}`);
+    });
+    const text = await response.text();
+    const answer = parse(text);
+    if (response.ok && (answer || text === "")) return answer ?? {};
+    const error = answer?.["error"];
+    const message = isObject(error) ? String(error["message"]) : `no answer of Sluice, status ${response.status}`;
+    if (response.status === 400) throw new UsageError(message);
+    throw new CommandError(message);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as { readonly cause?: { readonly code?: unknown }; readonly message?: unknown };
+  return String(cause?.code ?? message);
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

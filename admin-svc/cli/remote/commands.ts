@@ -1,0 +1,94 @@
+/** What commands do at another Sluice: each reads the same arguments as on the database, and calls an operation of the contract. */
+import { auditOperations } from "@sluice/proto/contract/operations/audit.js";
+import { workspaceOperations } from "@sluice/proto/contract/operations/workspaces.js";
+import { CommandError, readArguments } from "@sluice/proto/runtime/cli.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { workspaceSettingsJson } from "../../rules/workspace.ts";
+import { json, text } from "../terminal.ts";
+import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
+import { type RemoteCommands, givenOnly } from "./command.ts";
+import { remoteEndUsers } from "./end-users.ts";
+import { remoteGuardrails } from "./guardrails.ts";
+import { remoteKeys } from "./keys.ts";
+import { type Column, recordTable } from "./print.ts";
+import { findRemoteWorkspace } from "./references.ts";
+
+const workspaceColumns: readonly Column[] = [
+  ["ID", "id"],
+  ["LIMIT", "limit"],
+  ["RESET", "limit_reset"],
+  ["SPENT", "usage"],
+  ["CREATED", "created_at"],
+  ["NAME", "name"],
+];
+
+const workspaces: RemoteCommands = {
+  list: async (args, sluice) => {
+    const { values } = readArguments(args, json);
+    const records = await sluice.list(workspaceOperations.listWorkspaces);
+    return values.json === true ? [JSON.stringify(records)] : recordTable(records, workspaceColumns);
+  },
+  create: async (args, sluice) => {
+    const { settings, asJson } = await readNewWorkspace(args);
+    const body = givenOnly(workspaceSettingsJson(settings));
+    const { data } = await sluice.call(workspaceOperations.createWorkspace, { body });
+    return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
+  },
+  update: async (args, sluice) => {
+    const { workspace, change, asJson } = await readWorkspaceChange(args);
+    const id = await findRemoteWorkspace(sluice, workspace);
+    const body = givenOnly(workspaceSettingsJson(change));
+    const { data } = await sluice.call(workspaceOperations.updateWorkspace, { parameters: { id }, body });
+    return [asJson ? JSON.stringify(data) : `${id} changed`];
+  },
+};
+
+const entryColumns: readonly Column[] = [
+  ["NUMBER", "sequence"],
+  ["AT", "at"],
+  ["ACTOR", "actor"],
+  ["ACTION", "action"],
+  ["GENERATION", "generation"],
+  ["REQUEST", "request_id"],
+  ["TARGET", "target"],
+];
+
+const stateColumns: readonly Column[] = [
+  ["WORKSPACE", "name"],
+  ["ENTRIES", "entries"],
+  ["ERASED", "erased"],
+  ["NUMBER", "sequence"],
+  ["HEAD", "head"],
+  ["WRONG", "wrong"],
+];
+
+const filters = { actor: text, target: text, action: text, from: text, to: text } as const;
+const maxEntries = 100;
+
+const audit: RemoteCommands = {
+  list: async (args, sluice) => {
+    const { values } = readArguments(args, { ...json, ...filters, limit: text });
+    const { json: asJson, limit = String(maxEntries), ...filter } = values;
+    const { data } = await sluice.call(auditOperations.listAudit, { query: { ...filter, limit: Number(limit) } });
+    const entries = data as readonly JsonObject[];
+    return asJson === true ? [JSON.stringify(entries)] : recordTable(entries, entryColumns);
+  },
+  verify: async (args, sluice) => {
+    const { values } = readArguments(args, json);
+    const { data } = await sluice.call(auditOperations.verifyAudit);
+    const states = data as readonly JsonObject[];
+    const wrong = states.filter(({ wrong: places }) => (places as readonly number[]).length > 0);
+    if (wrong.length === 0) return values.json === true ? [JSON.stringify(states)] : recordTable(states, stateColumns);
+    const places = wrong.map((state) => `${String(state["name"])} at ${String(state["wrong"])}`);
+    throw new CommandError(`the audit log was changed after it was written: ${places.join("; ")}`);
+  },
+};
+
+/** Commands by noun and verb. Those that are missing work on the database alone. */
+export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
+  keys: remoteKeys,
+  guardrails: remoteGuardrails,
+  "end-users": remoteEndUsers,
+  workspaces,
+  audit,
+};

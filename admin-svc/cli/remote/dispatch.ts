@@ -1,0 +1,26 @@
+/** Lets the commands speak to another Sluice: their help is the same, what they do is asked for over HTTP. */
+import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
+import type { AdminTerminal } from "../terminal.ts";
+import { RemoteSluice, type RemoteOptions } from "./client.ts";
+import { remoteCommands } from "./commands.ts";
+
+/** Commands that need neither a database nor another Sluice. */
+const offline: ReadonlySet<string> = new Set(["keys mint", "completion"]);
+
+/** @param name noun and verb, or the name of a single command */
+export function remotely(
+  name: string,
+  command: Command<AdminTerminal>,
+  options: RemoteOptions,
+): Command<AdminTerminal> {
+  if (offline.has(name)) return command;
+  const [noun = "", verb = ""] = name.split(" ");
+  const run = remoteCommands[noun]?.[verb];
+  return {
+    ...command,
+    async run(args, { print }) {
+      if (!run) throw new CommandError(`${name} works on the database alone: unset SLUICE_URL`);
+      (await run(args, new RemoteSluice(options))).forEach(print);
+    },
+  };
+}

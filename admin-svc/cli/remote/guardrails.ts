@@ -1,0 +1,86 @@
+/** guardrails at another Sluice: list, create, show, update, delete, assign, unassign, assignments. */
+import { parseArgs } from "node:util";
+import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
+import type { Operation } from "@sluice/proto/contract/operations/operation.js";
+import { UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { guardrailSettingsJson } from "../../rules/guardrail.ts";
+import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
+import { json } from "../terminal.ts";
+import type { RemoteSluice } from "./client.ts";
+import { type RemoteCommands, givenOnly } from "./command.ts";
+import { type Column, recordLines, recordTable } from "./print.ts";
+import { findRemoteGuardrail, findRemoteKey } from "./references.ts";
+
+const columns: readonly Column[] = [
+  ["ID", "id"],
+  ["APPLIES TO", "applies_to"],
+  ["MODE", "mode"],
+  ["CREATED", "created_at"],
+  ["NAME", "name"],
+];
+
+const assignmentColumns: readonly Column[] = [
+  ["GUARDRAIL", "guardrail_id"],
+  ["HASH", "key_hash"],
+  ["LABEL", "key_label"],
+  ["SINCE", "created_at"],
+  ["NAME", "key_name"],
+];
+
+const { listKeyAssignments, assignKeys, unassignKeys } = guardrailOperations;
+
+export const remoteGuardrails: RemoteCommands = {
+  list: async (args, sluice) => {
+    const { values } = readArguments(args, json);
+    const records = await sluice.list(guardrailOperations.listGuardrails);
+    return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
+  },
+  create: async (args, sluice) => {
+    const { settings, asJson } = await readNewGuardrail(args);
+    const body = givenOnly(guardrailSettingsJson(settings));
+    const { data } = await sluice.call(guardrailOperations.createGuardrail, { body });
+    return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
+  },
+  show: async (args, sluice) => {
+    const { values, named } = readArguments(args, json, "GUARDRAIL");
+    const id = await findRemoteGuardrail(sluice, named.GUARDRAIL);
+    const { data } = await sluice.call(guardrailOperations.getGuardrail, { parameters: { id } });
+    return values.json === true ? [JSON.stringify(data)] : recordLines(data as JsonObject);
+  },
+  update: async (args, sluice) => {
+    const { guardrail, change, asJson } = await readGuardrailChange(args);
+    const id = await findRemoteGuardrail(sluice, guardrail);
+    const body = givenOnly(guardrailSettingsJson(change));
+    const { data } = await sluice.call(guardrailOperations.updateGuardrail, { parameters: { id }, body });
+    return [asJson ? JSON.stringify(data) : `${id} changed`];
+  },
+  delete: async (args, sluice) => {
+    const { named } = readArguments(args, {}, "GUARDRAIL");
+    const id = await findRemoteGuardrail(sluice, named.GUARDRAIL);
+    await sluice.call(guardrailOperations.deleteGuardrail, { parameters: { id } });
+    return [`${id} deleted`];
+  },
+  assign: (args, sluice) => runBulk(args, sluice, assignKeys, "assigned"),
+  unassign: (args, sluice) => runBulk(args, sluice, unassignKeys, "unassigned"),
+  assignments: async (args, sluice) => {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: json });
+    const [text, extra] = positionals;
+    if (extra !== undefined) throw new UsageError(`unexpected argument: ${extra}`);
+    const id = text === undefined ? undefined : await findRemoteGuardrail(sluice, text);
+    const all = await sluice.list(listKeyAssignments);
+    const records = id === undefined ? all : all.filter(({ guardrail_id: held }) => held === id);
+    return values.json === true ? [JSON.stringify(records)] : recordTable(records, assignmentColumns);
+  },
+};
+
+async function runBulk(args: string[], sluice: RemoteSluice, operation: Operation, done: string): Promise<string[]> {
+  const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });
+  const [text, ...named] = positionals;
+  if (text === undefined) throw new UsageError("missing argument: GUARDRAIL");
+  if (named.length === 0) throw new UsageError("missing argument: KEY");
+  const id = await findRemoteGuardrail(sluice, text);
+  const hashes = await Promise.all(named.map((key) => findRemoteKey(sluice, key)));
+  const answer = await sluice.call(operation, { parameters: { id }, body: { key_hashes: hashes } });
+  return [`${String(answer[`${done}_count`])} of ${hashes.length} keys ${done}`];
+}

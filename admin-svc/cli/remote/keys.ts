@@ -1,0 +1,73 @@
+/** keys at another Sluice: list, create, show, update, revoke, rotate. */
+import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
+import { readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { keySettingsJson } from "../../rules/key.ts";
+import { keyOptions, readKeyChange, readKeySettings } from "../key-options.ts";
+import { json, text } from "../terminal.ts";
+import { type RemoteCommands, givenOnly } from "./command.ts";
+import { type Column, recordLines, recordTable } from "./print.ts";
+import { findRemoteKey } from "./references.ts";
+
+const columns: readonly Column[] = [
+  ["HASH", "hash"],
+  ["LABEL", "label"],
+  ["DISABLED", "disabled"],
+  ["LIMIT USD", "limit"],
+  ["RESET", "limit_reset"],
+  ["SPENT USD", "usage"],
+  ["REMAINING USD", "limit_remaining"],
+  ["LAST USED", "last_used_at"],
+  ["CREATED", "created_at"],
+  ["NAME", "name"],
+];
+
+export const remoteKeys: RemoteCommands = {
+  list: async (args, sluice) => {
+    const { values } = readArguments(args, { ...json, search: text, sort: text });
+    const query = { q: values.search, sort: values.sort, include_disabled: true };
+    const records = await sluice.list(keyOperations.listKeys, query);
+    return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
+  },
+  create: async (args, sluice) => {
+    const { values } = readArguments(args, { ...keyOptions, name: text, ...json });
+    const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };
+    const { disabled: _, ...body } = keySettingsJson(settings);
+    return shownOnce(await sluice.call(keyOperations.createKey, { body: givenOnly(body) }), values.json);
+  },
+  show: async (args, sluice) => {
+    const { values, named } = readArguments(args, json, "KEY");
+    const hash = await findRemoteKey(sluice, named.KEY);
+    const { data } = await sluice.call(keyOperations.getKey, { parameters: { hash } });
+    return values.json === true ? [JSON.stringify(data)] : recordLines(data as JsonObject);
+  },
+  update: async (args, sluice) => {
+    const { key, change, asJson } = await readKeyChange(args);
+    const hash = await findRemoteKey(sluice, key);
+    const body = givenOnly(keySettingsJson(change));
+    const { data } = await sluice.call(keyOperations.updateKey, { parameters: { hash }, body });
+    return [asJson ? JSON.stringify(data) : `${hash} changed`];
+  },
+  revoke: async (args, sluice) => {
+    const { named } = readArguments(args, {}, "KEY");
+    const hash = await findRemoteKey(sluice, named.KEY);
+    await sluice.call(keyOperations.deleteKey, { parameters: { hash } });
+    return [`${hash} revoked`];
+  },
+  rotate: async (args, sluice) => {
+    const { values, named } = readArguments(args, { ...json, "overlap-seconds": text }, "KEY");
+    const hash = await findRemoteKey(sluice, named.KEY);
+    const body = { overlap_seconds: Number(values["overlap-seconds"] ?? 0) };
+    return shownOnce(await sluice.call(keyOperations.rotateKey, { parameters: { hash }, body }), values.json);
+  },
+};
+
+function shownOnce({ key, data }: JsonObject, asJson: boolean | undefined): string[] {
+  const record = data as JsonObject;
+  if (asJson === true) return [JSON.stringify({ key, ...record })];
+  return [
+    `key   ${String(key)}`,
+    `hash  ${String(record["hash"])}`,
+    "The key is not stored and cannot be shown again.",
+  ];
+}

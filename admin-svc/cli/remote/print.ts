@@ -1,0 +1,27 @@
+/** Prints records of HTTP answers. */
+import { printable, table } from "@sluice/proto/runtime/cli.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+
+/** A column and the field that it shows. */
+export type Column = readonly [title: string, field: string];
+
+/** A table of the records. */
+export const recordTable = (records: readonly JsonObject[], columns: readonly Column[]): string[] =>
+  table(
+    columns.map(([title]) => title),
+    records.map((record) => columns.map(([, field]) => cellOf(record[field]))),
+  );
+
+/** A line for each field that says something. */
+export function recordLines(record: JsonObject): string[] {
+  const entries = Object.entries(record).filter(([, value]) => value !== null && value !== undefined);
+  const width = Math.max(0, ...entries.map(([name]) => name.length));
+  return entries.map(([name, value]) => `${name.padEnd(width)}  ${printable(cellOf(value))}`);
+}
+
+function cellOf(value: unknown): string {
+  if (value === null || value === undefined || value === "") return "-";
+  // Times to the second, as the other tables have them.
+  if (typeof value === "string") return value.replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$/, "$1Z");
+  return JSON.stringify(value);
+}

@@ -1,0 +1,225 @@
+/** The command line: names and beginnings of hashes and ids, completion, and the same commands at another Sluice over HTTP. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { type House, startHouse } from "../../support/house.ts";
+import { freePort } from "../../support/runner/free-ports.ts";
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse();
+});
+afterAll(() => house?.stop());
+
+interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(remote: { url: string; key: string | undefined } | undefined, args: string[]): Promise<Finished> {
+  let stdout = "";
+  let stderr = "";
+  const code = await runCli(args, {
+    ...(remote ? { remote } : { databaseUrl: house.databaseUrl }),
+    stdout: { write: (text: string) => (stdout += text) },
+    stderr: { write: (text: string) => (stderr += text) },
+  });
+  return { code, stdout, stderr };
+}
+
+const local = (...args: string[]) => run(undefined, args);
+const remote = (...args: string[]) => run({ url: house.baseUrl, key: house.managementKey }, args);
+
+async function json<Value>(from: typeof local, ...args: string[]): Promise<Value> {
+  const { code, stdout, stderr } = await from(...args, "--json");
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout) as Value;
+}
+
+interface Row {
+  readonly key: string;
+  readonly hash: string;
+  readonly id: string;
+  readonly name: string;
+  readonly limit: number | null;
+  readonly disabled: boolean;
+}
+
+describe.each([
+  ["on the database", local],
+  ["at another Sluice", remote],
+])("the command line %s", (where, admin) => {
+  const named = (name: string) => `${name} ${where}`;
+  const make = (name: string, ...options: string[]) =>
+    json<Row>(admin, "keys", "create", "--name", named(name), ...options);
+
+  test("makes a key that works, and finds it by name and by the beginning of its hash", async () => {
+    const { key, hash } = await make("one", "--limit", "5", "--limit-reset", "monthly");
+    expect(hashKey(key)).toBe(hash);
+    const turn = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
+    });
+    expect(turn.status).toBe(200);
+    for (const text of [hash, hash.slice(0, 16), named("one")]) {
+      expect(await json<Row>(admin, "keys", "show", text)).toMatchObject({ hash, limit: 5 });
+    }
+    const { stdout } = await admin("keys", "list", "--search", named("one"));
+    expect(stdout).toMatch(/LIMIT USD +.*SPENT USD +REMAINING USD +LAST USED/);
+    expect(stdout).toContain(hash);
+  });
+
+  test("changes, rotates and revokes a key", async () => {
+    const { hash } = await make("two");
+    expect(await admin("keys", "update", named("two"), "--disable", "--limit", "2.5")).toMatchObject({ code: 0 });
+    expect(await json<Row>(admin, "keys", "show", hash)).toMatchObject({ disabled: true, limit: 2.5 });
+    expect(await admin("keys", "update", named("two"), "--enable", "--no-limit")).toMatchObject({ code: 0 });
+    const rotated = await json<Row>(admin, "keys", "rotate", hash, "--overlap-seconds", "60");
+    expect(rotated).toMatchObject({ name: named("two") });
+    expect(await admin("keys", "revoke", rotated.hash)).toMatchObject({ code: 0 });
+    const found = await admin("keys", "show", named("two"));
+    expect(found.stdout).toContain(hash);
+  });
+
+  test("lists the records that an ambiguous name means", async () => {
+    const [first, second] = [await make("twin"), await make("twin")];
+    const { code, stderr } = await admin("keys", "show", named("twin"));
+    expect(code).toBe(1);
+    expect(stderr).toContain("is ambiguous; give more of the hash:");
+    for (const { hash } of [first, second]) expect(stderr).toContain(`  ${hash.slice(0, 16)}  ${named("twin")}`);
+    expect(await admin("keys", "show", "nobody")).toMatchObject({
+      code: 1,
+      stderr: "no such key: nobody; `keys list` shows hashes and names\n",
+    });
+  });
+
+  test("makes a guardrail, and finds it by name and by the beginning of its id", async () => {
+    const { hash } = await make("guarded");
+    const rules = ["--block", "secret-\\d+", "--label", "code", "--builtin", "email=redact", "--applies-to", "both"];
+    const { id } = await json<Row>(admin, "guardrails", "create", "--name", named("rules"), ...rules);
+    for (const text of [id, id.slice(0, 13), named("rules")]) {
+      const shown = await json<{ id: string; content_filters: object[] }>(admin, "guardrails", "show", text);
+      expect(shown).toMatchObject({ id, content_filters: [{ pattern: "secret-\\d+", label: "code" }] });
+    }
+    const assigned = await admin("guardrails", "assign", named("rules"), named("guarded"), hash.slice(0, 12));
+    expect(assigned.stdout).toMatch(/^1 of \d keys assigned/);
+    expect(await json<object[]>(admin, "guardrails", "assignments", named("rules"))).toMatchObject([
+      { key_hash: hash },
+    ]);
+    expect((await admin("guardrails", "update", named("rules"), "--mode", "audit")).stdout).toContain(`${id} changed`);
+    expect((await admin("guardrails", "unassign", named("rules"), hash)).stdout).toMatch(/^1 of 1 keys unassigned/);
+    expect((await admin("guardrails", "delete", named("rules"))).stdout).toContain(`${id} deleted`);
+    expect(await admin("guardrails", "show", named("rules"))).toMatchObject({
+      code: 1,
+      stderr: `no such guardrail: ${named("rules")}; \`guardrails list\` shows ids and names\n`,
+    });
+  });
+
+  test("registers an end user, and shows the audit log", async () => {
+    expect((await admin("end-users", "create", named("anna"))).stdout).toBe(`${named("anna")} registered\n`);
+    expect((await admin("end-users", "deactivate", named("anna"))).stdout).toBe(`${named("anna")} is now inactive\n`);
+    expect((await admin("end-users", "show", named("anna"))).stdout).toBe(`${named("anna")} is inactive\n`);
+    expect((await admin("end-users", "list")).stdout).toContain(named("anna"));
+    const entries = await json<object[]>(admin, "audit", "list", "--target", named("anna"));
+    expect(entries).toMatchObject([{ action: "end-users.update" }, { action: "end-users.create" }]);
+    expect((await admin("audit", "verify")).code).toBe(0);
+  });
+
+  test("refuses a wrong command line with exit code 2 and its usage", async () => {
+    for (const args of [
+      ["keys", "create"],
+      ["keys", "list", "--sort", "age"],
+      ["keys", "update", "x"],
+      ["audit", "list", "--from", "yesterday"],
+      ["end-users", "create", " x "],
+    ]) {
+      const { code, stderr } = await admin(...args);
+      expect([args, code, stderr]).toEqual([args, 2, expect.stringContaining(`usage: admin ${args[0]} ${args[1]}`)]);
+    }
+  });
+});
+
+describe("another Sluice", () => {
+  test("makes and changes workspaces with a management key of the account", async () => {
+    const { key } = await json<Row>(local, "keys", "create", "--management", "--account", "--name", "account");
+    const admin = (...args: string[]) => run({ url: house.baseUrl.replace("/api/v1", "/"), key }, args);
+    const { id } = await json<Row>(admin, "workspaces", "create", "--name", "research", "--limit", "9");
+    expect((await admin("workspaces", "update", "research", "--no-limit")).stdout).toBe(`${id} changed\n`);
+    expect(await json<Row[]>(admin, "workspaces", "list")).toMatchObject([{ name: "default" }, { id, limit: null }]);
+    expect(await remote("workspaces", "create", "--name", "mine")).toMatchObject({
+      code: 1,
+      stderr: "Only management keys of the account can make a workspace\n",
+    });
+  });
+
+  test.each<[string, { url: string; key?: string }, string[], string]>([
+    ["without a key", { url: "https://localhost" }, ["keys", "list"], "SLUICE_MANAGEMENT_KEY is not set"],
+    ["with a wrong address", { url: "localhost" }, ["keys", "list"], "SLUICE_URL: must be an address"],
+    [
+      "for what the database alone knows",
+      { url: "http://x", key: "mk" },
+      ["ledger", "check"],
+      "ledger check works on the database alone: unset SLUICE_URL",
+    ],
+    ["with a workspace", { url: "http://x", key: "mk" }, ["keys", "list", "--workspace", "x"], "--workspace: "],
+  ])("%s", async (_, { url, key }, args, message) => {
+    const { code, stdout, stderr } = await run({ url, key }, args);
+    expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);
+  });
+
+  test("that is not there is named by its address", async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stderr } = await run({ url, key: house.managementKey }, ["keys", "list"]);
+    expect([code, stderr]).toEqual([1, `${url} cannot be reached: ECONNREFUSED\n`]);
+  });
+
+  test("that refuses the key says so", async () => {
+    const { code, stderr } = await run({ url: house.baseUrl, key: house.apiKey }, ["keys", "list"]);
+    expect([code, stderr]).toEqual([1, "Only management keys can perform this operation\n"]);
+  });
+
+  test("is named by the environment", async () => {
+    const environment = { ...process.env, SLUICE_URL: house.baseUrl, SLUICE_MANAGEMENT_KEY: house.managementKey };
+    const program = new URL("../../../../admin-svc/dist/cli.js", import.meta.url).pathname;
+    const { stdout } = await promisify(execFile)(process.execPath, [program, "keys", "list"], { env: environment });
+    expect(stdout).toMatch(/^HASH +LABEL/);
+  });
+});
+
+describe("completion", () => {
+  const complete = async (line: string): Promise<string[]> => {
+    const { stdout: script } = await local("completion", "bash");
+    const words = line.split(" ");
+    const call = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${words.length - 1}; _sluice_admin`;
+    const { stdout } = await promisify(execFile)("bash", [
+      "-c",
+      `${script}\n${call}; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ]);
+    return stdout.trim().split("\n");
+  };
+
+  test("of bash knows nouns, verbs and options", async () => {
+    expect(await complete("admin key")).toEqual(["keys"]);
+    expect(await complete("admin keys ro")).toEqual(["rotate"]);
+    expect(await complete("admin keys rotate x --o")).toEqual(["--overlap-seconds"]);
+    expect(await complete("admin guardrails create --bl")).toEqual(["--block", "--blocked-message"]);
+    expect(await complete("admin bootstrap --j")).toEqual(["--json"]);
+  });
+
+  test.each(["zsh", "fish"])("of %s names every noun", async (shell) => {
+    const { code, stdout } = await local("completion", shell);
+    expect(code).toBe(0);
+    for (const noun of ["keys", "guardrails", "workspaces", "audit"]) expect(stdout).toContain(noun);
+  });
+
+  test("of another shell is no command", async () => {
+    expect(await local("completion", "ksh")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("unknown shell: ksh"),
+    });
+  });
+});

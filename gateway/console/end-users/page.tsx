@@ -1,4 +1,4 @@
-/** End users: the people or systems for whom requests are made. */
+/** End users: people and systems that requests are made for. */
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
@@ -31,7 +31,7 @@ export function EndUsersPage() {
   return (
     <Page
       title="End users"
-      lead="People and systems for whom requests are made, by the name in their field user."
+      lead="People and systems that requests are made for, named by their field user."
       actions={add}
     >
       <div class="toolbar">

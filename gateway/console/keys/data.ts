@@ -1,9 +1,9 @@
 /** Keys and the guardrails that they hold. */
 import { type Schemas, api, take } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
+import { type Guardrail, loadGuardrails } from "../guardrails/data.ts";
 
 export type Key = Schemas["Key"];
-export type Guardrail = Schemas["Guardrail"];
 
 export const pageSize = 50;
 
@@ -31,7 +31,7 @@ export interface Guarding {
 
 export async function loadGuarding(): Promise<Guarding> {
   const [guardrails, assignments] = await Promise.all([
-    everyPage((query) => take(api.GET("/guardrails", { params: { query } }))),
+    loadGuardrails(),
     everyPage((query) => take(api.GET("/guardrails/assignments/keys", { params: { query } }))),
   ]);
   return { guardrails, held: new Map(assignments.map(({ key_hash: hash, guardrail_id: id }) => [hash, id])) };

@@ -3,7 +3,8 @@ import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { CopyButton } from "../parts/copy.tsx";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
-import { type Guardrail, assignGuardrail } from "./data.ts";
+import type { Guardrail } from "../guardrails/data.ts";
+import { assignGuardrail } from "./data.ts";
 import { KeySettingFields, emptyDraft, settingsIn } from "./settings.tsx";
 
 interface MakeProps {

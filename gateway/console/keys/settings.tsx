@@ -1,7 +1,8 @@
 /** The settings of a key in a form. */
 import type { Schemas } from "../api/client.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
-import type { Guardrail, Key } from "./data.ts";
+import type { Guardrail } from "../guardrails/data.ts";
+import type { Key } from "./data.ts";
 
 /** Texts of the fields; an empty one is unset. */
 export interface KeyDraft {

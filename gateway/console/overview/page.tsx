@@ -1,4 +1,4 @@
-/** What is spent, by whom and on what, at a glance. */
+/** Costs of the workspace by day, model and key. */
 import { useLoad } from "../api/load.ts";
 import { Meter } from "../parts/meter.tsx";
 import { Bars } from "../parts/bars.tsx";

@@ -1,5 +1,6 @@
 /** The console: sign-in, or the shell with the page of the address. */
 import { LocationProvider, Route, Router } from "preact-iso";
+import { AuditPage } from "./audit/page.tsx";
 import { session } from "./api/session.ts";
 import { EndUsersPage } from "./end-users/page.tsx";
 import { GuardrailsPage } from "./guardrails/page.tsx";
@@ -7,9 +8,11 @@ import { KeysPage } from "./keys/page.tsx";
 import { ModelsPage } from "./models/page.tsx";
 import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
+import { PlaygroundPage } from "./playground/page.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
+import { WorkspacesPage } from "./workspaces/page.tsx";
 
 export function App() {
   if (session.value === undefined) return null;
@@ -24,6 +27,9 @@ export function App() {
           <Route path="/console/models" component={ModelsPage} />
           <Route path="/console/models/:author/:slug" component={ModelsPage} />
           <Route path="/console/end-users" component={EndUsersPage} />
+          <Route path="/console/playground" component={PlaygroundPage} />
+          <Route path="/console/audit" component={AuditPage} />
+          <Route path="/console/workspaces" component={WorkspacesPage} />
           <Route default component={Missing} />
         </Router>
       </Shell>

@@ -44,8 +44,13 @@ export async function signIn(managementKey: string): Promise<void> {
   }
 }
 
+/** What is done before a person leaves. */
+const leaving: (() => Promise<void>)[] = [];
+export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.push(leave);
+
 /** @param all ends every session of the key */
 export async function signOut(all = false): Promise<void> {
+  for (const leave of leaving) await leave();
   await send("DELETE", all ? "/sessions" : "/session").catch(() => {});
   signInNote.value = "";
   session.value = null;

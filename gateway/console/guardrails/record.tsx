@@ -7,6 +7,7 @@ import type { Guardrail } from "./data.ts";
 import { changeIn, draftOfGuardrail, newDraft } from "./draft.ts";
 import { GuardrailEditor } from "./editor.tsx";
 import { Holders } from "./holders.tsx";
+import { Trial } from "./trial.tsx";
 
 interface RecordProps {
   readonly guardrail: Guardrail;
@@ -31,10 +32,13 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
     say("In force on the next request");
   };
   return (
-    <ActionForm label="Save" act={save}>
-      {guardrail.account_default && <p class="note">Every key of every workspace is under this guardrail.</p>}
-      <GuardrailEditor draft={draft} onDraft={setDraft} />
-    </ActionForm>
+    <>
+      <ActionForm label="Save" act={save}>
+        {guardrail.account_default && <p class="note">Every key of every workspace is under this guardrail.</p>}
+        <GuardrailEditor draft={draft} onDraft={setDraft} />
+      </ActionForm>
+      <Trial draft={draft} before={guardrail} />
+    </>
   );
 }
 

@@ -12,8 +12,24 @@ export interface KeyPage {
   readonly total: number;
 }
 
-export async function loadKeys(offset: number): Promise<KeyPage> {
-  const query = { offset, limit: pageSize, include_disabled: true };
+export const keyOrders = [
+  ["-created", "Newest first"],
+  ["created", "Oldest first"],
+  ["name", "By name"],
+  ["-spent", "Highest cost first"],
+  ["-last_used", "Last used first"],
+] as const;
+
+export type KeyOrder = (typeof keyOrders)[number][0];
+
+export interface KeySearch {
+  readonly q: string;
+  readonly sort: KeyOrder;
+  readonly offset: number;
+}
+
+export async function loadKeys({ q, sort, offset }: KeySearch): Promise<KeyPage> {
+  const query = { q: q === "" ? undefined : q, sort, offset, limit: pageSize, include_disabled: true };
   const { data, total_count: total } = await take(api.GET("/keys", { params: { query } }));
   return { keys: data, total };
 }

@@ -2,6 +2,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
@@ -9,7 +10,16 @@ import { Pager } from "../parts/pager.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { dollars } from "../parts/words.ts";
-import { type Guarding, type Key, loadGuarding, loadKeys, pageSize, stateOf } from "./data.ts";
+import {
+  type Guarding,
+  type Key,
+  type KeyOrder,
+  keyOrders,
+  loadGuarding,
+  loadKeys,
+  pageSize,
+  stateOf,
+} from "./data.ts";
 import { MakeKey } from "./make.tsx";
 import { KeyRecord, spentOf } from "./record.tsx";
 
@@ -18,12 +28,18 @@ const unguarded: Guarding = { guardrails: [], held: new Map() };
 export function KeysPage() {
   const { route } = useLocation();
   const { params } = useRoute();
+  const [q, setQ] = useState("");
+  const [sort, setSort] = useState<KeyOrder>("-created");
   const [offset, setOffset] = useState(0);
   const [making, setMaking] = useState(false);
-  const keys = useLoad(() => loadKeys(offset), [offset]);
+  const keys = useLoad(() => loadKeys({ q: q.trim(), sort, offset }), [q.trim(), sort, offset]);
   const guards = useLoad(loadGuarding);
   const guarding = guards.data ?? unguarded;
   const reload = () => Promise.all([keys.reload(), guards.reload()]);
+  const fromStart = (set: (value: never) => void) => (value: string) => {
+    setOffset(0);
+    set(value as never);
+  };
   const make = (
     <button type="button" class="button primary" onClick={() => setMaking(true)}>
       <Icon name="plus" /> Make key
@@ -36,12 +52,16 @@ export function KeysPage() {
       actions={make}
     >
       {guards.error && <Failure error={guards.error} retry={guards.reload} />}
+      <div class="toolbar">
+        <TextField label="Search by name or key" type="search" value={q} onValue={fromStart(setQ)} />
+        <SelectField label="Order" value={sort} onValue={fromStart(setSort)} options={keyOrders} />
+      </div>
       <Card flush>
         <Show of={keys} lines={6}>
           {({ keys: rows, total }) =>
             total === 0 ? (
-              <Empty title="No keys yet">
-                <p>Make one for the first program that shall call a model.</p>
+              <Empty title={q === "" ? "No keys yet" : "No key has this in its name"}>
+                {q === "" && <p>Make one for the first program that shall call a model.</p>}
               </Empty>
             ) : (
               <>

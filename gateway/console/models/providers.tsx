@@ -3,6 +3,7 @@ import { useLoad } from "../api/load.ts";
 import { Card } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { type Provider, loadProviders } from "./data.ts";
+import { TestButton } from "./test.tsx";
 
 export function Providers() {
   const providers = useLoad(loadProviders);
@@ -33,6 +34,9 @@ const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
             Keeps what it is sent
           </th>
           <th scope="col">State</th>
+          <th scope="col">
+            <span class="unseen">Actions</span>
+          </th>
         </tr>
       </thead>
       <tbody>
@@ -47,6 +51,9 @@ const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
             <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
             <td>
               <State status={status} />
+            </td>
+            <td class="number">
+              <TestButton id={slug} name={name} />
             </td>
           </tr>
         ))}

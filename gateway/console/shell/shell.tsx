@@ -21,8 +21,11 @@ const groups: readonly (readonly [title: string, places: readonly Place[]])[] = 
       { path: "/console/guardrails", name: "Guardrails", icon: "guardrails" },
       { path: "/console/models", name: "Models", icon: "models" },
       { path: "/console/end-users", name: "End users", icon: "people" },
+      { path: "/console/workspaces", name: "Workspaces", icon: "workspaces" },
+      { path: "/console/audit", name: "Audit log", icon: "audit" },
     ],
   ],
+  ["Try", [{ path: "/console/playground", name: "Playground", icon: "playground" }]],
 ];
 
 export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {

@@ -29,7 +29,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     const { page, complaints } = await signedIn();
     await page.getByRole("link", { name: "Keys" }).click();
     await page.getByRole("button", { name: "Make key" }).click();
-    await page.getByLabel("Name").fill("made in the console");
+    await page.getByLabel("Name", { exact: true }).fill("made in the console");
     await page.getByLabel("Budget in USD").fill("2");
     await page.getByRole("dialog").getByRole("button", { name: "Make key" }).click();
     const secret = await page.getByText(/^sk-sl-\w{49}$/).textContent();

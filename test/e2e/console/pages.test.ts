@@ -27,6 +27,9 @@ const pages = [
   { path: "/models", title: "Models", shows: "Atlas Large" },
   { path: "/models/northwind/atlas-large", title: "Models", shows: "First token" },
   { path: "/end-users", title: "End users", shows: "customer-1" },
+  { path: "/workspaces", title: "Workspaces", shows: "default" },
+  { path: "/audit", title: "Audit log", shows: "keys.create" },
+  { path: "/playground", title: "Playground", shows: "Dry run" },
 ] as const;
 
 const forms = [
@@ -66,7 +69,7 @@ describeWithChromium(`pages of the console ${inChromium}`, () => {
     for (const { path, title, shows } of pages) {
       await page.goto(`/console${path}`);
       await page.getByRole("heading", { level: 1, name: title, includeHidden: true }).waitFor();
-      await page.getByText(shows, { exact: true }).first().waitFor();
+      await page.getByRole("main").getByText(shows, { exact: true }).first().waitFor();
       found[path] = await findBarriers(page);
       await picture(page, path === "" ? "overview" : path.slice(1).replaceAll("/", "-"), form);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");

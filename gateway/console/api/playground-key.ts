@@ -1,0 +1,36 @@
+/** The key of the playground: made when it is needed, good for an hour and a dollar, known to this page alone. */
+import { api, take } from "./client.ts";
+import { beforeSignOut, session } from "./session.ts";
+
+const lifeMs = 3_600_000;
+const limit = 1;
+
+interface PlaygroundKey {
+  readonly hash: string;
+  readonly secret: string;
+  readonly expires: number;
+}
+
+let current: PlaygroundKey | undefined;
+
+/** @returns a key that is good for another minute at least @throws ApiError */
+export async function playgroundKey(): Promise<PlaygroundKey> {
+  if (current && current.expires - Date.now() > 60_000) return current;
+  const expires = Date.now() + lifeMs;
+  const body = {
+    name: `playground of ${session.peek()?.key.name ?? "the console"}`.slice(0, 200),
+    limit,
+    expires_at: new Date(expires).toISOString(),
+  };
+  const { data, key: secret } = await take(api.POST("/keys", { body }));
+  return (current = { hash: data.hash, secret, expires });
+}
+
+/** Revokes the key, if one was made. */
+async function dropPlaygroundKey(): Promise<void> {
+  const dropped = current;
+  current = undefined;
+  if (dropped) await take(api.DELETE("/keys/{hash}", { params: { path: { hash: dropped.hash } } })).catch(() => {});
+}
+
+beforeSignOut(dropPlaygroundKey);

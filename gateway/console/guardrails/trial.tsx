@@ -1,0 +1,75 @@
+/** A text as the guardrail would treat it, with the rules as they stand in the form. */
+import { useState } from "preact/hooks";
+import { type Schemas, api, take } from "../api/client.ts";
+import { ActionForm } from "../parts/dialog.tsx";
+import { AreaField, SelectField } from "../parts/field.tsx";
+import type { Guardrail } from "./data.ts";
+import { type GuardrailDraft, changeIn } from "./draft.ts";
+
+type Result = Schemas["GuardrailTrialResult"];
+
+const verdicts: Readonly<Record<Result["decision"], readonly [word: string, tone: string]>> = {
+  allowed: ["Passes", "good"],
+  flagged: ["Is reported", "warn"],
+  redacted: ["Is redacted", "warn"],
+  blocked: ["Is blocked", "danger"],
+  error: ["Cannot be scanned, and is refused", "danger"],
+};
+
+export function Trial({ draft, before }: { draft: GuardrailDraft; before: Guardrail }) {
+  const [text, setText] = useState("");
+  const [side, setSide] = useState("input");
+  const [result, setResult] = useState<Result>();
+  const attempt = async () => {
+    const guardrail = changeIn(draft, before);
+    const body = { guardrail, side: side as "input" | "output", text };
+    setResult((await take(api.POST("/guardrails/try", { body }))).data);
+  };
+  return (
+    <section class="dialog-part">
+      <h3>Try it</h3>
+      <ActionForm label="Try" act={attempt} disabled={text === ""}>
+        <AreaField
+          label="Text"
+          hint="Nothing is stored, and no model is asked but judges. The rules are those of the form, saved or not."
+          value={text}
+          onValue={setText}
+        />
+        <SelectField
+          label="It is"
+          value={side}
+          onValue={setSide}
+          options={[
+            ["input", "part of a request"],
+            ["output", "part of an answer"],
+          ]}
+        />
+      </ActionForm>
+      <div role="status">{result && <Verdict result={result} />}</div>
+    </section>
+  );
+}
+
+function Verdict({ result: { decision, text, error, matches } }: { result: Result }) {
+  const [word, tone] = verdicts[decision];
+  return (
+    <div class="verdict">
+      <p>
+        <span class={`badge ${tone}`}>{word}</span> {error?.message}
+      </p>
+      {matches.length > 0 && (
+        <ul class="ranks">
+          {matches.map(({ rule, action, start, end }, n) => (
+            <li key={n}>
+              <span>{rule}</span>
+              <span class="muted">
+                {action}, characters {start} to {end}
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {text !== null && <pre class="json">{text}</pre>}
+    </div>
+  );
+}

@@ -1,0 +1,41 @@
+/** Asks a provider a short question, to see whether it answers. */
+import { useState } from "preact/hooks";
+import { api, take } from "../api/client.ts";
+import { say } from "../parts/toast.tsx";
+import { milliseconds } from "../parts/words.ts";
+
+export function TestButton({ id, name }: { id: string; name: string }) {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const test = async () => {
+    setBusy(true);
+    setProblem("");
+    try {
+      const { data } = await take(api.POST("/providers/{id}/test", { params: { path: { id } }, body: {} }));
+      if (data.ok) say(`${name} answers: ${data.model} in ${milliseconds(data.latency_ms)}`);
+      else setProblem(data.cause?.message ?? "It did not answer.");
+    } catch (error) {
+      setProblem((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="button small"
+        aria-label={`Test ${name}`}
+        disabled={busy}
+        onClick={() => void test()}
+      >
+        {busy ? "Testing…" : "Test"}
+      </button>
+      {problem !== "" && (
+        <span class="sub problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
+  );
+}

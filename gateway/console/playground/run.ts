@@ -1,0 +1,64 @@
+/** Runs a request of the playground: first what would happen, then the stream of the answer. */
+import { ApiError, type Schemas, messageIn } from "../api/client.ts";
+import { playgroundKey } from "../api/playground-key.ts";
+import type { PlaygroundRequest } from "./request.ts";
+
+export type Plan = Schemas["DryRun"];
+
+/** An event of the stream as it came. */
+export interface StreamEvent {
+  readonly type: string;
+  /** Milliseconds since the request. */
+  readonly at: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+const base = "/api/v1/responses";
+
+async function post(path: string, body: object, signal?: AbortSignal): Promise<Response> {
+  const { secret } = await playgroundKey();
+  const headers = {
+    authorization: `Bearer ${secret}`,
+    "content-type": "application/json",
+    "x-service-metadata": "enabled",
+  };
+  const response = await fetch(path, { method: "POST", headers, body: JSON.stringify(body), signal: signal ?? null });
+  if (response.ok) return response;
+  const failure: unknown = await response.json().catch(() => undefined);
+  throw new ApiError(response.status, messageIn(failure) ?? `The request failed with status ${response.status}.`);
+}
+
+/** @throws ApiError */
+export const planRequest = async (request: PlaygroundRequest): Promise<Plan> =>
+  (await (await post(`${base}/dry-run`, request)).json()) as Plan;
+
+/** Calls back for every event, in order. @throws ApiError */
+export async function streamRequest(
+  request: PlaygroundRequest,
+  onEvent: (event: StreamEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const began = performance.now();
+  const { body } = await post(base, { ...request, stream: true }, signal);
+  if (!body) return;
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let buffered = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const blocks = (buffered + value).split("\n\n");
+    buffered = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const data = parseData(block);
+      if (data) onEvent({ type: String(data["type"]), at: performance.now() - began, data });
+    }
+  }
+}
+
+function parseData(block: string): Readonly<Record<string, unknown>> | undefined {
+  const text = block
+    .split("\n")
+    .flatMap((line) => (line.startsWith("data: ") ? [line.slice(6)] : []))
+    .join("\n");
+  return text === "" || text === "[DONE]" ? undefined : (JSON.parse(text) as Record<string, unknown>);
+}

@@ -1,0 +1,158 @@
+/** Workspaces: each with its own keys, guardrails and budget. */
+import { useState } from "preact/hooks";
+import { type Schemas, api, take } from "../api/client.ts";
+import { useLoad } from "../api/load.ts";
+import { session } from "../api/session.ts";
+import { ActionForm, Dialog } from "../parts/dialog.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Meter } from "../parts/meter.tsx";
+import { Card, Page } from "../parts/page.tsx";
+import { Pager } from "../parts/pager.tsx";
+import { Show } from "../parts/state.tsx";
+import { Time } from "../parts/time.tsx";
+import { say } from "../parts/toast.tsx";
+
+type Workspace = Schemas["Workspace"];
+
+const pageSize = 50;
+
+export function WorkspacesPage() {
+  const [offset, setOffset] = useState(0);
+  const [edited, setEdited] = useState<Workspace | "new">();
+  const query = { offset, limit: pageSize };
+  const workspaces = useLoad(() => take(api.GET("/workspaces", { params: { query } })), [offset]);
+  const ofAccount = session.value?.account === true;
+  const make = ofAccount && (
+    <button type="button" class="button primary" onClick={() => setEdited("new")}>
+      <Icon name="plus" /> Make workspace
+    </button>
+  );
+  const lead = ofAccount
+    ? "Each has its own keys, guardrails, end users and budget."
+    : "The workspace of your key. A management key of the account sees and changes all of them.";
+  return (
+    <Page title="Workspaces" lead={lead} actions={make}>
+      <Card flush>
+        <Show of={workspaces} lines={4}>
+          {({ data, total_count: total }) => (
+            <>
+              <WorkspaceTable workspaces={data} onEdit={ofAccount ? setEdited : undefined} />
+              <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
+            </>
+          )}
+        </Show>
+      </Card>
+      {edited !== undefined && (
+        <Editor
+          workspace={edited === "new" ? undefined : edited}
+          onDone={workspaces.reload}
+          onClose={() => setEdited(undefined)}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface TableProps {
+  readonly workspaces: readonly Workspace[];
+  readonly onEdit: ((workspace: Workspace) => void) | undefined;
+}
+
+const WorkspaceTable = ({ workspaces, onEdit }: TableProps) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Spent</th>
+          <th scope="col" class="wide">
+            Budget begins anew
+          </th>
+          <th scope="col" class="wide">
+            Made
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {workspaces.map((workspace) => (
+          <tr key={workspace.id}>
+            <th scope="row">
+              {onEdit ? (
+                <button type="button" class="link" onClick={() => onEdit(workspace)}>
+                  {workspace.name}
+                </button>
+              ) : (
+                <strong>{workspace.name}</strong>
+              )}
+              <span class="sub mono">{workspace.id}</span>
+            </th>
+            <td>
+              <Meter spent={spentIn(workspace)} limit={workspace.limit} />
+            </td>
+            <td class="wide">{workspace.limit_reset ?? "never"}</td>
+            <td class="wide">
+              <Time at={workspace.created_at} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const spentIn = ({ limit, limit_remaining: left, usage }: Workspace): number =>
+  limit === null || left === null ? usage : Math.max(0, limit - left);
+
+interface EditorProps {
+  readonly workspace: Workspace | undefined;
+  readonly onDone: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+function Editor({ workspace, onDone, onClose }: EditorProps) {
+  const [name, setName] = useState(workspace?.name ?? "");
+  const [limit, setLimit] = useState(workspace?.limit?.toString() ?? "");
+  const [reset, setReset] = useState<string>(workspace?.limit_reset ?? "");
+  const save = async () => {
+    const body = {
+      name: name.trim(),
+      limit: limit === "" ? null : Number(limit),
+      limit_reset: limit === "" || reset === "" ? null : (reset as "daily" | "weekly" | "monthly"),
+    };
+    if (workspace) await take(api.PATCH("/workspaces/{id}", { params: { path: { id: workspace.id } }, body }));
+    else await take(api.POST("/workspaces", { body }));
+    await onDone();
+    onClose();
+    say("Saved");
+  };
+  return (
+    <Dialog title={workspace ? workspace.name : "Make a workspace"} onClose={onClose}>
+      <ActionForm label="Save" act={save} onCancel={onClose}>
+        <TextField label="Name" required maxLength={200} value={name} onValue={setName} />
+        <div class="pair">
+          <TextField
+            label="Budget in USD"
+            hint="Shared by its keys; empty: any amount"
+            type="number"
+            min="0"
+            step="any"
+            value={limit}
+            onValue={setLimit}
+          />
+          <SelectField
+            label="Budget begins anew"
+            value={reset}
+            onValue={setReset}
+            options={[
+              ["", "Never"],
+              ["daily", "Every day"],
+              ["weekly", "Every Monday"],
+              ["monthly", "On the first of the month"],
+            ]}
+          />
+        </div>
+      </ActionForm>
+    </Dialog>
+  );
+}

@@ -3,9 +3,9 @@ import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
 import { TextField } from "../parts/field.tsx";
-import { Icon } from "../parts/icon.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
+import { Steps } from "../parts/steps.tsx";
 import { Time } from "../parts/time.tsx";
 import { plural } from "../parts/words.ts";
 import { Difference } from "./difference.tsx";
@@ -115,33 +115,6 @@ const short = (text: string | null): string => {
   if (text === null) return "erased";
   return text.length > 24 ? `${text.slice(0, 12)}…` : text;
 };
-
-interface StepsProps {
-  readonly isFirst: boolean;
-  readonly next: string | null;
-  readonly onBack: () => void;
-  readonly onNext: (cursor: string) => void;
-}
-
-export const Steps = ({ isFirst, next, onBack, onNext }: StepsProps) =>
-  isFirst && next === null ? null : (
-    <div class="pager">
-      <span />
-      <div>
-        <button type="button" class="button small" disabled={isFirst} onClick={onBack}>
-          <Icon name="left" size={16} /> Newer
-        </button>
-        <button
-          type="button"
-          class="button small"
-          disabled={next === null}
-          onClick={() => next !== null && onNext(next)}
-        >
-          Older <Icon name="right" size={16} />
-        </button>
-      </div>
-    </div>
-  );
 
 type State = Schemas["AuditState"];
 

@@ -18,7 +18,7 @@ export const count = (value: number): string =>
     : value.toLocaleString("en-US", { notation: "compact", maximumFractionDigits: 1 });
 
 export const percent = (share: number): string =>
-  share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: share > 0.999 || share < 0.1 ? 2 : 1 });
+  share.toLocaleString("en-US", { style: "percent", maximumFractionDigits: 1 });
 
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;

@@ -25,7 +25,13 @@ const groups: readonly (readonly [title: string, places: readonly Place[]])[] = 
       { path: "/console/audit", name: "Audit log", icon: "audit" },
     ],
   ],
-  ["Try", [{ path: "/console/playground", name: "Playground", icon: "playground" }]],
+  [
+    "Try",
+    [
+      { path: "/console/playground", name: "Playground", icon: "playground" },
+      { path: "/console/reference", name: "API reference", icon: "reference" },
+    ],
+  ],
 ];
 
 export function Shell({ session, children }: { session: Session; children: ComponentChildren }) {

@@ -30,6 +30,7 @@ const pages = [
   { path: "/workspaces", title: "Workspaces", shows: "default" },
   { path: "/audit", title: "Audit log", shows: "keys.create" },
   { path: "/playground", title: "Playground", shows: "Dry run" },
+  { path: "/reference/createKey", title: "API reference", shows: "Answers" },
 ] as const;
 
 const forms = [

@@ -1,0 +1,125 @@
+/** The published contract, as the reference shows it. */
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "header" | "path" | "query";
+  readonly required?: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+interface Body {
+  readonly content: Readonly<
+    Record<
+      string,
+      { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }
+    >
+  >;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly method: string;
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Whether a management key calls it. */
+  readonly manages: boolean;
+  readonly parameters: readonly Parameter[];
+  readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined;
+  /** Statuses with their descriptions, and the form of what is no failure. */
+  readonly answers: readonly {
+    readonly status: string;
+    readonly says: string;
+    readonly schema: JsonSchema | undefined;
+  }[];
+}
+
+export interface Contract {
+  readonly version: string;
+  readonly operations: readonly Operation[];
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+}
+
+interface RawOperation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description: string;
+  readonly security: readonly object[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Body;
+  readonly responses: Readonly<
+    Record<string, { readonly description?: string; readonly $ref?: string } & Partial<Body>>
+  >;
+}
+
+interface RawDocument {
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+}
+
+export const contractPath = "/api/v1/openapi.json";
+
+export async function loadContract(): Promise<Contract> {
+  const document = (await (await fetch(contractPath)).json()) as RawDocument;
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]) => toOperation(path, method, raw)),
+  );
+  return { version: document.info.version, operations, schemas: document.components.schemas };
+}
+
+function toOperation(path: string, method: string, raw: RawOperation): Operation {
+  const { operationId, tags, summary, description, security, parameters = [], requestBody, responses } = raw;
+  const content = requestBody && Object.values(requestBody.content)[0];
+  return {
+    operationId,
+    method: method.toUpperCase(),
+    path,
+    tag: tags[0] ?? "",
+    summary,
+    description,
+    manages: security.some((scheme) => "managementKey" in scheme),
+    parameters,
+    body: content && { schema: content.schema, example: Object.values(content.examples ?? {})[0]?.value },
+    answers: Object.entries(responses).map(([status, answer]) => ({
+      status,
+      says: answer.description ?? "",
+      schema: Object.values(answer.content ?? {})[0]?.schema,
+    })),
+  };
+}
+
+/** The schema that a reference names, or the schema itself. */
+export function resolve(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema {
+  const reference = schema["$ref"];
+  if (typeof reference !== "string") return schema;
+  return schemas[reference.slice(reference.lastIndexOf("/") + 1)] ?? {};
+}
+
+/** The type of a value in a few words. */
+export function typeWords(schema: JsonSchema): string {
+  const reference = schema["$ref"];
+  if (typeof reference === "string") return reference.slice(reference.lastIndexOf("/") + 1);
+  const choices = schema["anyOf"];
+  if (Array.isArray(choices)) return choices.map((choice) => typeWords(choice as JsonSchema)).join(" or ");
+  if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);
+  if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => JSON.stringify(value)).join(" or ");
+  if (schema["items"] !== undefined) return `array of ${typeWords(schema["items"] as JsonSchema)}`;
+  return typeof schema["type"] === "string" ? schema["type"] : "any value";
+}
+
+/** The schema that has the fields: the value itself, what it refers to, an entry of it, or its only alternative with fields. */
+export function fieldsOf(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema | undefined {
+  const found: JsonSchema = resolve(schema, schemas);
+  if (found["properties"] !== undefined) return found;
+  if (found["items"] !== undefined) return fieldsOf(found["items"] as JsonSchema, schemas);
+  const choices = ((found["anyOf"] ?? []) as JsonSchema[])
+    .map((choice) => fieldsOf(choice, schemas))
+    .filter((choice) => choice !== undefined);
+  return choices.length === 1 ? choices[0] : undefined;
+}

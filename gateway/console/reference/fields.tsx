@@ -1,0 +1,38 @@
+/** The fields of an object, each with its type and what it means; inner objects open on demand. */
+import { useState } from "preact/hooks";
+import { Prose } from "./prose.tsx";
+import { type Contract, type JsonSchema, fieldsOf, typeWords } from "./document.ts";
+
+interface FieldsProps {
+  readonly schema: JsonSchema;
+  readonly schemas: Contract["schemas"];
+}
+
+export function Fields({ schema, schemas }: FieldsProps) {
+  const owner = fieldsOf(schema, schemas);
+  if (!owner) return <p class="muted mono">{typeWords(schema)}</p>;
+  const required = new Set((owner["required"] ?? []) as string[]);
+  return (
+    <ul class="schema">
+      {Object.entries(owner["properties"] as Record<string, JsonSchema>).map(([name, field]) => (
+        <li key={name}>
+          <code class="field-name">{name}</code> <span class="muted">{typeWords(field)}</span>
+          {required.has(name) && <span class="badge">required</span>}
+          {typeof field["description"] === "string" && <Prose text={field["description"]} />}
+          {fieldsOf(field, schemas) && <Inner name={name} schema={field} schemas={schemas} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Draws the fields once they are asked for: some schemas hold themselves. */
+function Inner({ name, schema, schemas }: FieldsProps & { readonly name: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Fields of {name}</summary>
+      {open && <Fields schema={schema} schemas={schemas} />}
+    </details>
+  );
+}

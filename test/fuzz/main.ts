@@ -2,7 +2,7 @@
  * npm run fuzz -- [format or other subject] [--seconds N | --count N] [--seed S] [--at N]: random requests of a format against the checks, the
  * providers' formats and the document; random patterns over texts in pieces against the native engine and the whole text; disguised texts in pieces against what is in
  * them; objects that are spoiled, and healed (count only); the layers that apply to a request against all layers of the stack (count only); responses of
- * servers, also broken ones, against undici.
+ * servers, also broken ones, against undici; requests of all formats over sockets against the document (count only).
  */
 import { parseArgs } from "node:util";
 import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
@@ -16,9 +16,10 @@ import { type Subject, patternCampaign, patternLine, patternTrial } from "./patt
 import { disguised } from "./patterns/disguises.ts";
 import { generatePatternCase } from "./patterns/generate.ts";
 import { Random } from "./random.ts";
+import { socketCampaign } from "./sockets/campaign.ts";
 import { stackCampaign } from "./stack/campaign.ts";
 
-const subjects = [...Object.keys(formats), "patterns", "disguises", "healing", "stack", "http"];
+const subjects = [...Object.keys(formats), "patterns", "disguises", "healing", "stack", "http", "sockets"];
 const usage = `usage: npm run fuzz -- [${subjects.join("|")}] [--seconds N | --count N] [--seed S] [--at N]`;
 
 function read() {
@@ -59,6 +60,7 @@ if (subject === "patterns" || subject === "disguises") fuzzPatterns(subject);
 else if (subject === "healing") fuzzHealing();
 else if (subject === "stack") await fuzzStack();
 else if (subject === "http") await fuzzHttp();
+else if (subject === "sockets") await fuzzSockets();
 else await fuzzRequests(formats[subject as FormatName]);
 
 async function fuzzRequests(format: FuzzedFormat): Promise<void> {
@@ -109,6 +111,23 @@ async function fuzzHttp(): Promise<void> {
   const progress = (sofar: HttpFuzzReport) => console.log(`seed ${seed}: ${sofar.exchanges} exchanges`);
   const report = await httpCampaign({ seed, count, seconds: limits.seconds, progress, ...one });
   for (const line of httpLines(seed, report)) console.log(line);
+  if (report.complaints.length > 0) process.exitCode = 1;
+}
+
+async function fuzzSockets(): Promise<void> {
+  const one = at === undefined ? {} : { from: at, count: 1 };
+  const progress = (requests: number) => console.log(`seed ${seed}: ${requests} requests`);
+  const report = await socketCampaign({
+    seed,
+    count: given.count ?? 20_000,
+    embeddedPostgres: true,
+    progress,
+    ...one,
+  });
+  for (const complaint of report.complaints) console.log(`\n${complaint}`);
+  const answers = [...report.statuses.keys()].toSorted();
+  for (const answer of answers) console.log(`${answer}: ${report.statuses.get(answer)}`);
+  console.log(`seed ${seed}: ${report.requests} requests, ${report.complaints.length} complaints`);
   if (report.complaints.length > 0) process.exitCode = 1;
 }
 

@@ -2,19 +2,28 @@
 import { outputItem } from "../items/output.ts";
 import { requestShape } from "../request/request.ts";
 import { usage } from "../response/response.ts";
-import { array, described, integer, nullable, object, string, word } from "../../runtime/validation/shape.ts";
+import { array, described, integer, named, nullable, object, string, word } from "../../runtime/validation/shape.ts";
 import { errorStatuses } from "./errors.ts";
 import { example, json, operation } from "./operation.ts";
 
-const compacted = object(
-  {
-    id: string({ min: 1 }),
-    object: word("response.compaction"),
-    created_at: described(integer({ min: 0 }), "Epoch seconds at which the request came in."),
-    output: described(array(outputItem), "An item `compaction`, which takes the place of the input in later requests."),
-    usage: described(nullable(usage), "What the summary consumed."),
-  },
-  { required: ["id", "object", "created_at", "output", "usage"] },
+const compacted = named(
+  "CompactedConversation",
+  object(
+    {
+      id: string({ min: 1 }),
+      object: word("response.compaction"),
+      created_at: described(integer({ min: 0 }), "Epoch seconds at which the request came in."),
+      output: described(
+        array(outputItem),
+        "An item `compaction`, which takes the place of the input in later requests.",
+      ),
+      usage: described(nullable(usage), "What the summary consumed."),
+    },
+    {
+      required: ["id", "object", "created_at", "output", "usage"],
+      description: "An item in the place of a conversation.",
+    },
+  ),
 );
 
 export const compactResponse = operation({

@@ -1,8 +1,10 @@
 /** Texts name only keys that the configuration file takes, and a refusal for want of a setting names its key. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { isKey, namedKeys } from "../support/named-keys.ts";
 import { root } from "../support/processes.ts";
-import { type SourceFile, parseSource, readSources } from "./sources.ts";
+import { type SourceFile, parseSource, readPages, readSources } from "./sources.ts";
 import { visitNodes } from "./syntax.ts";
 
 interface Message {
@@ -40,6 +42,16 @@ const wants =
 test("every key that a text names exists", () => {
   expect(messages.flatMap(findUnknownKeys)).toEqual([]);
   expect(messages.flatMap(({ text }) => namedKeys(text)).length).toBeGreaterThan(8);
+});
+
+/** A file, a field of answers, and a key within a provider. */
+const otherNames: ReadonlySet<string> = new Set(["alerts.yaml", "alignment.calls", "data_policy.retention"]);
+
+test("every key that a page names exists", () => {
+  const pages = [...readPages(root), { path: "README.md", text: readFileSync(join(root, "README.md"), "utf8") }];
+  const named = pages.flatMap(({ path, text }) => namedKeys(text).map((key) => ({ path, key })));
+  expect(named.filter(({ key }) => !isKey(key) && !otherNames.has(key))).toEqual([]);
+  expect(named.length).toBeGreaterThan(40);
 });
 
 test("what an operator can set is named by its key", () => {

@@ -20,9 +20,14 @@ const skippedFolders = new Set(["dist", "fixtures", "gen", "node_modules"]);
 const sourceName = /\.(?:tsx?|mjs|proto)$/;
 
 /** @returns the hand-written sources of all rooms, sorted by path */
-export function readSources(checkout: string): SourceFile[] {
+export const readSources = (checkout: string): SourceFile[] => readFiles(checkout, sourceName);
+
+/** @returns the pages of all rooms, without the one beside them, sorted by path */
+export const readPages = (checkout: string): SourceFile[] => readFiles(checkout, /\.md$/);
+
+function readFiles(checkout: string, name: RegExp): SourceFile[] {
   return rooms
-    .flatMap((room) => findSources(join(checkout, room)))
+    .flatMap((room) => findFiles(join(checkout, room), name))
     .map((file) => relative(checkout, file))
     .toSorted()
     .map((path) => ({ path, room: roomOf(path), text: readFileSync(join(checkout, path), "utf8") }));
@@ -31,12 +36,12 @@ export function readSources(checkout: string): SourceFile[] {
 const roomOf = (path: string): string =>
   path.startsWith("gateway/console/") ? "gateway/console" : (path.split("/")[0] as string);
 
-function findSources(folder: string): string[] {
+function findFiles(folder: string, name: RegExp): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
     if (entry.isDirectory())
-      return skippedFolders.has(entry.name) || entry.name.startsWith(".") ? [] : findSources(path);
-    return sourceName.test(entry.name) ? [path] : [];
+      return skippedFolders.has(entry.name) || entry.name.startsWith(".") ? [] : findFiles(path, name);
+    return name.test(entry.name) ? [path] : [];
   });
 }
 

@@ -39,7 +39,17 @@ const sections = [
   "alerts",
   "exports",
 ]
-  .concat(["capture", "limits", "end_users", "cors", "data_policy", "file_search"])
+  .concat([
+    "capture",
+    "limits",
+    "end_users",
+    "cors",
+    "data_policy",
+    "file_search",
+    "auto_router",
+    "model_aliases",
+    "detectors",
+  ])
   .join("|");
 const key = new RegExp(String.raw`(?<![\w./-])(?:${sections})(?:\.(?:[a-z_0-9]+(?:-[a-z_0-9]+)*|\*))+(?![\w(/])`, "g");
 

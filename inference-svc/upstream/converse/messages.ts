@@ -73,6 +73,8 @@ function blockOf(block: Block, names: DocumentNames): JsonObject {
   switch (block.type) {
     case "image":
       return { image: block.image };
+    case "video":
+      return { video: block.video };
     case "tool_use":
       return { toolUse: { toolUseId: block.id, name: block.name, input: block.input } };
     case "tool_result": {

@@ -15,7 +15,9 @@ export function refuseConversePart(part: JsonObject): string | undefined {
     case "input_file":
       return refuseDocument(part);
     case "input_image":
-      return refuseImage(text(part.image_url));
+      return refuseBytes("image", imageFormats, text(part.image_url));
+    case "input_video":
+      return refuseBytes("video", videoFormats, text(part.video_url));
     default:
       return refuseMedia(part);
   }
@@ -28,7 +30,9 @@ export function conversePart(part: JsonObject, path: string, { onDropped }: Tran
       if (part.detail !== undefined && part.detail !== null && part.detail !== "auto") {
         onDropped(`${path}.detail`, "the format has no field for it");
       }
-      return imageBlock(text(part.image_url));
+      return bytesBlock("image", imageFormats, text(part.image_url));
+    case "input_video":
+      return bytesBlock("video", videoFormats, text(part.video_url));
     case "input_file":
       return documentBlock(part, path, onDropped);
     default:
@@ -36,16 +40,28 @@ export function conversePart(part: JsonObject, path: string, { onDropped }: Tran
   }
 }
 
-const formats: Readonly<Record<string, string>> = { gif: "gif", jpeg: "jpeg", jpg: "jpeg", png: "png", webp: "webp" };
+type Formats = Readonly<Record<string, string>>;
 
-function refuseImage(url: string): string | undefined {
+const imageFormats: Formats = { gif: "gif", jpeg: "jpeg", jpg: "jpeg", png: "png", webp: "webp" };
+const videoFormats: Formats = {
+  "3gpp": "three_gp",
+  mp4: "mp4",
+  mpeg: "mpeg",
+  quicktime: "mov",
+  webm: "webm",
+  "x-flv": "flv",
+  "x-matroska": "mkv",
+  "x-ms-wmv": "wmv",
+};
+
+function refuseBytes(medium: "image" | "video", formats: Formats, url: string): string | undefined {
   const { type = "" } = readDataUrl(url) ?? {};
-  if (!type.startsWith("image/")) return unsupported("images that are not data URLs");
-  const kind = type.slice("image/".length);
-  return formats[kind] === undefined ? unsupported(`images of type ${kind}`) : undefined;
+  if (!type.startsWith(`${medium}/`)) return unsupported(`${medium}s that are not data URLs`);
+  const kind = type.slice(medium.length + 1);
+  return formats[kind] === undefined ? unsupported(`${medium}s of type ${kind}`) : undefined;
 }
 
-function imageBlock(url: string): Block {
+function bytesBlock(medium: "image" | "video", formats: Formats, url: string): Block {
   const { type = "", base64 = "" } = readDataUrl(url) ?? {};
-  return { type: "image", image: { format: formats[type.slice("image/".length)], source: { bytes: base64 } } };
+  return { type: medium, [medium]: { format: formats[type.slice(medium.length + 1)], source: { bytes: base64 } } };
 }

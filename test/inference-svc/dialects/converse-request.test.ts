@@ -171,8 +171,8 @@ describe("thoughts that go back", () => {
   });
 });
 
-// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html and _DocumentBlock.html
-describe("images and files", () => {
+// https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ImageBlock.html, _DocumentBlock.html and _VideoBlock.html
+describe("images, videos and files", () => {
   const pdf = "JVBERi0xLjQK";
   const document = (format: string, name: string, bytes: string) => ({ document: { format, name, source: { bytes } } });
   const xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet";
@@ -181,6 +181,10 @@ describe("images and files", () => {
     [
       { type: "input_image", image_url: "data:image/webp;base64,AA" },
       { image: { format: "webp", source: { bytes: "AA" } } },
+    ],
+    [
+      { type: "input_video", video_url: "data:video/quicktime;base64,AA" },
+      { video: { format: "mov", source: { bytes: "AA" } } },
     ],
     [
       { type: "input_file", filename: "a.pdf", file_data: `data:application/pdf;base64,${pdf}` },
@@ -225,7 +229,8 @@ describe("images and files", () => {
     [{ type: "input_file", file_data: "data:application/zip;base64,AA" }, "files of type application/zip"],
     [{ type: "input_file", file_data: "AA" }, "files of type unknown"],
     [{ type: "input_audio", input_audio: { data: "AA", format: "mp3" } }, "audio"],
-    [{ type: "input_video", video_url: "https://a.example/v.mp4" }, "video"],
+    [{ type: "input_video", video_url: "https://a.example/v.mp4" }, "videos that are not data URLs"],
+    [{ type: "input_video", video_url: "data:video/ogg;base64,AA" }, "videos of type ogg"],
     [{ type: "encrypted_content", encrypted_content: "x" }, "encrypted content"],
   ])("%j is refused", (part, what) => {
     const message = `no provider of this model takes ${what}`;

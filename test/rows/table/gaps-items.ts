@@ -124,12 +124,17 @@ export const itemGaps: readonly Row[] = [
   },
   {
     name: "2.3 input_video",
-    final: "the format messages has no words for videos",
+    final: "the format messages has no words for videos, and converse none for those at an address",
     cases: [
       {
         ask: part({ type: "input_video", video_url: "https://a.example/v.mp4" }),
         on: except("messages", "converse"),
         sent: /a\.example\/v\.mp4/,
+      },
+      {
+        ask: part({ type: "input_video", video_url: "data:video/mp4;base64,AAAAGGZ0eXA=" }),
+        on: ["converse", "gemini"],
+        sent: /AAAAGGZ0eXA=/,
       },
       {
         ask: part({ type: "input_video", video_url: "https://a.example/v.mp4" }),

@@ -57,6 +57,10 @@ export async function up(database: Kysely<unknown>): Promise<void> {
     database,
   );
   await sql`
+    create index turns_outcome on turns (workspace_id, outcome, opened_at, generation_id) where outcome <> 'completed'`.execute(
+    database,
+  );
+  await sql`
     create index turns_user on turns (workspace_id, "user", opened_at, generation_id) where "user" is not null`.execute(
     database,
   );

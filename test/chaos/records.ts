@@ -21,6 +21,7 @@ export async function differences(
     return [
       ...(await wrongAssignments(database, journals)),
       ...(await wrongRecords(database, calls, answered)),
+      ...(await wrongTurns(database, answered)),
       ...(await wrongLedger(databaseUrl)),
     ];
   } finally {
@@ -77,6 +78,18 @@ async function wrongRecords(
     ),
     ...unrecorded.map((session) => `${session} was answered, and no whole answer is ${on(session)}`),
   ];
+}
+
+/** A client hears the end of its answer only after the record of the call; where the record of the turn is lost with its process, that call tells the end. */
+async function wrongTurns(database: pg.Client, answered: readonly string[]): Promise<string[]> {
+  const { rows } = await database.query<{ session_id: string; outcomes: string; completed: string }>(
+    `select session_id, string_agg(outcome, ', ') as outcomes, count(*) filter (where outcome = 'completed') as completed
+     from turns where session_id like 'chaos-%' group by session_id`,
+  );
+  const found = new Map(rows.map((row) => [row.session_id, row]));
+  return answered
+    .filter((session) => Number(found.get(session)?.completed ?? 0) === 0)
+    .map((session) => `${session} was answered, and its turn is ${found.get(session)?.outcomes ?? "not listed"}`);
 }
 
 /** The same checks that the command line runs. */

@@ -73,8 +73,10 @@ function conditions(filter: TurnFilter, after: TurnCursor | undefined): RawBuild
   const given = Object.entries(equal).filter(([, value]) => value !== undefined);
   return [
     ...given.map(([name, value]) => sql`${sql.ref(columns[name as keyof typeof columns])} = ${value}`),
-    // The index on failures holds no other turns.
+    // Indexes that leave out the most frequent value are used for the others only.
     ...(filter.status === undefined || filter.status === 200 ? [] : [sql`http_status <> 200`]),
+    ...(filter.outcome === undefined || filter.outcome === "completed" ? [] : [sql`outcome <> 'completed'`]),
+    ...(filter.operation === undefined || filter.operation === "turn" ? [] : [sql`operation <> 'turn'`]),
     ...(from === undefined ? [] : [sql`opened_at >= ${from}`]),
     ...(to === undefined ? [] : [sql`opened_at < ${to}`]),
     ...(after === undefined ? [] : [sql`(opened_at, generation_id) < (${after.openedAt}, ${after.generationId})`]),

@@ -37,7 +37,7 @@ export type SeriesUnit = (typeof seriesUnits)[number];
 
 export const defaultSeriesValues = 20;
 /** Longest period of a series, in steps. */
-export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 31 * 24, day: 400 };
+export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400 };
 
 /** The same rules hold over gRPC: see service/series.ts of admin-svc. */
 export const seriesQuery = object(

@@ -4,7 +4,7 @@ import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type TurnFilter, listTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { type AdminHouse, openHouse } from "../house.ts";
 
 const rows = 100_000;
@@ -48,17 +48,24 @@ const filters: readonly [string, Omit<TurnFilter, "workspaceId">][] = [
   ["a rare door", { door: "messages" }],
   ["a rare operation", { operation: "embed" }],
   ["a guardrail", { guardrailId: "g-1" }],
+  ["an outcome", { outcome: "refused" }],
+  ["an outcome that no turn had", { outcome: "lost" }],
   ["a time", { from: new Date("2026-01-02T00:00:00Z"), to: new Date("2026-01-02T01:00:00Z") }],
 ];
+
+async function pagesRead(query: RawBuilder<unknown>): Promise<number> {
+  const { rows: explained } = await sql<{ "QUERY PLAN": readonly { Plan: Plan }[] }>`
+    explain (analyze, buffers, format json) ${query}`.execute(house.database);
+  const plans = explained.flatMap((row) => row["QUERY PLAN"]).map(({ Plan }) => Plan);
+  expect(plans).toHaveLength(1);
+  return plans.reduce((sum, plan) => sum + plan["Shared Hit Blocks"] + plan["Shared Read Blocks"], 0);
+}
 
 test.each(filters)("a page by %s", async (_, filter) => {
   const middle = { openedAt: new Date("2026-01-06T00:00:00Z"), generationId: "gen-" };
   for (const after of [undefined, middle]) {
     const query = turnsQuery({ workspaceId: defaultWorkspaceId, ...filter }, 51, after);
-    const explained = await sql<{ "QUERY PLAN": readonly [{ Plan: Plan }] }>`
-      explain (analyze, buffers, format json) ${query}`.execute(house.database);
-    const { Plan } = explained.rows[0]?.["QUERY PLAN"][0] as { Plan: Plan };
-    expect(Plan["Shared Hit Blocks"] + Plan["Shared Read Blocks"]).toBeLessThan(maxPages);
+    expect(await pagesRead(query)).toBeLessThan(maxPages);
   }
 });
 

@@ -1,6 +1,7 @@
-/** ledger: check. */
+/** ledger: check, repair. */
 import { CommandError, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { type LedgerState, ledgerState } from "../store/ledger/ledger-check.ts";
+import { addCallsApart } from "../store/ledger/usage.ts";
 import { type Commands, json, time } from "./terminal.ts";
 
 export const ledger: Commands = {
@@ -17,6 +18,15 @@ export const ledger: Commands = {
       for (const line of values.json === true ? [JSON.stringify(jsonOf(state))] : shown(state)) print(line);
       const wrong = state.gaps.length + state.wrongSums.length;
       if (wrong > 0) throw new CommandError(`the ledger is inconsistent: ${wrong} ${wrong === 1 ? "place" : "places"}`);
+    },
+  },
+  repair: {
+    usage: "",
+    summary: "Adds calls to requests and sums that an admin-svc of an earlier build has stored during an upgrade.",
+    details: ["Run it once the last process of the earlier build is gone. Again it changes nothing."],
+    async run(args, { database, print }) {
+      readArguments(args, {});
+      print(`${await addCallsApart(await database())} calls added`);
     },
   },
 };

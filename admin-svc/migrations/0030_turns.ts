@@ -74,6 +74,10 @@ export async function up(database: Kysely<unknown>): Promise<void> {
   await sql`
     create index turns_operation on turns (workspace_id, operation, opened_at, generation_id)
     where operation <> 'turn'`.execute(database);
+  // Records of before are in their turns. An admin-svc of before this migration, which may go on for a while, knows no turns and leaves the default.
+  await sql`alter table usage_records add column in_turn boolean not null default true`.execute(database);
+  await sql`alter table usage_records alter column in_turn set default false`.execute(database);
+  await sql`create index usage_records_apart on usage_records (opened_at) where not in_turn`.execute(database);
   // Records of turns arrive in order, so that the last number tells which ones are known already, and the count how many are missing.
   await sql`
     create table turn_deliveries (

@@ -172,6 +172,8 @@ export interface UsageRecordsTable {
   /** Why the answer ended: stop, tool_calls, length or content_filter. */
   finish_reason: string | null;
   recorded_at: Stamp;
+  /** Whether the row of its turn and the sums by hour and day have the call; false in records that an admin-svc of before turns has stored. */
+  in_turn: Generated<boolean>;
 }
 
 /** A request to a model: what became of it, and the sums of its calls. */

@@ -89,6 +89,7 @@ test("a record is stored as it was sent", async () => {
     kind: "primary",
     first_ms: "400",
     finish_reason: "stop",
+    in_turn: true,
   });
 });
 

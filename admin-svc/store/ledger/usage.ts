@@ -9,7 +9,7 @@ import { answersRequest, countsRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<
   Insertable<UsageRecordsTable>,
-  "sequence" | "duration_ms" | "first_ms" | TokenColumn
+  "sequence" | "duration_ms" | "first_ms" | "in_turn" | TokenColumn
 > & {
   /** Text, because JSON has no whole numbers of 64 bits. */
   readonly sequence: string;
@@ -58,13 +58,13 @@ async function insertAll(
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
-        door, task, operation, payer, first_ms, finish_reason
+        door, task, operation, payer, first_ms, finish_reason, in_turn
       )
       select
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
         duration_ms, model, provider, upstream_model, service_tier, status, http_status, input_tokens, cached_tokens,
         cache_write_tokens, output_tokens, reasoning_tokens, is_estimated, cost_usd, streamed, "user", session_id,
-        door, task, operation, payer, first_ms, finish_reason
+        door, task, operation, payer, first_ms, finish_reason, true
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
       returning *, (opened_at at time zone 'UTC')::date as day
@@ -89,6 +89,31 @@ async function insertAll(
     ${rollupExpressions}
     select count(*)::int as stored from stored`.execute(transaction);
   return rows[0]?.stored ?? 0;
+}
+
+/**
+ * Adds calls to their turns and to the sums by hour and day that an admin-svc of before turns has stored. Needs the owner of the schema.
+ * @returns how many there were
+ */
+export function addCallsApart(database: Kysely<Database>): Promise<number> {
+  return transact(database, async (transaction) => {
+    const apart = await transaction
+      .selectFrom("usage_records")
+      .select("workspace_id")
+      .distinct()
+      .where("in_turn", "=", false)
+      .execute();
+    await lockLedger(
+      transaction,
+      apart.map(({ workspace_id: id }) => id),
+    );
+    const { rows } = await sql<{ added: number }>`
+      with stored as (update usage_records set in_turn = true where not in_turn returning *),
+      ${turnExpressions("[]")},
+      ${rollupExpressions}
+      select count(*)::int as added from stored`.execute(transaction);
+    return rows[0]?.added ?? 0;
+  });
 }
 
 export type UsageRow = Selectable<UsageRecordsTable>;

@@ -5,6 +5,7 @@ import { create, toJsonString } from "@bufbuild/protobuf";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listTurns } from "@sluice/admin-svc/store/ledger/generations.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
+import { addCallsApart } from "@sluice/admin-svc/store/ledger/usage.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
 import {
   AttemptStatus,
@@ -21,6 +22,7 @@ import {
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import fc from "../../support/properties.ts";
+import { sql } from "kysely";
 import { type AdminHouse, openHouse, patiently, serviceToken, timeoutMs } from "../house.ts";
 import { usageRecord } from "../usage.ts";
 
@@ -222,6 +224,29 @@ test("what the operator pays is no part of a turn", async () => {
   await deliver({ calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
   const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 2);
   expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
+});
+
+test("calls that an admin-svc of before turns has stored are added by a repair, once", async () => {
+  const keyHash = "d".repeat(64);
+  const stored = usageRecord({ keyHash });
+  await deliver({ calls: [stored], turns: [] });
+  // An earlier build names neither turns nor the column, and adds to the sums of key and workspace.
+  await sql`
+    insert into usage_records (
+      turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at, duration_ms, model, provider,
+      upstream_model, service_tier, status, http_status, is_estimated, cost_usd, streamed
+    )
+    select turn_id, 2, gen_random_uuid(), 1, instance, workspace_id, key_hash, generation_id, request_id, opened_at, duration_ms, model,
+      provider, upstream_model, service_tier, status, http_status, is_estimated, cost_usd, streamed
+    from usage_records where turn_id = ${stored.turnId}`.execute(house.database);
+  await sql`update key_days set cost_usd = 2 * cost_usd, attempts = 2 where key_hash = ${keyHash}`.execute(
+    house.database,
+  );
+  await sql`update workspace_days set cost_usd = cost_usd + 0.000123456789, attempts = attempts + 1
+    where day = (select day from key_days where key_hash = ${keyHash})`.execute(house.database);
+  expect((await stateOf()).wrongSums).not.toEqual([]);
+  expect([await addCallsApart(house.database), await addCallsApart(house.database)]).toEqual([1, 0]);
+  expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
 test("a record of a turn that is missing shows", async () => {

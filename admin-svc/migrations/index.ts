@@ -31,6 +31,7 @@ import * as task from "./0026_task.ts";
 import * as turns from "./0030_turns.ts";
 import * as usageSums from "./0031_usage_sums.ts";
 import * as auditList from "./0040_audit_list.ts";
+import * as externalIds from "./0041_external_ids.ts";
 import * as consoleSessions from "./0050_console_sessions.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -63,5 +64,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030_turns": turns,
   "0031_usage_sums": usageSums,
   "0040_audit_list": auditList,
+  "0041_external_ids": externalIds,
   "0050_console_sessions": consoleSessions,
 };

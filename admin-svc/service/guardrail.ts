@@ -10,10 +10,15 @@ import {
   GetGuardrailResponseSchema,
   type GuardrailService,
   ListGuardrailsResponseSchema,
+  PutGuardrailResponseSchema,
   UpdateGuardrailResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import { routingPolicyFields } from "@sluice/proto/contract/records/routing-policy.js";
+import { checkExternalId } from "../rules/external-id.ts";
 import { checkGuardrailSettings, isGuardrailId } from "../rules/guardrail.ts";
+import { putByExternalId } from "../store/external-ids.ts";
 import {
+  type ChangedGuardrail,
   createGuardrail,
   deleteGuardrail,
   findGuardrail,
@@ -26,6 +31,9 @@ import { untilEnforced } from "./enforcement.ts";
 import { enforcedMessage, recordMessage } from "./guardrail-record.ts";
 import { pageOf } from "./page.ts";
 import type { Deps } from "./deps.ts";
+
+/** A change that names every field of the routing policy and sets none. */
+const clearedRoutingPolicy = Object.fromEntries(Object.keys(routingPolicyFields).map((field) => [field, null]));
 
 /** Guardrails of a page when no limit is given. */
 const defaultPageSize = 50;
@@ -60,6 +68,23 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
         if (!row) throw guardrailNotFound();
         return create(GetGuardrailResponseSchema, { guardrail: recordMessage(row) });
+      }),
+    putGuardrail: ({ externalId, guardrail: request = create(CreateGuardrailRequestSchema) }, context) =>
+      administer(context, async (administrator) => {
+        requireOwn(request.workspaceId, administrator);
+        checkExternalId(externalId);
+        const settings = { ...storedSettings(request), name: request.name };
+        await checkGuardrailSettings(settings);
+        const id = { workspaceId: administrator.workspaceId, kind: "guardrail", externalId } as const;
+        const change = { ...settings, routing_policy: { ...clearedRoutingPolicy, ...settings.routing_policy } };
+        const { result, created } = await putByExternalId<ChangedGuardrail>(writes, id, {
+          change: (transaction, known) => updateGuardrail(transaction, administrator, known, change),
+          make: (transaction) => createGuardrail(transaction, administrator, settings),
+          targetOf: ({ row }) => row.id,
+        });
+        await untilEnforced(deps, administrator, result);
+        const { row, generation } = result;
+        return create(PutGuardrailResponseSchema, { guardrail: recordMessage(row), created, generation });
       }),
     checkGuardrail: ({ guardrailId, guardrail }, context) =>
       administer(context, async ({ workspaceId }) => {

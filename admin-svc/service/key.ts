@@ -11,16 +11,20 @@ import {
   GetKeyResponseSchema,
   type Key,
   type KeyService,
+  CreateKeyRequestSchema,
   ListKeysResponseSchema,
+  PutKeyResponseSchema,
   RotateKeyResponseSchema,
   UpdateKeyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { mintKey } from "@sluice/proto/runtime/key.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checkExternalId } from "../rules/external-id.ts";
 import { checkKeySettings, isKeyHash, readKeySearch } from "../rules/key.ts";
 import { pageOfKeys } from "../store/key-list.ts";
-import { type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
+import { putByExternalId } from "../store/external-ids.ts";
+import { type ChangedKey, type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import type { Deps } from "./deps.ts";
@@ -63,7 +67,7 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
   };
 }
 
-function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "updateKey" | "deleteKey" | "rotateKey"> {
+function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "updateKey" | "deleteKey" | "rotateKey"> {
   const { writes } = deps;
   const administer = administering(deps);
   return {
@@ -73,11 +77,30 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "updateKey" |
         const settings = { ...storedKeySettings(request), name: request.name };
         checkKeySettings(settings);
         const secret = mintKey(KeyKind.INFERENCE);
-        const made = await createKey(writes, administrator, { ...settings, key: secret });
-        if (!made) throw new Error("a freshly minted key exists already");
+        const made = required(await createKey(writes, administrator, { ...settings, key: secret }));
         await untilEnforced(deps, administrator, made);
         const [key] = await keyMessages(deps, [made.row]);
         return create(CreateKeyResponseSchema, { ...(key && { key }), secret, generation: made.generation });
+      }),
+    putKey: ({ externalId, key: request = create(CreateKeyRequestSchema) }, context) =>
+      administer(context, async (administrator) => {
+        requireOwn(request.workspaceId, administrator);
+        checkExternalId(externalId);
+        const settings = { ...storedKeySettings(request), name: request.name };
+        checkKeySettings(settings);
+        const { disabled: _, ...change } = settings;
+        const secret = mintKey(KeyKind.INFERENCE);
+        const id = { workspaceId: administrator.workspaceId, kind: "key", externalId } as const;
+        const { result, created } = await putByExternalId<ChangedKey>(writes, id, {
+          change: (transaction, hash) => updateKey(transaction, administrator, hash, change),
+          make: async (transaction) =>
+            required(await createKey(transaction, administrator, { ...settings, key: secret })),
+          targetOf: ({ row }) => row.hash,
+        });
+        await untilEnforced(deps, administrator, result);
+        const [key] = await keyMessages(deps, [result.row]);
+        const { generation } = result;
+        return create(PutKeyResponseSchema, { ...(key && { key }), ...(created && { secret }), created, generation });
       }),
     updateKey: ({ key, updateMask }, context) =>
       administer(context, async (administrator) => {
@@ -110,6 +133,12 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "updateKey" |
         return create(RotateKeyResponseSchema, { ...(key && { key }), secret, generation });
       }),
   };
+}
+
+/** A minted key is never one that exists. */
+function required(made: ChangedKey | undefined): ChangedKey {
+  if (!made) throw new Error("a freshly minted key exists already");
+  return made;
 }
 
 /** Management keys are administered on the command line only: a program that keeps a list of keys must not lock itself out. */

@@ -7,6 +7,7 @@ import {
   CreateWorkspaceResponseSchema,
   GetWorkspaceResponseSchema,
   ListWorkspacesResponseSchema,
+  PutWorkspaceResponseSchema,
   UpdateWorkspaceResponseSchema,
   type Workspace,
   WorkspaceSchema,
@@ -14,8 +15,11 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { checkExternalId } from "../rules/external-id.ts";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
+import { putByExternalId } from "../store/external-ids.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
+import type { PolicyChange } from "../store/policy.ts";
 import {
   type WorkspaceRow,
   createWorkspace,
@@ -56,7 +60,7 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
   };
 }
 
-function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "updateWorkspace"> {
+function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "putWorkspace" | "updateWorkspace"> {
   const { writes } = deps;
   const administer = administering(deps);
   return {
@@ -69,6 +73,28 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
         if (!row) throw nameTaken();
         const [made] = await workspaceMessages(deps, [row]);
         return create(CreateWorkspaceResponseSchema, { ...(made && { workspace: made }) });
+      }),
+    putWorkspace: ({ externalId, workspace }, context) =>
+      administer(context, async (administrator) => {
+        requireAccountKey(administrator, "make or change a workspace");
+        checkExternalId(externalId);
+        const settings = { name: "", ...settingsIn(workspace, Object.keys(columns)) };
+        checkWorkspaceSettings(settings);
+        const id = { workspaceId: administrator.workspaceId, kind: "workspace", externalId } as const;
+        const { result, created } = await putByExternalId<PutWorkspace>(writes, id, {
+          change: async (transaction, known) => {
+            const author = { ...administrator, workspaceId: known };
+            const changed = named(await updateWorkspace(transaction, author, settings));
+            return { row: changed.row, change: changed };
+          },
+          make: async (transaction) => ({ row: named(await createWorkspace(transaction, administrator, settings)) }),
+          targetOf: ({ row }) => row.id,
+        });
+        const { row, change } = result;
+        if (change) await untilEnforced(deps, { ...administrator, workspaceId: row.id }, change);
+        const [put] = await workspaceMessages(deps, [row]);
+        const generation = change?.generation ?? 0n;
+        return create(PutWorkspaceResponseSchema, { ...(put && { workspace: put }), created, generation });
       }),
     updateWorkspace: ({ workspace, updateMask }, context) =>
       administer(context, async (administrator) => {
@@ -86,6 +112,18 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
         });
       }),
   };
+}
+
+interface PutWorkspace {
+  readonly row: WorkspaceRow;
+  /** Absent for a new workspace, which has no keys whose policy could change. */
+  readonly change?: PolicyChange;
+}
+
+/** @throws Fault CONFLICT, which takes back the whole transaction */
+function named<Found>(found: Found | undefined): Found {
+  if (found === undefined) throw nameTaken();
+  return found;
 }
 
 const columns: Readonly<Record<string, (workspace: Workspace) => WorkspaceSettings>> = {

@@ -107,6 +107,17 @@ export interface GuardrailKeyAssignmentsTable {
   assigned_by: string | null;
 }
 
+/** An id that another program gave to a record. */
+export interface ExternalIdsTable {
+  /** Workspace of the record; the default one for ids of workspaces. */
+  workspace_id: string;
+  kind: "key" | "guardrail" | "workspace";
+  external_id: string;
+  /** Hash or id of the record, which may be gone by now. */
+  target: string;
+  created_at: Stamp;
+}
+
 export interface EndUsersTable {
   workspace_id: string;
   user: string;
@@ -323,6 +334,7 @@ export interface Database {
   guardrails: GuardrailsTable;
   guardrail_key_assignments: GuardrailKeyAssignmentsTable;
   end_users: EndUsersTable;
+  external_ids: ExternalIdsTable;
   policy_generation: PolicyGenerationTable;
   policy_log: PolicyLogTable;
   usage_records: UsageRecordsTable;

@@ -6,6 +6,7 @@ import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { requireAccount } from "./account.ts";
 import { type Author, difference } from "./audit.ts";
 import type { ApiKeysTable, Database } from "./database.ts";
+import { moveExternalIds } from "./external-ids.ts";
 import { type PolicyChange, currentGeneration, recordChange } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -156,6 +157,7 @@ export function rotateKey(
     const row = await insertKey(transaction, author.workspaceId, { ...settingsOf(old), key, account: old.account });
     if (!row) throw new Error("a freshly minted key exists already");
     await copyAssignment(transaction, hash, row.hash);
+    await moveExternalIds(transaction, hash, row.hash);
     if (overlapSeconds === 0) await revokeLocked(transaction, hash);
     else await expireLocked(transaction, hash, overlapSeconds);
     const entry = { action: "keys.rotate", target: hash, before: old, after: row };

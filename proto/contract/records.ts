@@ -5,6 +5,7 @@ import {
   type JsonSchema,
   type Shape,
   array,
+  boolean,
   constant,
   described,
   integer,
@@ -82,6 +83,9 @@ export const pageShape = (record: Shape) =>
     },
     { required: ["data", "total_count"] },
   );
+
+/** Member of the answer to a PUT. */
+export const created = described(boolean, "Whether this request made it; false: it was there.");
 
 /** The answer to a deletion. */
 export const deleted = object({ deleted: described(constant(true), "It is gone.") }, { required: ["deleted"] });

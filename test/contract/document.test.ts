@@ -101,6 +101,9 @@ describe("the published document", () => {
       "post /workspaces": "201 400 401 403 409 500",
       "get /workspaces/{id}": administration,
       "patch /workspaces/{id}": "200 400 401 403 404 409 500",
+      "put /keys/by-external-id/{external_id}": administration,
+      "put /guardrails/by-external-id/{external_id}": administration,
+      "put /workspaces/by-external-id/{external_id}": "200 400 401 403 409 500",
       "get /audit": administration,
       "get /audit/verify": administration,
     });

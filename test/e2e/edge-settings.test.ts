@@ -132,7 +132,7 @@ cors: {allow_origins: ["${page}/"]}
         const answer = await preflight(path, page);
         expect([answer.status, await answer.text()]).toEqual([204, ""]);
         expect(answer.headers.get("access-control-allow-origin")).toBe(page);
-        expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, PATCH, DELETE");
+        expect(answer.headers.get("access-control-allow-methods")).toBe("GET, POST, PUT, PATCH, DELETE");
         const names = answer.headers.get("access-control-allow-headers")?.split(", ");
         expect(names).toEqual(
           expect.arrayContaining([

@@ -17,6 +17,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   guardrails: "select, insert, update, delete",
   guardrail_key_assignments: "select, insert, update, delete",
   end_users: "select, insert, update",
+  external_ids: "select, insert, update",
   policy_generation: "select, update",
   policy_log: "select, insert",
   usage_records: "select, insert",

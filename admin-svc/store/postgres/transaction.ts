@@ -6,11 +6,12 @@ import { isConflict } from "./failure.ts";
 
 const retries = 3;
 
-/** Read committed, whatever the server's default: statements lock the rows that they decide on, and read again after waiting. */
+/** Runs within a transaction that is open already. Read committed, whatever the server's default: statements lock the rows that they decide on, and read again after waiting. */
 export async function transact<Result>(
   database: Kysely<Database>,
   work: (transaction: Transaction<Database>) => Promise<Result>,
 ): Promise<Result> {
+  if (database.isTransaction) return work(database as Transaction<Database>);
   for (let attempt = 0; ; attempt++) {
     try {
       return await database.transaction().setIsolationLevel("read committed").execute(work);

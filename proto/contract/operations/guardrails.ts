@@ -1,35 +1,28 @@
-/** Operations on guardrails, and on which key holds which. */
-import { assigned, keyHashes, unassigned } from "./administration.ts";
+/** Operations on guardrails. */
+import { guardrailExample, guardrailTrialExample } from "../examples/administration.ts";
 import {
-  assignmentExample,
-  guardrailExample,
-  guardrailTrialExample,
-  keyHashesExample,
-} from "../examples/administration.ts";
-import {
-  assignmentList,
-  assignmentQuery,
   deletedGuardrail,
   guardrailAnswer,
   guardrailChange,
   guardrailList,
   guardrailQuery,
   newGuardrail,
+  putGuardrailAnswer,
 } from "../records/guardrails.ts";
-import { administrationStatuses, example, guardrailId, json, operation } from "./operation.ts";
+import {
+  administrationStatuses,
+  example,
+  externalId,
+  guardrailId,
+  json,
+  operation,
+  putDescription,
+} from "./operation.ts";
+import { assignmentOperations } from "./assignments.ts";
 import { forwarded } from "./forward.ts";
 import { trialAnswer, trialRequest } from "../request/guardrail-trial.ts";
-import {
-  type GuardrailRecord,
-  GuardrailService,
-  type ListKeyAssignmentsResponse,
-} from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
-import {
-  guardrailChangeMessage,
-  newGuardrailMessage,
-  shownAssignment,
-  shownGuardrail,
-} from "../records/guardrail-record.ts";
+import { type GuardrailRecord, GuardrailService } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
+import { guardrailChangeMessage, newGuardrailMessage, shownGuardrail } from "../records/guardrail-record.ts";
 
 const { method } = GuardrailService;
 const tag = "Administration";
@@ -38,19 +31,12 @@ const parameters = { id: guardrailId };
 const statuses = administrationStatuses;
 /** Two patterns of the maximum length fit, however their characters are escaped, and so do a hundred of 10,000 letters. */
 const maxBytes = 1_048_576;
-/** 500 hashes of 64 digits are 34 KB. */
-const maxAssignmentBytes = 262_144;
 
 const filters = [{ pattern: "BEGIN [A-Z ]*PRIVATE KEY", action: "block", label: "private-key" }];
 const answer = { says: "The guardrail.", content: [json(guardrailAnswer, example({ data: guardrailExample }))] };
 
 const toGuardrailAnswer = ({ guardrail }: { readonly guardrail?: GuardrailRecord | undefined }) => ({
   data: guardrail && shownGuardrail(guardrail),
-});
-
-const toPage = ({ assignments, totalCount }: ListKeyAssignmentsResponse) => ({
-  data: assignments.map(shownAssignment),
-  total_count: Number(totalCount),
 });
 
 const listGuardrails = forwarded(
@@ -73,6 +59,19 @@ const listGuardrails = forwarded(
   ({ guardrails, totalCount }) => ({ data: guardrails.map(shownGuardrail), total_count: Number(totalCount) }),
 );
 
+const newGuardrailBody = {
+  ...json(
+    newGuardrail,
+    example({
+      name: "no-secrets",
+      content_filters: filters,
+      content_filter_builtins: [{ slug: "email", action: "redact" }],
+      enforce_zdr_anthropic: true,
+    }),
+  ),
+  maxBytes,
+};
+
 const createGuardrail = forwarded(
   operation({
     path: "/guardrails",
@@ -81,18 +80,7 @@ const createGuardrail = forwarded(
     key,
     summary: "Make a guardrail",
     description: "Creates a guardrail. It does nothing until keys are given it, unless it is the workspace's.",
-    body: {
-      ...json(
-        newGuardrail,
-        example({
-          name: "no-secrets",
-          content_filters: filters,
-          content_filter_builtins: [{ slug: "email", action: "redact" }],
-          enforce_zdr_anthropic: true,
-        }),
-      ),
-      maxBytes,
-    },
+    body: newGuardrailBody,
     answer: { ...answer, status: 201 },
     statuses,
   }),
@@ -135,6 +123,28 @@ const updateGuardrail = forwarded(
   { carriesSettings: true },
 );
 
+const putGuardrail = forwarded(
+  operation({
+    path: "/guardrails/by-external-id/{external_id}",
+    method: "put",
+    tag,
+    key,
+    statuses,
+    body: newGuardrailBody,
+    summary: "Make or change a guardrail by an external id",
+    description: putDescription,
+    parameters: { external_id: externalId },
+    answer: {
+      says: "The guardrail.",
+      content: [json(putGuardrailAnswer, example({ data: guardrailExample, created: true }))],
+    },
+  }),
+  method.putGuardrail,
+  ({ parameters, body }) => ({ externalId: parameters.external_id, guardrail: newGuardrailMessage(body) }),
+  ({ guardrail, created }) => ({ ...toGuardrailAnswer({ guardrail }), created }),
+  { carriesSettings: true },
+);
+
 const deleteGuardrail = forwarded(
   operation({
     ...getGuardrail,
@@ -146,81 +156,6 @@ const deleteGuardrail = forwarded(
   method.deleteGuardrail,
   ({ parameters: { id: guardrailId } }) => ({ guardrailId }),
   () => ({ deleted: true }),
-);
-
-const assigning = {
-  method: "post",
-  tag,
-  key,
-  parameters,
-  body: { ...json(keyHashes, example(keyHashesExample)), maxBytes: maxAssignmentBytes },
-  statuses,
-} as const;
-
-const assignKeys = forwarded(
-  operation({
-    ...assigning,
-    path: "/guardrails/{id}/assignments/keys",
-    summary: "Give keys a guardrail",
-    description:
-      "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
-    answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
-  }),
-  method.assignKeys,
-  ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
-  ({ assignedCount }) => ({ assigned_count: assignedCount }),
-);
-
-const unassignKeys = forwarded(
-  operation({
-    ...assigning,
-    path: "/guardrails/{id}/assignments/keys/remove",
-    summary: "Take a guardrail from keys",
-    description:
-      "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
-    answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
-  }),
-  method.unassignKeys,
-  ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
-  ({ unassignedCount }) => ({ unassigned_count: unassignedCount }),
-);
-
-const listing = {
-  method: "get",
-  tag,
-  key,
-  query: assignmentQuery,
-  answer: {
-    says: "A page of assignments.",
-    content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1 }))],
-  },
-} as const;
-
-const listKeyAssignments = forwarded(
-  operation({
-    ...listing,
-    path: "/guardrails/assignments/keys",
-    summary: "List which key holds which guardrail",
-    description: "The assignments of all guardrails of the workspace, by guardrail, oldest first.",
-    statuses: [400, 401, 403, 500],
-  }),
-  method.listKeyAssignments,
-  ({ query }) => query,
-  toPage,
-);
-
-const listGuardrailKeyAssignments = forwarded(
-  operation({
-    ...listing,
-    path: "/guardrails/{id}/assignments/keys",
-    summary: "List the keys that hold a guardrail",
-    description: "The assignments of one guardrail, oldest first.",
-    parameters,
-    statuses,
-  }),
-  method.listKeyAssignments,
-  ({ parameters: { id: guardrailId }, query }) => ({ ...query, guardrailId }),
-  toPage,
 );
 
 /** A text of the maximum length, each unit escaped, beside the largest guardrail. */
@@ -255,9 +190,7 @@ export const guardrailOperations = {
   createGuardrail,
   getGuardrail,
   updateGuardrail,
+  putGuardrail,
   deleteGuardrail,
-  listKeyAssignments,
-  listGuardrailKeyAssignments,
-  assignKeys,
-  unassignKeys,
+  ...assignmentOperations,
 };

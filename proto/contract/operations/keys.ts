@@ -12,8 +12,9 @@ import {
   keyList,
   keyQuery,
   newKey,
+  putKeyAnswer,
 } from "../records/keys.ts";
-import { administrationStatuses, example, json, keyHash, operation } from "./operation.ts";
+import { administrationStatuses, example, externalId, json, keyHash, operation, putDescription } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 
 const { method } = KeyService;
@@ -80,6 +81,28 @@ const createKey = forwarded(
   method.createKey,
   ({ body }) => newKeyMessage(body),
   ({ key, secret }) => ({ data: key && shownKey(key), key: secret }),
+  { carriesSettings: true },
+);
+
+const putKey = forwarded(
+  operation({
+    path: "/keys/by-external-id/{external_id}",
+    method: "put",
+    tag: "Administration",
+    key: "management",
+    summary: "Make or change a key by an external id",
+    description: `${putDescription} A disabled key stays disabled; a rotated one passes its external id on.`,
+    parameters: { external_id: externalId },
+    body: { ...json(newKey, example({ name: "billing", limit: 25, limit_reset: "monthly" })), maxBytes },
+    answer: {
+      says: "The key.",
+      content: [json(putKeyAnswer, example({ ...createdKeyExample, created: true }))],
+    },
+    statuses: administrationStatuses,
+  }),
+  method.putKey,
+  ({ parameters, body }) => ({ externalId: parameters.external_id, key: newKeyMessage(body) }),
+  ({ key, secret, created }) => ({ data: key && shownKey(key), key: secret === "" ? null : secret, created }),
   { carriesSettings: true },
 );
 
@@ -171,4 +194,4 @@ const deleteKey = forwarded(
   () => ({ deleted: true }),
 );
 
-export const keyOperations = { getCurrentKey, listKeys, createKey, getKey, updateKey, deleteKey, rotateKey };
+export const keyOperations = { getCurrentKey, listKeys, createKey, getKey, updateKey, deleteKey, rotateKey, putKey };

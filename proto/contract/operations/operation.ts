@@ -24,7 +24,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly path: Path;
   /** Further paths, which the document mentions in its description only. */
   readonly aliases?: readonly Path[];
-  readonly method: "get" | "post" | "patch" | "delete";
+  readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly tag: "Responses" | "Embeddings" | "Administration" | "Catalogue";
   readonly summary: string;
   readonly description: string;
@@ -127,6 +127,15 @@ export const guardrailId: PathParameter = {
   shape: string(),
   addressable: { form: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, otherwise: "Guardrail not found" },
 };
+
+export const externalId: PathParameter = {
+  description: "Id of the record in the program that calls, which chooses it: 1 to 200 characters, percent-encoded.",
+  shape: string({ min: 1, max: 200, identifier: true }),
+};
+
+/** Sentences of every operation that puts a record. */
+export const putDescription =
+  "Makes it when there is none with this external id, else gives it the settings of the body; a setting that the body lacks is that of a new one. May be repeated, and two at once make one. In force on the next request.";
 
 export const keyHash: PathParameter = {
   description: "Hash of the key, as it is listed. Any other text names none: 404.",

@@ -5,6 +5,7 @@ import { string } from "../../runtime/validation/shape.ts";
 import { workspaceExample } from "../examples/audit.ts";
 import {
   newWorkspace,
+  putWorkspaceAnswer,
   shownWorkspace,
   workspaceAnswer,
   workspaceChange,
@@ -14,7 +15,15 @@ import {
   workspaceQuery,
 } from "../records/workspaces.ts";
 import { forwarded } from "./forward.ts";
-import { type PathParameter, administrationStatuses, example, json, operation } from "./operation.ts";
+import {
+  type PathParameter,
+  administrationStatuses,
+  example,
+  externalId,
+  json,
+  operation,
+  putDescription,
+} from "./operation.ts";
 
 const { method } = WorkspaceService;
 const tag = "Administration";
@@ -56,6 +65,11 @@ const listWorkspaces = forwarded(
   ({ workspaces, totalCount }) => ({ data: workspaces.map(shownWorkspace), total_count: Number(totalCount) }),
 );
 
+const newWorkspaceBody = {
+  ...json(newWorkspace, example({ name: "research", limit: 500, limit_reset: "monthly" })),
+  maxBytes,
+};
+
 const createWorkspace = forwarded(
   operation({
     path: "/workspaces",
@@ -65,7 +79,7 @@ const createWorkspace = forwarded(
     summary: "Make a workspace",
     description:
       "Makes an empty workspace. Needs a management key of the account. The first key of the workspace is made on the command line.",
-    body: { ...json(newWorkspace, example({ name: "research", limit: 500, limit_reset: "monthly" })), maxBytes },
+    body: newWorkspaceBody,
     answer: { ...answer, status: 201 },
     statuses: [400, 401, 403, 409, 500],
   }),
@@ -112,4 +126,26 @@ const updateWorkspace = forwarded(
   { carriesSettings: true },
 );
 
-export const workspaceOperations = { listWorkspaces, createWorkspace, getWorkspace, updateWorkspace };
+const putWorkspace = forwarded(
+  operation({
+    path: "/workspaces/by-external-id/{external_id}",
+    method: "put",
+    tag,
+    key,
+    statuses: [400, 401, 403, 409, 500],
+    body: newWorkspaceBody,
+    summary: "Make or change a workspace by an external id",
+    description: `${putDescription} Needs a management key of the account.`,
+    parameters: { external_id: externalId },
+    answer: {
+      says: "The workspace.",
+      content: [json(putWorkspaceAnswer, example({ data: workspaceExample, created: true }))],
+    },
+  }),
+  method.putWorkspace,
+  ({ parameters, body }) => ({ externalId: parameters.external_id, workspace: workspaceFields(body as JsonObject) }),
+  ({ workspace, created }) => ({ ...toWorkspaceAnswer({ workspace }), created }),
+  { carriesSettings: true },
+);
+
+export const workspaceOperations = { listWorkspaces, createWorkspace, getWorkspace, updateWorkspace, putWorkspace };

@@ -16,6 +16,7 @@ import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
 import {
   changeShape,
   deleted,
+  created,
   pageShape,
   onlyFalse,
   ownWorkspace,
@@ -175,6 +176,11 @@ export const guardrail = named(
 export const guardrailList = named("GuardrailList", pageShape(guardrail));
 
 export const guardrailAnswer = named("GuardrailAnswer", object({ data: guardrail }, { required: ["data"] }));
+
+export const putGuardrailAnswer = named(
+  "PutGuardrailAnswer",
+  object({ data: guardrail, created }, { required: ["data", "created"] }),
+);
 
 export const assignmentQuery = object(pageQuery(50), { strict: true });
 

@@ -20,6 +20,7 @@ import {
 import { endUserName } from "./end-users.ts";
 import {
   changeShape,
+  created,
   deleted,
   givenTime,
   pageShape,
@@ -239,6 +240,18 @@ export const createdKey = named(
       key: described(string({ min: 1 }), "The key itself. It is shown once: only its hash is stored."),
     },
     { required: ["data", "key"] },
+  ),
+);
+
+export const putKeyAnswer = named(
+  "PutKeyAnswer",
+  object(
+    {
+      data: key,
+      key: described(nullable(string()), "The key itself where this request made it, for the only time; else null."),
+      created,
+    },
+    { required: ["data", "key", "created"] },
   ),
 );
 

@@ -4,7 +4,7 @@ import { instant } from "../../runtime/instant.ts";
 import { decimalOf, dollars, pico } from "../../runtime/money.ts";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
 import { described, named, nullable, number, object, string, word } from "../../runtime/validation/shape.ts";
-import { changeShape, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
+import { changeShape, created, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
 
 /** Settings of a workspace as they are given, also on the command line. */
 export const workspaceSettings = {
@@ -45,6 +45,11 @@ export const workspace = named(
 export const workspaceList = named("WorkspaceList", pageShape(workspace));
 
 export const workspaceAnswer = named("WorkspaceAnswer", object({ data: workspace }, { required: ["data"] }));
+
+export const putWorkspaceAnswer = named(
+  "PutWorkspaceAnswer",
+  object({ data: workspace, created }, { required: ["data", "created"] }),
+);
 
 /** Fields of a message by the settings of a body; a setting that the body lacks or clears stays unset. */
 export function workspaceFields(body: JsonObject) {

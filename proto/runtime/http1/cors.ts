@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 const maxAgeSeconds = 7_200;
 
 const preflightHeaders = {
-  "access-control-allow-methods": "GET, POST, PATCH, DELETE",
+  "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE",
   // For requests without credentials, * covers every header except authorization, and so all headers by which SDKs describe themselves.
   "access-control-allow-headers":
     "authorization, content-type, x-service-metadata, x-session-id, idempotency-key, x-request-id, x-request-timeout-ms, *",

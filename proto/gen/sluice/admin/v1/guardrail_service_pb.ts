@@ -16,7 +16,70 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/guardrail_service.proto.
  */
 export const file_sluice_admin_v1_guardrail_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJpChVDaGVja0d1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJEjoKCWd1YXJkcmFpbBgCIAEoCzInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0IkcKFkNoZWNrR3VhcmRyYWlsUmVzcG9uc2USLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbCI9ChFBc3NpZ25LZXlzUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSEgoKa2V5X2hhc2hlcxgCIAMoCSJAChJBc3NpZ25LZXlzUmVzcG9uc2USFgoOYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCI/ChNVbmFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkQKFFVuYXNzaWduS2V5c1Jlc3BvbnNlEhgKEHVuYXNzaWduZWRfY291bnQYASABKA0SEgoKZ2VuZXJhdGlvbhgCIAEoBCKSBgoPR3VhcmRyYWlsUmVjb3JkEgoKAmlkGAEgASgJEhQKDHdvcmtzcGFjZV9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2Rlc2NyaXB0aW9uGAQgASgJSACIAQESNwoPY29udGVudF9maWx0ZXJzGAUgAygLMh4uc2x1aWNlLmFkbWluLnYxLkNvbnRlbnRGaWx0ZXISLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYCCADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgJIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YCiABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCyABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgMIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgNIAEoCBIvCgtqdWRnZV9ydWxlcxgOIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGA8gASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYECABKAkSMAoJZGV0ZWN0b3JzGBEgAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYEiABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBMgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJMChVMaXN0R3VhcmRyYWlsc1JlcXVlc3QSDgoGb2Zmc2V0GAEgASgNEg0KBWxpbWl0GAIgASgNEhQKDHdvcmtzcGFjZV9pZBgDIAEoCSJjChZMaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEjQKCmd1YXJkcmFpbHMYASADKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhMKC3RvdGFsX2NvdW50GAIgASgEIq0FChZDcmVhdGVHdWFyZHJhaWxSZXF1ZXN0EgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARI3Cg9jb250ZW50X2ZpbHRlcnMYAyADKAsyHi5zbHVpY2UuYWRtaW4udjEuQ29udGVudEZpbHRlchIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSPwoXY29udGVudF9maWx0ZXJfYnVpbHRpbnMYBSADKAsyHi5zbHVpY2UuYWRtaW4udjEuQnVpbHRpbkZpbHRlchI2Cg5yb3V0aW5nX3BvbGljeRgGIAEoCzIeLnNsdWljZS5hZG1pbi52MS5Sb3V0aW5nUG9saWN5Ei4KCmFwcGxpZXNfdG8YByABKA4yGi5zbHVpY2UuYWRtaW4udjEuQXBwbGllc1RvEiwKBG1vZGUYCCABKA4yHi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsTW9kZRIuCghvbl9lcnJvchgJIAEoDjIcLnNsdWljZS5hZG1pbi52MS5FcnJvclBvbGljeRIZChF3b3Jrc3BhY2VfZGVmYXVsdBgKIAEoCBIvCgtqdWRnZV9ydWxlcxgLIAMoCzIaLnNsdWljZS5hZG1pbi52MS5KdWRnZVJ1bGUSFgoJbGltaXRfdXNkGAwgASgJSAGIAQESFgoOcmVzZXRfaW50ZXJ2YWwYDSABKAkSMAoJZGV0ZWN0b3JzGA4gAygLMh0uc2x1aWNlLmFkbWluLnYxLkRldGVjdG9yUnVsZRIXCg9hY2NvdW50X2RlZmF1bHQYDyABKAgSHAoPYmxvY2tlZF9tZXNzYWdlGBAgASgJSAKIAQFCDgoMX2Rlc2NyaXB0aW9uQgwKCl9saW1pdF91c2RCEgoQX2Jsb2NrZWRfbWVzc2FnZSJiChdDcmVhdGVHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkEhIKCmdlbmVyYXRpb24YAiABKAQiKwoTR2V0R3VhcmRyYWlsUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkiSwoUR2V0R3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZCJ+ChZVcGRhdGVHdWFyZHJhaWxSZXF1ZXN0EjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrImIKF1VwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEgoKZ2VuZXJhdGlvbhgCIAEoBCIuChZEZWxldGVHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSItChdEZWxldGVHdWFyZHJhaWxSZXNwb25zZRISCgpnZW5lcmF0aW9uGAEgASgEImYKGUxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QSGQoMZ3VhcmRyYWlsX2lkGAEgASgJSACIAQESDgoGb2Zmc2V0GAIgASgNEg0KBWxpbWl0GAMgASgNQg8KDV9ndWFyZHJhaWxfaWQiZgoaTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2USMwoLYXNzaWdubWVudHMYASADKAsyHi5zbHVpY2UuYWRtaW4udjEuS2V5QXNzaWdubWVudBITCgt0b3RhbF9jb3VudBgCIAEoBCLCAQoNS2V5QXNzaWdubWVudBIKCgJpZBgBIAEoCRIUCgxndWFyZHJhaWxfaWQYAiABKAkSEAoIa2V5X2hhc2gYAyABKAkSEAoIa2V5X25hbWUYBCABKAkSEQoJa2V5X2xhYmVsGAUgASgJEhgKC2Fzc2lnbmVkX2J5GAYgASgJSACIAQESLgoKY3JlYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXBCDgoMX2Fzc2lnbmVkX2J5MooHChBHdWFyZHJhaWxTZXJ2aWNlElUKCkFzc2lnbktleXMSIi5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1JlcXVlc3QaIy5zbHVpY2UuYWRtaW4udjEuQXNzaWduS2V5c1Jlc3BvbnNlElsKDFVuYXNzaWduS2V5cxIkLnNsdWljZS5hZG1pbi52MS5VbmFzc2lnbktleXNSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1Jlc3BvbnNlEmEKDkxpc3RHdWFyZHJhaWxzEiYuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5MaXN0R3VhcmRyYWlsc1Jlc3BvbnNlEmQKD0NyZWF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlc3BvbnNlElsKDEdldEd1YXJkcmFpbBIkLnNsdWljZS5hZG1pbi52MS5HZXRHdWFyZHJhaWxSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlc3BvbnNlEmQKD1VwZGF0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5VcGRhdGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlc3BvbnNlEmQKD0RlbGV0ZUd1YXJkcmFpbBInLnNsdWljZS5hZG1pbi52MS5EZWxldGVHdWFyZHJhaWxSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEm0KEkxpc3RLZXlBc3NpZ25tZW50cxIqLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5QXNzaWdubWVudHNSZXF1ZXN0Gisuc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1Jlc3BvbnNlEmEKDkNoZWNrR3VhcmRyYWlsEiYuc2x1aWNlLmFkbWluLnYxLkNoZWNrR3VhcmRyYWlsUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5DaGVja0d1YXJkcmFpbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvZ3VhcmRyYWlsX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSJmChNQdXRHdWFyZHJhaWxSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEjoKCWd1YXJkcmFpbBgCIAEoCzInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVHdWFyZHJhaWxSZXF1ZXN0InAKFFB1dEd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSDwoHY3JlYXRlZBgCIAEoCBISCgpnZW5lcmF0aW9uGAMgASgEImkKFUNoZWNrR3VhcmRyYWlsUmVxdWVzdBIUCgxndWFyZHJhaWxfaWQYASABKAkSOgoJZ3VhcmRyYWlsGAIgASgLMicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QiRwoWQ2hlY2tHdWFyZHJhaWxSZXNwb25zZRItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsIj0KEUFzc2lnbktleXNSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCRISCgprZXlfaGFzaGVzGAIgAygJIkAKEkFzc2lnbktleXNSZXNwb25zZRIWCg5hc3NpZ25lZF9jb3VudBgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgEIj8KE1VuYXNzaWduS2V5c1JlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJEhIKCmtleV9oYXNoZXMYAiADKAkiRAoUVW5hc3NpZ25LZXlzUmVzcG9uc2USGAoQdW5hc3NpZ25lZF9jb3VudBgBIAEoDRISCgpnZW5lcmF0aW9uGAIgASgEIpIGCg9HdWFyZHJhaWxSZWNvcmQSCgoCaWQYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSGAoLZGVzY3JpcHRpb24YBCABKAlIAIgBARI3Cg9jb250ZW50X2ZpbHRlcnMYBSADKAsyHi5zbHVpY2UuYWRtaW4udjEuQ29udGVudEZpbHRlchIuCgpjcmVhdGVkX2F0GAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIuCgp1cGRhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBI/Chdjb250ZW50X2ZpbHRlcl9idWlsdGlucxgIIAMoCzIeLnNsdWljZS5hZG1pbi52MS5CdWlsdGluRmlsdGVyEjYKDnJvdXRpbmdfcG9saWN5GAkgASgLMh4uc2x1aWNlLmFkbWluLnYxLlJvdXRpbmdQb2xpY3kSLgoKYXBwbGllc190bxgKIAEoDjIaLnNsdWljZS5hZG1pbi52MS5BcHBsaWVzVG8SLAoEbW9kZRgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxNb2RlEi4KCG9uX2Vycm9yGAwgASgOMhwuc2x1aWNlLmFkbWluLnYxLkVycm9yUG9saWN5EhkKEXdvcmtzcGFjZV9kZWZhdWx0GA0gASgIEi8KC2p1ZGdlX3J1bGVzGA4gAygLMhouc2x1aWNlLmFkbWluLnYxLkp1ZGdlUnVsZRIWCglsaW1pdF91c2QYDyABKAlIAYgBARIWCg5yZXNldF9pbnRlcnZhbBgQIAEoCRIwCglkZXRlY3RvcnMYESADKAsyHS5zbHVpY2UuYWRtaW4udjEuRGV0ZWN0b3JSdWxlEhcKD2FjY291bnRfZGVmYXVsdBgSIAEoCBIcCg9ibG9ja2VkX21lc3NhZ2UYEyABKAlIAogBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2xpbWl0X3VzZEISChBfYmxvY2tlZF9tZXNzYWdlIkwKFUxpc3RHdWFyZHJhaWxzUmVxdWVzdBIOCgZvZmZzZXQYASABKA0SDQoFbGltaXQYAiABKA0SFAoMd29ya3NwYWNlX2lkGAMgASgJImMKFkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USNAoKZ3VhcmRyYWlscxgBIAMoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEwoLdG90YWxfY291bnQYAiABKAQirQUKFkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEjcKD2NvbnRlbnRfZmlsdGVycxgDIAMoCzIeLnNsdWljZS5hZG1pbi52MS5Db250ZW50RmlsdGVyEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRI/Chdjb250ZW50X2ZpbHRlcl9idWlsdGlucxgFIAMoCzIeLnNsdWljZS5hZG1pbi52MS5CdWlsdGluRmlsdGVyEjYKDnJvdXRpbmdfcG9saWN5GAYgASgLMh4uc2x1aWNlLmFkbWluLnYxLlJvdXRpbmdQb2xpY3kSLgoKYXBwbGllc190bxgHIAEoDjIaLnNsdWljZS5hZG1pbi52MS5BcHBsaWVzVG8SLAoEbW9kZRgIIAEoDjIeLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxNb2RlEi4KCG9uX2Vycm9yGAkgASgOMhwuc2x1aWNlLmFkbWluLnYxLkVycm9yUG9saWN5EhkKEXdvcmtzcGFjZV9kZWZhdWx0GAogASgIEi8KC2p1ZGdlX3J1bGVzGAsgAygLMhouc2x1aWNlLmFkbWluLnYxLkp1ZGdlUnVsZRIWCglsaW1pdF91c2QYDCABKAlIAYgBARIWCg5yZXNldF9pbnRlcnZhbBgNIAEoCRIwCglkZXRlY3RvcnMYDiADKAsyHS5zbHVpY2UuYWRtaW4udjEuRGV0ZWN0b3JSdWxlEhcKD2FjY291bnRfZGVmYXVsdBgPIAEoCBIcCg9ibG9ja2VkX21lc3NhZ2UYECABKAlIAogBAUIOCgxfZGVzY3JpcHRpb25CDAoKX2xpbWl0X3VzZEISChBfYmxvY2tlZF9tZXNzYWdlImIKF0NyZWF0ZUd1YXJkcmFpbFJlc3BvbnNlEjMKCWd1YXJkcmFpbBgBIAEoCzIgLnNsdWljZS5hZG1pbi52MS5HdWFyZHJhaWxSZWNvcmQSEgoKZ2VuZXJhdGlvbhgCIAEoBCIrChNHZXRHdWFyZHJhaWxSZXF1ZXN0EhQKDGd1YXJkcmFpbF9pZBgBIAEoCSJLChRHZXRHdWFyZHJhaWxSZXNwb25zZRIzCglndWFyZHJhaWwYASABKAsyIC5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsUmVjb3JkIn4KFlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QSMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siYgoXVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USMwoJZ3VhcmRyYWlsGAEgASgLMiAuc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbFJlY29yZBISCgpnZW5lcmF0aW9uGAIgASgEIi4KFkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QSFAoMZ3VhcmRyYWlsX2lkGAEgASgJIi0KF0RlbGV0ZUd1YXJkcmFpbFJlc3BvbnNlEhIKCmdlbmVyYXRpb24YASABKAQiZgoZTGlzdEtleUFzc2lnbm1lbnRzUmVxdWVzdBIZCgxndWFyZHJhaWxfaWQYASABKAlIAIgBARIOCgZvZmZzZXQYAiABKA0SDQoFbGltaXQYAyABKA1CDwoNX2d1YXJkcmFpbF9pZCJmChpMaXN0S2V5QXNzaWdubWVudHNSZXNwb25zZRIzCgthc3NpZ25tZW50cxgBIAMoCzIeLnNsdWljZS5hZG1pbi52MS5LZXlBc3NpZ25tZW50EhMKC3RvdGFsX2NvdW50GAIgASgEIsIBCg1LZXlBc3NpZ25tZW50EgoKAmlkGAEgASgJEhQKDGd1YXJkcmFpbF9pZBgCIAEoCRIQCghrZXlfaGFzaBgDIAEoCRIQCghrZXlfbmFtZRgEIAEoCRIRCglrZXlfbGFiZWwYBSABKAkSGAoLYXNzaWduZWRfYnkYBiABKAlIAIgBARIuCgpjcmVhdGVkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEIOCgxfYXNzaWduZWRfYnky5wcKEEd1YXJkcmFpbFNlcnZpY2USVQoKQXNzaWduS2V5cxIiLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5Bc3NpZ25LZXlzUmVzcG9uc2USWwoMVW5hc3NpZ25LZXlzEiQuc2x1aWNlLmFkbWluLnYxLlVuYXNzaWduS2V5c1JlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuVW5hc3NpZ25LZXlzUmVzcG9uc2USYQoOTGlzdEd1YXJkcmFpbHMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdEd1YXJkcmFpbHNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RHdWFyZHJhaWxzUmVzcG9uc2USZAoPQ3JlYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlR3VhcmRyYWlsUmVzcG9uc2USWwoMR2V0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLkdldEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0R3VhcmRyYWlsUmVzcG9uc2USZAoPVXBkYXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlR3VhcmRyYWlsUmVzcG9uc2USZAoPRGVsZXRlR3VhcmRyYWlsEicuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUd1YXJkcmFpbFJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuRGVsZXRlR3VhcmRyYWlsUmVzcG9uc2USbQoSTGlzdEtleUFzc2lnbm1lbnRzEiouc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlBc3NpZ25tZW50c1JlcXVlc3QaKy5zbHVpY2UuYWRtaW4udjEuTGlzdEtleUFzc2lnbm1lbnRzUmVzcG9uc2USWwoMUHV0R3VhcmRyYWlsEiQuc2x1aWNlLmFkbWluLnYxLlB1dEd1YXJkcmFpbFJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuUHV0R3VhcmRyYWlsUmVzcG9uc2USYQoOQ2hlY2tHdWFyZHJhaWwSJi5zbHVpY2UuYWRtaW4udjEuQ2hlY2tHdWFyZHJhaWxSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkNoZWNrR3VhcmRyYWlsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+
+/**
+ * Settings of the guardrail of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutGuardrailRequest
+ */
+export type PutGuardrailRequest = Message<"sluice.admin.v1.PutGuardrailRequest"> & {
+  /**
+   * 1 to 200 code points, chosen by the caller; unique among the workspace's guardrails.
+   *
+   * @generated from field: string external_id = 1;
+   */
+  externalId: string;
+
+  /**
+   * All settings: an absent one is that of a new guardrail.
+   *
+   * @generated from field: sluice.admin.v1.CreateGuardrailRequest guardrail = 2;
+   */
+  guardrail?: CreateGuardrailRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutGuardrailRequest.
+ * Use `create(PutGuardrailRequestSchema)` to create a new message.
+ */
+export const PutGuardrailRequestSchema: GenMessage<PutGuardrailRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 0);
+
+/**
+ * The guardrail of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutGuardrailResponse
+ */
+export type PutGuardrailResponse = Message<"sluice.admin.v1.PutGuardrailResponse"> & {
+  /**
+   * The stored record.
+   *
+   * @generated from field: sluice.admin.v1.GuardrailRecord guardrail = 1;
+   */
+  guardrail?: GuardrailRecord | undefined;
+
+  /**
+   * Whether this call made the guardrail.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+
+  /**
+   * Policy generation from which the change is in force.
+   *
+   * @generated from field: uint64 generation = 3;
+   */
+  generation: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutGuardrailResponse.
+ * Use `create(PutGuardrailResponseSchema)` to create a new message.
+ */
+export const PutGuardrailResponseSchema: GenMessage<PutGuardrailResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_guardrail_service, 1);
 
 /**
  * A guardrail to check.
@@ -44,7 +107,7 @@ export type CheckGuardrailRequest = Message<"sluice.admin.v1.CheckGuardrailReque
  * Use `create(CheckGuardrailRequestSchema)` to create a new message.
  */
 export const CheckGuardrailRequestSchema: GenMessage<CheckGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 0);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 2);
 
 /**
  * A guardrail whose rules can be enforced.
@@ -65,7 +128,7 @@ export type CheckGuardrailResponse = Message<"sluice.admin.v1.CheckGuardrailResp
  * Use `create(CheckGuardrailResponseSchema)` to create a new message.
  */
 export const CheckGuardrailResponseSchema: GenMessage<CheckGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 1);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 3);
 
 /**
  * Keys to assign.
@@ -93,7 +156,7 @@ export type AssignKeysRequest = Message<"sluice.admin.v1.AssignKeysRequest"> & {
  * Use `create(AssignKeysRequestSchema)` to create a new message.
  */
 export const AssignKeysRequestSchema: GenMessage<AssignKeysRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 2);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 4);
 
 /**
  * Result of an assignment.
@@ -121,7 +184,7 @@ export type AssignKeysResponse = Message<"sluice.admin.v1.AssignKeysResponse"> &
  * Use `create(AssignKeysResponseSchema)` to create a new message.
  */
 export const AssignKeysResponseSchema: GenMessage<AssignKeysResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 3);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 5);
 
 /**
  * Keys to release.
@@ -149,7 +212,7 @@ export type UnassignKeysRequest = Message<"sluice.admin.v1.UnassignKeysRequest">
  * Use `create(UnassignKeysRequestSchema)` to create a new message.
  */
 export const UnassignKeysRequestSchema: GenMessage<UnassignKeysRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 4);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 6);
 
 /**
  * Result of a removal.
@@ -177,7 +240,7 @@ export type UnassignKeysResponse = Message<"sluice.admin.v1.UnassignKeysResponse
  * Use `create(UnassignKeysResponseSchema)` to create a new message.
  */
 export const UnassignKeysResponseSchema: GenMessage<UnassignKeysResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 5);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 7);
 
 /**
  * Guardrail with everything that its author wrote.
@@ -324,7 +387,7 @@ export type GuardrailRecord = Message<"sluice.admin.v1.GuardrailRecord"> & {
  * Use `create(GuardrailRecordSchema)` to create a new message.
  */
 export const GuardrailRecordSchema: GenMessage<GuardrailRecord> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 6);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 8);
 
 /**
  * Page of guardrails to list.
@@ -359,7 +422,7 @@ export type ListGuardrailsRequest = Message<"sluice.admin.v1.ListGuardrailsReque
  * Use `create(ListGuardrailsRequestSchema)` to create a new message.
  */
 export const ListGuardrailsRequestSchema: GenMessage<ListGuardrailsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 7);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 9);
 
 /**
  * Page of guardrails.
@@ -387,7 +450,7 @@ export type ListGuardrailsResponse = Message<"sluice.admin.v1.ListGuardrailsResp
  * Use `create(ListGuardrailsResponseSchema)` to create a new message.
  */
 export const ListGuardrailsResponseSchema: GenMessage<ListGuardrailsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 8);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 10);
 
 /**
  * A guardrail to make.
@@ -513,7 +576,7 @@ export type CreateGuardrailRequest = Message<"sluice.admin.v1.CreateGuardrailReq
  * Use `create(CreateGuardrailRequestSchema)` to create a new message.
  */
 export const CreateGuardrailRequestSchema: GenMessage<CreateGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 9);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 11);
 
 /**
  * The new guardrail.
@@ -541,7 +604,7 @@ export type CreateGuardrailResponse = Message<"sluice.admin.v1.CreateGuardrailRe
  * Use `create(CreateGuardrailResponseSchema)` to create a new message.
  */
 export const CreateGuardrailResponseSchema: GenMessage<CreateGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 10);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 12);
 
 /**
  * Asks for one guardrail.
@@ -562,7 +625,7 @@ export type GetGuardrailRequest = Message<"sluice.admin.v1.GetGuardrailRequest">
  * Use `create(GetGuardrailRequestSchema)` to create a new message.
  */
 export const GetGuardrailRequestSchema: GenMessage<GetGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 11);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 13);
 
 /**
  * The guardrail.
@@ -583,7 +646,7 @@ export type GetGuardrailResponse = Message<"sluice.admin.v1.GetGuardrailResponse
  * Use `create(GetGuardrailResponseSchema)` to create a new message.
  */
 export const GetGuardrailResponseSchema: GenMessage<GetGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 12);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 14);
 
 /**
  * A change of one guardrail.
@@ -611,7 +674,7 @@ export type UpdateGuardrailRequest = Message<"sluice.admin.v1.UpdateGuardrailReq
  * Use `create(UpdateGuardrailRequestSchema)` to create a new message.
  */
 export const UpdateGuardrailRequestSchema: GenMessage<UpdateGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 13);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 15);
 
 /**
  * The guardrail after the change.
@@ -639,7 +702,7 @@ export type UpdateGuardrailResponse = Message<"sluice.admin.v1.UpdateGuardrailRe
  * Use `create(UpdateGuardrailResponseSchema)` to create a new message.
  */
 export const UpdateGuardrailResponseSchema: GenMessage<UpdateGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 14);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 16);
 
 /**
  * A guardrail to delete.
@@ -660,7 +723,7 @@ export type DeleteGuardrailRequest = Message<"sluice.admin.v1.DeleteGuardrailReq
  * Use `create(DeleteGuardrailRequestSchema)` to create a new message.
  */
 export const DeleteGuardrailRequestSchema: GenMessage<DeleteGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 15);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 17);
 
 /**
  * Result of the deletion.
@@ -681,7 +744,7 @@ export type DeleteGuardrailResponse = Message<"sluice.admin.v1.DeleteGuardrailRe
  * Use `create(DeleteGuardrailResponseSchema)` to create a new message.
  */
 export const DeleteGuardrailResponseSchema: GenMessage<DeleteGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 16);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 18);
 
 /**
  * Page of assignments to list.
@@ -716,7 +779,7 @@ export type ListKeyAssignmentsRequest = Message<"sluice.admin.v1.ListKeyAssignme
  * Use `create(ListKeyAssignmentsRequestSchema)` to create a new message.
  */
 export const ListKeyAssignmentsRequestSchema: GenMessage<ListKeyAssignmentsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 17);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 19);
 
 /**
  * Page of assignments.
@@ -744,7 +807,7 @@ export type ListKeyAssignmentsResponse = Message<"sluice.admin.v1.ListKeyAssignm
  * Use `create(ListKeyAssignmentsResponseSchema)` to create a new message.
  */
 export const ListKeyAssignmentsResponseSchema: GenMessage<ListKeyAssignmentsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 18);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 20);
 
 /**
  * A key that holds a guardrail.
@@ -807,7 +870,7 @@ export type KeyAssignment = Message<"sluice.admin.v1.KeyAssignment"> & {
  * Use `create(KeyAssignmentSchema)` to create a new message.
  */
 export const KeyAssignmentSchema: GenMessage<KeyAssignment> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_guardrail_service, 19);
+  messageDesc(file_sluice_admin_v1_guardrail_service, 21);
 
 /**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.
@@ -895,6 +958,16 @@ export const GuardrailService: GenService<{
     methodKind: "unary";
     input: typeof ListKeyAssignmentsRequestSchema;
     output: typeof ListKeyAssignmentsResponseSchema;
+  },
+  /**
+   * Makes the guardrail of an external id, or gives it these settings. Concurrent calls make one guardrail. Faults as CreateGuardrail.
+   *
+   * @generated from rpc sluice.admin.v1.GuardrailService.PutGuardrail
+   */
+  putGuardrail: {
+    methodKind: "unary";
+    input: typeof PutGuardrailRequestSchema;
+    output: typeof PutGuardrailResponseSchema;
   },
   /**
    * Answers the rules of a stored guardrail, or of one that is not stored, as processes enforce them. Changes nothing. Faults as AssignKeys.

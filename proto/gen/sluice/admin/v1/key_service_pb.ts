@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/key_service.proto.
  */
 export const file_sluice_admin_v1_key_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFzbHVpY2UvYWRtaW4vdjEva2V5X3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLIBAoDS2V5EgwKBGhhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGFiZWwYBCABKAkSJgoEa2luZBgFIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhAKCGRpc2FibGVkGAYgASgIEjMKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGgoNZXh0ZXJuYWxfdXNlchgIIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESFgoJbGltaXRfdXNkGAsgASgJSAOIAQESEwoLbGltaXRfcmVzZXQYDCABKAkSKwoIc3BlbmRpbmcYDSABKAsyGS5zbHVpY2UuYWRtaW4udjEuU3BlbmRpbmcSMAoLcmF0ZV9saW1pdHMYDiABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0cxI1CgxsYXN0X3VzZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSASIAQFCDQoLX2V4cGlyZXNfYXRCEAoOX2V4dGVybmFsX3VzZXJCDQoLX3VwZGF0ZWRfYXRCDAoKX2xpbWl0X3VzZEIPCg1fbGFzdF91c2VkX2F0Im8KCFNwZW5kaW5nEg0KBXRvdGFsGAEgASgJEg0KBWRhaWx5GAIgASgJEg4KBndlZWtseRgDIAEoCRIPCgdtb250aGx5GAQgASgJEhYKCXJlbWFpbmluZxgFIAEoCUgAiAEBQgwKCl9yZW1haW5pbmcifQoPTGlzdEtleXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIYChBpbmNsdWRlX2Rpc2FibGVkGAMgASgIEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRINCgVxdWVyeRgFIAEoCRIMCgRzb3J0GAYgASgJIksKEExpc3RLZXlzUmVzcG9uc2USIgoEa2V5cxgBIAMoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSEwoLdG90YWxfY291bnQYAiABKAQilQIKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIzCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEhoKDWV4dGVybmFsX3VzZXIYAyABKAlIAYgBARIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSFgoJbGltaXRfdXNkGAUgASgJSAKIAQESEwoLbGltaXRfcmVzZXQYBiABKAkSMAoLcmF0ZV9saW1pdHMYByABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0c0INCgtfZXhwaXJlc19hdEIQCg5fZXh0ZXJuYWxfdXNlckIMCgpfbGltaXRfdXNkIloKEUNyZWF0ZUtleVJlc3BvbnNlEiEKA2tleRgBIAEoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAQiIQoNR2V0S2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCSIzCg5HZXRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5ImYKEFVwZGF0ZUtleVJlcXVlc3QSIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siSgoRVXBkYXRlS2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRISCgpnZW5lcmF0aW9uGAIgASgEIiQKEERlbGV0ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBCI9ChBSb3RhdGVLZXlSZXF1ZXN0EhAKCGtleV9oYXNoGAEgASgJEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoDSJaChFSb3RhdGVLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCRISCgpnZW5lcmF0aW9uGAMgASgEIhYKFEdldEN1cnJlbnRLZXlSZXF1ZXN0IjoKFUdldEN1cnJlbnRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5MtgECgpLZXlTZXJ2aWNlEk8KCExpc3RLZXlzEiAuc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlzUmVxdWVzdBohLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5c1Jlc3BvbnNlElIKCUNyZWF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5DcmVhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkkKBkdldEtleRIeLnNsdWljZS5hZG1pbi52MS5HZXRLZXlSZXF1ZXN0Gh8uc2x1aWNlLmFkbWluLnYxLkdldEtleVJlc3BvbnNlElIKCVVwZGF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5VcGRhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUtleVJlc3BvbnNlElIKCURlbGV0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5EZWxldGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUtleVJlc3BvbnNlElIKCVJvdGF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5Sb3RhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLlJvdGF0ZUtleVJlc3BvbnNlEl4KDUdldEN1cnJlbnRLZXkSJS5zbHVpY2UuYWRtaW4udjEuR2V0Q3VycmVudEtleVJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0Q3VycmVudEtleVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
+  fileDesc("CiFzbHVpY2UvYWRtaW4vdjEva2V5X3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSLIBAoDS2V5EgwKBGhhc2gYASABKAkSFAoMd29ya3NwYWNlX2lkGAIgASgJEgwKBG5hbWUYAyABKAkSDQoFbGFiZWwYBCABKAkSJgoEa2luZBgFIAEoDjIYLnNsdWljZS5hZG1pbi52MS5LZXlLaW5kEhAKCGRpc2FibGVkGAYgASgIEjMKCmV4cGlyZXNfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSACIAQESGgoNZXh0ZXJuYWxfdXNlchgIIAEoCUgBiAEBEi4KCmNyZWF0ZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjMKCnVwZGF0ZWRfYXQYCiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSAKIAQESFgoJbGltaXRfdXNkGAsgASgJSAOIAQESEwoLbGltaXRfcmVzZXQYDCABKAkSKwoIc3BlbmRpbmcYDSABKAsyGS5zbHVpY2UuYWRtaW4udjEuU3BlbmRpbmcSMAoLcmF0ZV9saW1pdHMYDiABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0cxI1CgxsYXN0X3VzZWRfYXQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wSASIAQFCDQoLX2V4cGlyZXNfYXRCEAoOX2V4dGVybmFsX3VzZXJCDQoLX3VwZGF0ZWRfYXRCDAoKX2xpbWl0X3VzZEIPCg1fbGFzdF91c2VkX2F0Im8KCFNwZW5kaW5nEg0KBXRvdGFsGAEgASgJEg0KBWRhaWx5GAIgASgJEg4KBndlZWtseRgDIAEoCRIPCgdtb250aGx5GAQgASgJEhYKCXJlbWFpbmluZxgFIAEoCUgAiAEBQgwKCl9yZW1haW5pbmcifQoPTGlzdEtleXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDRIYChBpbmNsdWRlX2Rpc2FibGVkGAMgASgIEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRINCgVxdWVyeRgFIAEoCRIMCgRzb3J0GAYgASgJIksKEExpc3RLZXlzUmVzcG9uc2USIgoEa2V5cxgBIAMoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSEwoLdG90YWxfY291bnQYAiABKAQilQIKEENyZWF0ZUtleVJlcXVlc3QSDAoEbmFtZRgBIAEoCRIzCgpleHBpcmVzX2F0GAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcEgAiAEBEhoKDWV4dGVybmFsX3VzZXIYAyABKAlIAYgBARIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSFgoJbGltaXRfdXNkGAUgASgJSAKIAQESEwoLbGltaXRfcmVzZXQYBiABKAkSMAoLcmF0ZV9saW1pdHMYByABKAsyGy5zbHVpY2UuYWRtaW4udjEuUmF0ZUxpbWl0c0INCgtfZXhwaXJlc19hdEIQCg5fZXh0ZXJuYWxfdXNlckIMCgpfbGltaXRfdXNkIloKEUNyZWF0ZUtleVJlc3BvbnNlEiEKA2tleRgBIAEoCzIULnNsdWljZS5hZG1pbi52MS5LZXkSDgoGc2VjcmV0GAIgASgJEhIKCmdlbmVyYXRpb24YAyABKAQiIQoNR2V0S2V5UmVxdWVzdBIQCghrZXlfaGFzaBgBIAEoCSIzCg5HZXRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5ImYKEFVwZGF0ZUtleVJlcXVlc3QSIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2siSgoRVXBkYXRlS2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRISCgpnZW5lcmF0aW9uGAIgASgEIiQKEERlbGV0ZUtleVJlcXVlc3QSEAoIa2V5X2hhc2gYASABKAkiJwoRRGVsZXRlS2V5UmVzcG9uc2USEgoKZ2VuZXJhdGlvbhgBIAEoBCI9ChBSb3RhdGVLZXlSZXF1ZXN0EhAKCGtleV9oYXNoGAEgASgJEhcKD292ZXJsYXBfc2Vjb25kcxgCIAEoDSJaChFSb3RhdGVLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5Eg4KBnNlY3JldBgCIAEoCRISCgpnZW5lcmF0aW9uGAMgASgEIlQKDVB1dEtleVJlcXVlc3QSEwoLZXh0ZXJuYWxfaWQYASABKAkSLgoDa2V5GAIgASgLMiEuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUtleVJlcXVlc3QiaAoOUHV0S2V5UmVzcG9uc2USIQoDa2V5GAEgASgLMhQuc2x1aWNlLmFkbWluLnYxLktleRIOCgZzZWNyZXQYAiABKAkSDwoHY3JlYXRlZBgDIAEoCBISCgpnZW5lcmF0aW9uGAQgASgEIhYKFEdldEN1cnJlbnRLZXlSZXF1ZXN0IjoKFUdldEN1cnJlbnRLZXlSZXNwb25zZRIhCgNrZXkYASABKAsyFC5zbHVpY2UuYWRtaW4udjEuS2V5MqMFCgpLZXlTZXJ2aWNlEk8KCExpc3RLZXlzEiAuc2x1aWNlLmFkbWluLnYxLkxpc3RLZXlzUmVxdWVzdBohLnNsdWljZS5hZG1pbi52MS5MaXN0S2V5c1Jlc3BvbnNlElIKCUNyZWF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5DcmVhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZUtleVJlc3BvbnNlEkkKBkdldEtleRIeLnNsdWljZS5hZG1pbi52MS5HZXRLZXlSZXF1ZXN0Gh8uc2x1aWNlLmFkbWluLnYxLkdldEtleVJlc3BvbnNlElIKCVVwZGF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5VcGRhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZUtleVJlc3BvbnNlElIKCURlbGV0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5EZWxldGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLkRlbGV0ZUtleVJlc3BvbnNlElIKCVJvdGF0ZUtleRIhLnNsdWljZS5hZG1pbi52MS5Sb3RhdGVLZXlSZXF1ZXN0GiIuc2x1aWNlLmFkbWluLnYxLlJvdGF0ZUtleVJlc3BvbnNlEkkKBlB1dEtleRIeLnNsdWljZS5hZG1pbi52MS5QdXRLZXlSZXF1ZXN0Gh8uc2x1aWNlLmFkbWluLnYxLlB1dEtleVJlc3BvbnNlEl4KDUdldEN1cnJlbnRLZXkSJS5zbHVpY2UuYWRtaW4udjEuR2V0Q3VycmVudEtleVJlcXVlc3QaJi5zbHVpY2UuYWRtaW4udjEuR2V0Q3VycmVudEtleVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp, file_sluice_admin_v1_access_service]);
 
 /**
  * A key without its secret.
@@ -574,6 +574,76 @@ export const RotateKeyResponseSchema: GenMessage<RotateKeyResponse> = /*@__PURE_
   messageDesc(file_sluice_admin_v1_key_service, 13);
 
 /**
+ * Settings of the key of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutKeyRequest
+ */
+export type PutKeyRequest = Message<"sluice.admin.v1.PutKeyRequest"> & {
+  /**
+   * 1 to 200 code points, chosen by the caller; unique among the workspace's keys that are not revoked.
+   *
+   * @generated from field: string external_id = 1;
+   */
+  externalId: string;
+
+  /**
+   * All settings: an absent one is that of a new key, except that a disabled key stays so.
+   *
+   * @generated from field: sluice.admin.v1.CreateKeyRequest key = 2;
+   */
+  key?: CreateKeyRequest | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutKeyRequest.
+ * Use `create(PutKeyRequestSchema)` to create a new message.
+ */
+export const PutKeyRequestSchema: GenMessage<PutKeyRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_key_service, 14);
+
+/**
+ * The key of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutKeyResponse
+ */
+export type PutKeyResponse = Message<"sluice.admin.v1.PutKeyResponse"> & {
+  /**
+   * The stored record.
+   *
+   * @generated from field: sluice.admin.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+
+  /**
+   * The key itself where this call made it; otherwise empty.
+   *
+   * @generated from field: string secret = 2;
+   */
+  secret: string;
+
+  /**
+   * Whether this call made the key.
+   *
+   * @generated from field: bool created = 3;
+   */
+  created: boolean;
+
+  /**
+   * Policy generation from which the change is in force.
+   *
+   * @generated from field: uint64 generation = 4;
+   */
+  generation: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutKeyResponse.
+ * Use `create(PutKeyResponseSchema)` to create a new message.
+ */
+export const PutKeyResponseSchema: GenMessage<PutKeyResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_key_service, 15);
+
+/**
  * Asks for the calling key.
  *
  * @generated from message sluice.admin.v1.GetCurrentKeyRequest
@@ -586,7 +656,7 @@ export type GetCurrentKeyRequest = Message<"sluice.admin.v1.GetCurrentKeyRequest
  * Use `create(GetCurrentKeyRequestSchema)` to create a new message.
  */
 export const GetCurrentKeyRequestSchema: GenMessage<GetCurrentKeyRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 14);
+  messageDesc(file_sluice_admin_v1_key_service, 16);
 
 /**
  * The calling key.
@@ -607,7 +677,7 @@ export type GetCurrentKeyResponse = Message<"sluice.admin.v1.GetCurrentKeyRespon
  * Use `create(GetCurrentKeyResponseSchema)` to create a new message.
  */
 export const GetCurrentKeyResponseSchema: GenMessage<GetCurrentKeyResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_key_service, 15);
+  messageDesc(file_sluice_admin_v1_key_service, 17);
 
 /**
  * Needs a management key, except GetCurrentKey: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`.
@@ -675,6 +745,16 @@ export const KeyService: GenService<{
     methodKind: "unary";
     input: typeof RotateKeyRequestSchema;
     output: typeof RotateKeyResponseSchema;
+  },
+  /**
+   * Makes the key of an external id, or gives it these settings. Concurrent calls make one key. Faults as ListKeys.
+   *
+   * @generated from rpc sluice.admin.v1.KeyService.PutKey
+   */
+  putKey: {
+    methodKind: "unary";
+    input: typeof PutKeyRequestSchema;
+    output: typeof PutKeyResponseSchema;
   },
   /**
    * Answers the calling key, of either kind. Faults: UNAUTHENTICATED, INTERNAL.

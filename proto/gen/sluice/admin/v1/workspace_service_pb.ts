@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/workspace_service.proto.
  */
 export const file_sluice_admin_v1_workspace_service: GenFile = /*@__PURE__*/
-  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvd29ya3NwYWNlX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSKjAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoJbGltaXRfdXNkGAMgASgJSACIAQESEwoLbGltaXRfcmVzZXQYBCABKAkSEQoJc3BlbnRfdXNkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgwKCl9saW1pdF91c2QiNgoVTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDSJdChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEhMKC3RvdGFsX2NvdW50GAIgASgEIkcKFkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QSLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlIisKE0dldFdvcmtzcGFjZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJIkUKFEdldFdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UieAoWVXBkYXRlV29ya3NwYWNlUmVxdWVzdBItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJcChdVcGRhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEhIKCmdlbmVyYXRpb24YAiABKAQyngMKEFdvcmtzcGFjZVNlcnZpY2USYQoOTGlzdFdvcmtzcGFjZXMSJi5zbHVpY2UuYWRtaW4udjEuTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkxpc3RXb3Jrc3BhY2VzUmVzcG9uc2USZAoPQ3JlYXRlV29ya3NwYWNlEicuc2x1aWNlLmFkbWluLnYxLkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuQ3JlYXRlV29ya3NwYWNlUmVzcG9uc2USWwoMR2V0V29ya3NwYWNlEiQuc2x1aWNlLmFkbWluLnYxLkdldFdvcmtzcGFjZVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuR2V0V29ya3NwYWNlUmVzcG9uc2USZAoPVXBkYXRlV29ya3NwYWNlEicuc2x1aWNlLmFkbWluLnYxLlVwZGF0ZVdvcmtzcGFjZVJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuVXBkYXRlV29ya3NwYWNlUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
+  fileDesc("CidzbHVpY2UvYWRtaW4vdjEvd29ya3NwYWNlX3NlcnZpY2UucHJvdG8SD3NsdWljZS5hZG1pbi52MSKjAQoJV29ya3NwYWNlEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSFgoJbGltaXRfdXNkGAMgASgJSACIAQESEwoLbGltaXRfcmVzZXQYBCABKAkSEQoJc3BlbnRfdXNkGAUgASgJEi4KCmNyZWF0ZWRfYXQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgwKCl9saW1pdF91c2QiNgoVTGlzdFdvcmtzcGFjZXNSZXF1ZXN0Eg4KBm9mZnNldBgBIAEoDRINCgVsaW1pdBgCIAEoDSJdChZMaXN0V29ya3NwYWNlc1Jlc3BvbnNlEi4KCndvcmtzcGFjZXMYASADKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEhMKC3RvdGFsX2NvdW50GAIgASgEIkcKFkNyZWF0ZVdvcmtzcGFjZVJlcXVlc3QSLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZSJIChdDcmVhdGVXb3Jrc3BhY2VSZXNwb25zZRItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlIisKE0dldFdvcmtzcGFjZVJlcXVlc3QSFAoMd29ya3NwYWNlX2lkGAEgASgJIkUKFEdldFdvcmtzcGFjZVJlc3BvbnNlEi0KCXdvcmtzcGFjZRgBIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UieAoWVXBkYXRlV29ya3NwYWNlUmVxdWVzdBItCgl3b3Jrc3BhY2UYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuV29ya3NwYWNlEi8KC3VwZGF0ZV9tYXNrGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLkZpZWxkTWFzayJZChNQdXRXb3Jrc3BhY2VSZXF1ZXN0EhMKC2V4dGVybmFsX2lkGAEgASgJEi0KCXdvcmtzcGFjZRgCIAEoCzIaLnNsdWljZS5hZG1pbi52MS5Xb3Jrc3BhY2UiagoUUHV0V29ya3NwYWNlUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRIPCgdjcmVhdGVkGAIgASgIEhIKCmdlbmVyYXRpb24YAyABKAQiXAoXVXBkYXRlV29ya3NwYWNlUmVzcG9uc2USLQoJd29ya3NwYWNlGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLldvcmtzcGFjZRISCgpnZW5lcmF0aW9uGAIgASgEMvsDChBXb3Jrc3BhY2VTZXJ2aWNlEmEKDkxpc3RXb3Jrc3BhY2VzEiYuc2x1aWNlLmFkbWluLnYxLkxpc3RXb3Jrc3BhY2VzUmVxdWVzdBonLnNsdWljZS5hZG1pbi52MS5MaXN0V29ya3NwYWNlc1Jlc3BvbnNlEmQKD0NyZWF0ZVdvcmtzcGFjZRInLnNsdWljZS5hZG1pbi52MS5DcmVhdGVXb3Jrc3BhY2VSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLkNyZWF0ZVdvcmtzcGFjZVJlc3BvbnNlElsKDEdldFdvcmtzcGFjZRIkLnNsdWljZS5hZG1pbi52MS5HZXRXb3Jrc3BhY2VSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLkdldFdvcmtzcGFjZVJlc3BvbnNlEmQKD1VwZGF0ZVdvcmtzcGFjZRInLnNsdWljZS5hZG1pbi52MS5VcGRhdGVXb3Jrc3BhY2VSZXF1ZXN0Giguc2x1aWNlLmFkbWluLnYxLlVwZGF0ZVdvcmtzcGFjZVJlc3BvbnNlElsKDFB1dFdvcmtzcGFjZRIkLnNsdWljZS5hZG1pbi52MS5QdXRXb3Jrc3BhY2VSZXF1ZXN0GiUuc2x1aWNlLmFkbWluLnYxLlB1dFdvcmtzcGFjZVJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask, file_google_protobuf_timestamp]);
 
 /**
  * A workspace.
@@ -241,6 +241,69 @@ export const UpdateWorkspaceRequestSchema: GenMessage<UpdateWorkspaceRequest> = 
   messageDesc(file_sluice_admin_v1_workspace_service, 7);
 
 /**
+ * Settings of the workspace of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutWorkspaceRequest
+ */
+export type PutWorkspaceRequest = Message<"sluice.admin.v1.PutWorkspaceRequest"> & {
+  /**
+   * 1 to 200 code points, chosen by the caller; unique among workspaces.
+   *
+   * @generated from field: string external_id = 1;
+   */
+  externalId: string;
+
+  /**
+   * All settings: an absent one is that of a new workspace.
+   *
+   * @generated from field: sluice.admin.v1.Workspace workspace = 2;
+   */
+  workspace?: Workspace | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutWorkspaceRequest.
+ * Use `create(PutWorkspaceRequestSchema)` to create a new message.
+ */
+export const PutWorkspaceRequestSchema: GenMessage<PutWorkspaceRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_workspace_service, 8);
+
+/**
+ * The workspace of an external id.
+ *
+ * @generated from message sluice.admin.v1.PutWorkspaceResponse
+ */
+export type PutWorkspaceResponse = Message<"sluice.admin.v1.PutWorkspaceResponse"> & {
+  /**
+   * The stored record.
+   *
+   * @generated from field: sluice.admin.v1.Workspace workspace = 1;
+   */
+  workspace?: Workspace | undefined;
+
+  /**
+   * Whether this call made the workspace.
+   *
+   * @generated from field: bool created = 2;
+   */
+  created: boolean;
+
+  /**
+   * Policy generation from which the change is in force.
+   *
+   * @generated from field: uint64 generation = 3;
+   */
+  generation: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.PutWorkspaceResponse.
+ * Use `create(PutWorkspaceResponseSchema)` to create a new message.
+ */
+export const PutWorkspaceResponseSchema: GenMessage<PutWorkspaceResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_workspace_service, 9);
+
+/**
  * The workspace after the change.
  *
  * @generated from message sluice.admin.v1.UpdateWorkspaceResponse
@@ -266,7 +329,7 @@ export type UpdateWorkspaceResponse = Message<"sluice.admin.v1.UpdateWorkspaceRe
  * Use `create(UpdateWorkspaceResponseSchema)` to create a new message.
  */
 export const UpdateWorkspaceResponseSchema: GenMessage<UpdateWorkspaceResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_workspace_service, 8);
+  messageDesc(file_sluice_admin_v1_workspace_service, 10);
 
 /**
  * Needs a management key: `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. A management key of the
@@ -314,6 +377,16 @@ export const WorkspaceService: GenService<{
     methodKind: "unary";
     input: typeof UpdateWorkspaceRequestSchema;
     output: typeof UpdateWorkspaceResponseSchema;
+  },
+  /**
+   * Makes the workspace of an external id, or gives it these settings. Concurrent calls make one workspace. Faults as CreateWorkspace.
+   *
+   * @generated from rpc sluice.admin.v1.WorkspaceService.PutWorkspace
+   */
+  putWorkspace: {
+    methodKind: "unary";
+    input: typeof PutWorkspaceRequestSchema;
+    output: typeof PutWorkspaceResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_workspace_service, 0);

@@ -1,0 +1,65 @@
+/** Records by the ids that other programs give them: made when there is none, else changed, in one transaction. */
+import { type Kysely, type Transaction, sql } from "kysely";
+import type { Database, ExternalIdsTable } from "./database.ts";
+import { transact } from "./postgres/transaction.ts";
+
+export interface ExternalId {
+  readonly workspaceId: string;
+  readonly kind: ExternalIdsTable["kind"];
+  readonly externalId: string;
+}
+
+export interface Put<Result> {
+  readonly result: Result;
+  readonly created: boolean;
+}
+
+interface PutSteps<Result> {
+  /** Changes the record; undefined when it is gone. */
+  readonly change: (transaction: Transaction<Database>, target: string) => Promise<Result | undefined>;
+  readonly make: (transaction: Transaction<Database>) => Promise<Result>;
+  /** Hash or id of the record. */
+  readonly targetOf: (result: Result) => string;
+}
+
+/** Calls with one id wait for one another, so that two at once make one record. */
+export function putByExternalId<Result>(
+  database: Kysely<Database>,
+  id: ExternalId,
+  { change, make, targetOf }: PutSteps<Result>,
+): Promise<Put<Result>> {
+  return transact(database, async (transaction) => {
+    const name = JSON.stringify([id.workspaceId, id.kind, id.externalId]);
+    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(transaction);
+    const known = await targetBy(transaction, id);
+    const changed = known === undefined ? undefined : await change(transaction, known);
+    if (changed) return { result: changed, created: false };
+    const result = await make(transaction);
+    await remember(transaction, id, targetOf(result));
+    return { result, created: true };
+  });
+}
+
+async function targetBy(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
+  const row = await database
+    .selectFrom("external_ids")
+    .select("target")
+    .where("workspace_id", "=", id.workspaceId)
+    .where("kind", "=", id.kind)
+    .where("external_id", "=", id.externalId)
+    .executeTakeFirst();
+  return row?.target;
+}
+
+async function remember(database: Kysely<Database>, id: ExternalId, target: string): Promise<void> {
+  await database
+    .insertInto("external_ids")
+    .values({ workspace_id: id.workspaceId, kind: id.kind, external_id: id.externalId, target })
+    .onConflict((conflict) => conflict.columns(["workspace_id", "kind", "external_id"]).doUpdateSet({ target }))
+    .execute();
+}
+
+/** Gives the ids of one record to another, which takes its place. */
+export async function moveExternalIds(database: Kysely<Database>, from: string, to: string): Promise<void> {
+  await database.updateTable("external_ids").set({ target: to }).where("target", "=", from).execute();
+}

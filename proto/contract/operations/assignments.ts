@@ -1,0 +1,98 @@
+/** Operations on which key holds which guardrail. */
+import { assigned, keyHashes, unassigned } from "./administration.ts";
+import { assignmentExample, keyHashesExample } from "../examples/administration.ts";
+import { assignmentList, assignmentQuery } from "../records/guardrails.ts";
+import { administrationStatuses, example, guardrailId, json, operation } from "./operation.ts";
+import { forwarded } from "./forward.ts";
+import { GuardrailService, type ListKeyAssignmentsResponse } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
+import { shownAssignment } from "../records/guardrail-record.ts";
+
+const { method } = GuardrailService;
+const tag = "Administration";
+const key = "management";
+const parameters = { id: guardrailId };
+const statuses = administrationStatuses;
+/** 500 hashes of 64 digits are 34 KB. */
+const maxAssignmentBytes = 262_144;
+
+const toPage = ({ assignments, totalCount }: ListKeyAssignmentsResponse) => ({
+  data: assignments.map(shownAssignment),
+  total_count: Number(totalCount),
+});
+
+const assigning = {
+  method: "post",
+  tag,
+  key,
+  parameters,
+  body: { ...json(keyHashes, example(keyHashesExample)), maxBytes: maxAssignmentBytes },
+  statuses,
+} as const;
+
+const assignKeys = forwarded(
+  operation({
+    ...assigning,
+    path: "/guardrails/{id}/assignments/keys",
+    summary: "Give keys a guardrail",
+    description:
+      "Assigns the guardrail to every listed key, in place of the one that the key holds. All or nothing; in force on the next request.",
+    answer: { says: "The keys hold the guardrail.", content: [json(assigned, example({ assigned_count: 1 }))] },
+  }),
+  method.assignKeys,
+  ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
+  ({ assignedCount }) => ({ assigned_count: assignedCount }),
+);
+
+const unassignKeys = forwarded(
+  operation({
+    ...assigning,
+    path: "/guardrails/{id}/assignments/keys/remove",
+    summary: "Take a guardrail from keys",
+    description:
+      "Takes the guardrail from every listed key that holds it. All or nothing; in force on the next request.",
+    answer: { says: "None of the keys holds it.", content: [json(unassigned, example({ unassigned_count: 1 }))] },
+  }),
+  method.unassignKeys,
+  ({ parameters: { id: guardrailId }, body }) => ({ guardrailId, keyHashes: body.key_hashes }),
+  ({ unassignedCount }) => ({ unassigned_count: unassignedCount }),
+);
+
+const listing = {
+  method: "get",
+  tag,
+  key,
+  query: assignmentQuery,
+  answer: {
+    says: "A page of assignments.",
+    content: [json(assignmentList, example({ data: [assignmentExample], total_count: 1 }))],
+  },
+} as const;
+
+const listKeyAssignments = forwarded(
+  operation({
+    ...listing,
+    path: "/guardrails/assignments/keys",
+    summary: "List which key holds which guardrail",
+    description: "The assignments of all guardrails of the workspace, by guardrail, oldest first.",
+    statuses: [400, 401, 403, 500],
+  }),
+  method.listKeyAssignments,
+  ({ query }) => query,
+  toPage,
+);
+
+const listGuardrailKeyAssignments = forwarded(
+  operation({
+    ...listing,
+    path: "/guardrails/{id}/assignments/keys",
+    summary: "List the keys that hold a guardrail",
+    description: "The assignments of one guardrail, oldest first.",
+    parameters,
+    statuses,
+  }),
+  method.listKeyAssignments,
+  ({ parameters: { id: guardrailId }, query }) => ({ ...query, guardrailId }),
+  toPage,
+);
+
+export const assignmentOperations = { listKeyAssignments, listGuardrailKeyAssignments, assignKeys, unassignKeys };

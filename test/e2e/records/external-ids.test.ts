@@ -1,0 +1,133 @@
+/** PUT by external id: keys, guardrails and workspaces are made once and changed afterwards, however often and at once. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { validate } from "../../support/answers/published.ts";
+import { type House, startHouse } from "../../support/house.ts";
+
+interface Answer {
+  readonly data: Readonly<Record<string, unknown>> & { readonly hash: string; readonly id: string };
+  readonly key: string | null;
+  readonly created: boolean;
+  readonly error?: { readonly message: string };
+}
+
+let house: House;
+let accountKey: string;
+
+beforeAll(async () => {
+  house = await startHouse();
+  const { stdout } = await house.admin("keys", "create", "--management", "--account", "--name", "account", "--json");
+  accountKey = (JSON.parse(stdout) as { readonly key: string }).key;
+});
+afterAll(() => house?.stop());
+
+async function send(method: string, path: string, body?: object, key = house.managementKey) {
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as Answer };
+}
+
+const put = (noun: string, id: string, body: object, key?: string) =>
+  send("PUT", `/${noun}/by-external-id/${encodeURIComponent(id)}`, body, key);
+
+const turn = async (key: string, input = "Hello"): Promise<number> =>
+  (await send("POST", "/responses", { model: "sluice/echo", input }, key)).status;
+
+describe("a key", () => {
+  test("is made once, and has afterwards what the last body says", async () => {
+    const made = await put("keys", "team/one", { name: "one", limit: 5, limit_reset: "monthly" });
+    expect(made).toMatchObject({ status: 200, body: { created: true, data: { name: "one", limit: 5 } } });
+    expect(validate("PutKeyAnswer", made.body)).toEqual([]);
+    const { key, data } = made.body;
+    expect(hashKey(key ?? "")).toBe(data.hash);
+    expect(await turn(key ?? "")).toBe(200);
+    const again = await put("keys", "team/one", { name: "renamed", requests_per_minute: 60 });
+    expect(again.body).toMatchObject({
+      created: false,
+      key: null,
+      data: { hash: data.hash, name: "renamed", limit: null, limit_reset: null, requests_per_minute: 60 },
+    });
+    expect(await turn(key ?? "")).toBe(200);
+  });
+
+  test("is one, however many ask for it at once", async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => put("keys", "crowd", { name: "crowd" })));
+    expect(new Set(answers.map(({ body }) => body.data.hash)).size).toBe(1);
+    expect(answers.filter(({ body }) => body.created)).toHaveLength(1);
+  });
+
+  test("stays disabled, passes its id on when it is rotated, and is made anew once it is deleted", async () => {
+    const { data } = (await put("keys", "moving", { name: "moving" })).body;
+    await send("PATCH", `/keys/${data.hash}`, { disabled: true });
+    expect((await put("keys", "moving", { name: "moving" })).body.data).toMatchObject({ disabled: true });
+    const rotated = (await send("POST", `/keys/${data.hash}/rotate`, { overlap_seconds: 600 })).body.data;
+    expect((await put("keys", "moving", { name: "moving" })).body.data.hash).toBe(rotated.hash);
+    await send("DELETE", `/keys/${rotated.hash}`);
+    const anew = (await put("keys", "moving", { name: "moving" })).body;
+    expect([anew.created, [data.hash, rotated.hash].includes(anew.data.hash)]).toEqual([true, false]);
+  });
+
+  test("of another workspace has ids of its own", async () => {
+    await house.admin("workspaces", "create", "--name", "elsewhere");
+    const options = ["--management", "--name", "x", "--workspace", "elsewhere", "--json"];
+    const { key } = JSON.parse((await house.admin("keys", "create", ...options)).stdout) as { readonly key: string };
+    const ours = (await put("keys", "shared", { name: "ours" })).body;
+    const theirs = (await put("keys", "shared", { name: "theirs" }, key)).body;
+    expect([theirs.created, theirs.data.hash === ours.data.hash]).toEqual([true, false]);
+  });
+});
+
+describe("a guardrail", () => {
+  test("is made once, is enforced as the last body says, and is made anew once it is deleted", async () => {
+    const filters = (pattern: string) => [{ pattern, action: "block" }];
+    const body = { name: "rules", content_filters: filters("secret"), enforce_zdr_anthropic: true };
+    const made = (await put("guardrails", "rules", body)).body;
+    expect(validate("PutGuardrailAnswer", made)).toEqual([]);
+    expect(made).toMatchObject({ created: true, data: { enforce_zdr_anthropic: true } });
+    const { key, data } = (await put("keys", "guarded", { name: "guarded" })).body;
+    await send("POST", `/guardrails/${made.data.id}/assignments/keys`, { key_hashes: [data.hash] });
+    expect([await turn(key ?? "", "a secret"), await turn(key ?? "", "a word")]).toEqual([403, 200]);
+    const changed = (await put("guardrails", "rules", { name: "rules", content_filters: filters("word") })).body;
+    expect(changed).toMatchObject({ created: false, data: { id: made.data.id, enforce_zdr_anthropic: null } });
+    expect([await turn(key ?? "", "a secret"), await turn(key ?? "", "a word")]).toEqual([200, 403]);
+    await send("DELETE", `/guardrails/${made.data.id}`);
+    const anew = (await put("guardrails", "rules", body)).body;
+    expect([anew.created, anew.data.id === made.data.id]).toEqual([true, false]);
+  });
+});
+
+describe("a workspace", () => {
+  test("is made once and changed by a key of the account alone", async () => {
+    const made = (await put("workspaces", "research", { name: "research", limit: 5 }, accountKey)).body;
+    expect(validate("PutWorkspaceAnswer", made)).toEqual([]);
+    expect(made).toMatchObject({ created: true, data: { name: "research", limit: 5 } });
+    const again = (await put("workspaces", "research", { name: "research" }, accountKey)).body;
+    expect(again).toMatchObject({ created: false, data: { id: made.data.id, limit: null } });
+    expect((await put("workspaces", "other", { name: "research" }, accountKey)).status).toBe(409);
+    expect((await put("workspaces", "other", { name: "later" }, accountKey)).body.created).toBe(true);
+    expect((await put("workspaces", "research", { name: "research" })).status).toBe(403);
+  });
+});
+
+test.each<[string, string, object, string]>([
+  ["keys", "x".repeat(201), { name: "x" }, "external_id: "],
+  ["keys", "x", {}, "name: required"],
+  ["keys", "x", { name: "x", disabled: true }, "disabled: unknown field"],
+  ["guardrails", "x", { name: "x", content_filters: [{ pattern: "(", action: "block" }] }, "content_filters.0.pattern"],
+])("PUT /%s/by-external-id/%s with %j is 400", async (noun, id, body, message) => {
+  const answer = await put(noun, id, body);
+  expect([answer.status, answer.body.error?.message]).toEqual([400, expect.stringContaining(message)]);
+});
+
+test("the audit log has each change", async () => {
+  const { data } = (await put("keys", "audited", { name: "before" })).body;
+  await put("keys", "audited", { name: "after" });
+  const { stdout } = await house.admin("audit", "list", "--target", data.hash, "--json");
+  expect(JSON.parse(stdout)).toMatchObject([
+    { action: "keys.update", before: { name: "before" }, after: { name: "after" } },
+    { action: "keys.create", actor: hashKey(house.managementKey) },
+  ]);
+});

@@ -12,6 +12,9 @@ const serviceVariables = [
   "SLUICE_WARM_UP_MS",
 ];
 
+/** Variables of the command line. They are too short to be what another name meant. */
+const commandLineVariables: ReadonlySet<string> = new Set(["SLUICE_URL", "SLUICE_MANAGEMENT_KEY"]);
+
 /** A name with more edits is another word: people have variables of their own. */
 const maxEdits = 3;
 
@@ -22,7 +25,7 @@ const maxEdits = 3;
 export function findMisspelled(environment: NodeJS.ProcessEnv, known: readonly string[]): string[] {
   const names = [...known, ...serviceVariables];
   return Object.keys(environment).flatMap((name) => {
-    if (!name.startsWith("SLUICE_") || names.includes(name)) return [];
+    if (!name.startsWith("SLUICE_") || names.includes(name) || commandLineVariables.has(name)) return [];
     const [nearest] = names
       .map((other) => ({ other, edits: editDistance(name, other) }))
       .filter(({ edits }) => edits <= maxEdits)

@@ -46,7 +46,7 @@ test.each([
 
 test("variables of people's own, and all that some service reads, are not told", () => {
   const read = [gateway, inference, admin].flatMap(({ shape }) => Object.keys(shape));
-  const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
+  const names = [...read, ...settingNames, "SLUICE_KEY", "SLUICE_URL", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACME_API_KEY"];
   expect(findMisspelled(Object.fromEntries(names.map((name) => [name, "1"])), settingNames)).toEqual([]);
   // Were one missing from the list, the letter more would not be found, or for another one.
   const ours = new Set(names.filter((name) => name.startsWith("SLUICE_")));

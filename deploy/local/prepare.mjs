@@ -5,7 +5,6 @@ import { userInfo } from "node:os";
 import { existsSync, linkSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { buildConsole, isConsoleBuilt } from "../../gateway/console/build.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const modules = join(root, "node_modules");
@@ -77,6 +76,7 @@ async function requirePrepared(denial) {
 async function staleRooms() {
   const report = await run(process.execPath, [compiler, "-b", "--dry", join(root, "tsconfig.json")], "tsc -b --dry");
   const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));
+  const { isConsoleBuilt } = await consoleBuild();
   if (!isConsoleBuilt()) rooms.push(join(root, "gateway", "console"));
   return rooms.map((room) => `the build of ${room}`);
 }
@@ -127,12 +127,15 @@ function npmCommand() {
   return existsSync(script) ? { command: process.execPath, args: [script] } : { command: "npm", args: [] };
 }
 
+const consoleBuild = () => import("../../gateway/console/build.mjs");
+
 async function build() {
   const rooms = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")).references.map(({ path }) => path);
   for (const room of rooms) removeOrphans(join(root, room));
   if (rooms.some((room) => !existsSync(join(root, room, "dist", ".tsbuildinfo"))))
     say("building: tsc -b, which takes up to a minute");
   await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
+  const { buildConsole } = await consoleBuild();
   await buildConsole(say);
 }
 

@@ -2,6 +2,7 @@
 import { LocationProvider, Route, Router } from "preact-iso";
 import { AuditPage } from "./audit/page.tsx";
 import { session } from "./api/session.ts";
+import { CallsPage } from "./calls/page.tsx";
 import { EndUsersPage } from "./end-users/page.tsx";
 import { GuardrailsPage } from "./guardrails/page.tsx";
 import { KeysPage } from "./keys/page.tsx";
@@ -13,6 +14,7 @@ import { ReferencePage } from "./reference/page.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
+import { UsagePage } from "./usage/page.tsx";
 import { WorkspacesPage } from "./workspaces/page.tsx";
 
 export function App() {
@@ -23,6 +25,8 @@ export function App() {
       <Shell session={session.value}>
         <Router>
           <Route path="/console" component={OverviewPage} />
+          <Route path="/console/usage" component={UsagePage} />
+          <Route path="/console/calls" component={CallsPage} />
           <Route path="/console/keys/:hash?" component={KeysPage} />
           <Route path="/console/guardrails/:id?" component={GuardrailsPage} />
           <Route path="/console/models" component={ModelsPage} />

@@ -73,7 +73,7 @@ async function bundle() {
     configFile: false,
     root,
     base: "/console/",
-    logLevel: "warn",
+    logLevel: "error",
     build: { write: false, target: "es2023", modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
   });
   return await Promise.all(output.map(compress));

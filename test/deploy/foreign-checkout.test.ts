@@ -120,6 +120,6 @@ test("a checkout that is not installed and cannot be changed says what its owner
   chmodSync(local, 0o755);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^The checkout \S+ cannot be changed by the user \S+ and has to be prepared first \(missing: its dependencies\): run `npm ci && npx tsc -b` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own\.\n$/,
+    /^The checkout \S+ cannot be changed by the user \S+ and has to be prepared first \(missing: its dependencies\): run `npm ci && npm run build` in it as its owner, then start it here with SLUICE_DATA_DIR set to a folder of your own\.\n$/,
   );
 });

@@ -131,6 +131,9 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
     <section class="dialog-part">
       <h3>Actions</h3>
       <div class="actions">
+        <a class="button" href={`/console/calls?key=${record.hash}`}>
+          Calls of this key
+        </a>
         <button type="button" class="button" onClick={() => void disable()}>
           {record.disabled ? "Enable" : "Disable"}
         </button>

@@ -13,7 +13,14 @@ interface Place {
 }
 
 const groups: readonly (readonly [title: string, places: readonly Place[]])[] = [
-  ["See", [{ path: "/console", name: "Overview", icon: "overview" }]],
+  [
+    "See",
+    [
+      { path: "/console", name: "Overview", icon: "overview" },
+      { path: "/console/usage", name: "Usage", icon: "usage" },
+      { path: "/console/calls", name: "Calls", icon: "calls" },
+    ],
+  ],
   [
     "Steer",
     [

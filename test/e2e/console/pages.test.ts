@@ -22,6 +22,8 @@ const pictures = process.env["SLUICE_SCREENSHOTS"];
 /** Paths, with the title that shows that the page is there, and a text that shows that its data are. */
 const pages = [
   { path: "", title: "Overview", shows: "Cost by day" },
+  { path: "/usage", title: "Usage", shows: "northwind/atlas-large" },
+  { path: "/calls", title: "Calls", shows: "northwind/atlas-large" },
   { path: "/keys", title: "Keys", shows: "checkout-service" },
   { path: "/guardrails", title: "Guardrails", shows: "No secrets" },
   { path: "/models", title: "Models", shows: "Atlas Large" },

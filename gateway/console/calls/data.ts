@@ -1,0 +1,56 @@
+/** Requests to models, refused ones among them. */
+import { type Schemas, api, take } from "../api/client.ts";
+
+export type Call = Schemas["ListedGeneration"];
+
+export interface CallFilter {
+  readonly key: string;
+  readonly model: string;
+  readonly provider: string;
+  readonly outcome: string;
+  readonly user: string;
+  readonly request: string;
+  readonly session: string;
+  /** Hours back from now; empty: all that is on record. */
+  readonly hours: string;
+}
+
+export const noFilter: CallFilter = {
+  key: "",
+  model: "",
+  provider: "",
+  outcome: "",
+  user: "",
+  request: "",
+  session: "",
+  hours: "",
+};
+
+export const outcomes = ["completed", "incomplete", "failed", "cancelled", "lost", "refused"] as const;
+
+const pageSize = 50;
+
+export async function loadCalls(filter: CallFilter, cursor: string | undefined) {
+  const { key, model, provider, outcome, user, request, session, hours } = filter;
+  const query = {
+    key: given(key),
+    model: given(model),
+    provider: given(provider),
+    outcome: given(outcome) as Call["outcome"] | undefined,
+    user: given(user),
+    request_id: given(request),
+    session_id: given(session),
+    from: hours === "" ? undefined : new Date(Date.now() - Number(hours) * 3_600_000).toISOString(),
+    cursor,
+    limit: pageSize,
+  };
+  return await take(api.GET("/generations", { params: { query } }));
+}
+
+const given = (text: string): string | undefined => (text.trim() === "" ? undefined : text.trim());
+
+/** The calls to providers that a request took; none where it was refused before. */
+export async function loadAttempts(id: string): Promise<NonNullable<Schemas["Generation"]["provider_responses"]>> {
+  const { data } = await take(api.GET("/generation", { params: { query: { id } } }));
+  return data.provider_responses ?? [];
+}

@@ -1,0 +1,78 @@
+/** One request: how it ended and why, what it cost, and every call to a provider that it took. */
+import { useLoad } from "../api/load.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { Empty, Show } from "../parts/state.tsx";
+import { count, exactDollars, milliseconds, plural, wholeTime } from "../parts/words.ts";
+import { type Call, loadAttempts } from "./data.ts";
+import { OutcomeBadge } from "./outcome-badge.tsx";
+
+type Fact = readonly [name: string, value: string | null | undefined];
+
+const factsOf = (call: Call): Fact[] => [
+  ["Began", wholeTime(call.created_at)],
+  ["Key", call.key_name ?? call.key_hash],
+  ["Model", call.model],
+  ["Asked for", call.requested_model === call.model ? null : call.requested_model],
+  ["Endpoint", call.endpoint_id],
+  ["Error", call.error_type],
+  ["Guardrail", call.guardrail_id],
+  ["Rule", call.rule],
+  ["Cost", exactDollars(Number(call.cost_usd))],
+  ["Tokens", `${count(call.input_tokens)} in (${count(call.cached_tokens)} cached), ${count(call.output_tokens)} out`],
+  ["First token", call.first_token_ms === null ? null : milliseconds(call.first_token_ms)],
+  ["Took", milliseconds(call.duration_ms)],
+  ["Came through", `${call.door}${call.stream ? ", as a stream" : ""}`],
+  ["Ended with", call.finish_reason],
+  ["End user", call.user],
+  ["Session", call.session_id],
+  ["Counts", call.requests > 1 ? plural(call.requests, "refused request") : null],
+  ["Request id", call.request_id],
+  ["Response id", call.id],
+  ["Trace id", call.trace_id],
+];
+
+export const CallRecord = ({ call, onClose }: { call: Call; onClose: () => void }) => (
+  <Dialog title={call.model ?? call.requested_model ?? "Request"} side onClose={onClose}>
+    <dl class="facts">
+      <dt>Outcome</dt>
+      <dd>
+        <OutcomeBadge outcome={call.outcome} status={call.status} />
+      </dd>
+      {factsOf(call).map(([name, value]) =>
+        value === null || value === undefined || value === "" ? null : (
+          <>
+            <dt>{name}</dt>
+            <dd class={/ id$|Endpoint|Guardrail/.test(name) ? "mono" : ""}>{value}</dd>
+          </>
+        ),
+      )}
+    </dl>
+    <section class="dialog-part">
+      <h3>Calls to providers</h3>
+      {call.attempts === 0 ? <Empty title="No provider was called" /> : <Attempts id={call.id} />}
+    </section>
+  </Dialog>
+);
+
+function Attempts({ id }: { id: string }) {
+  const attempts = useLoad(() => loadAttempts(id), [id]);
+  return (
+    <Show of={attempts}>
+      {(rows) => (
+        <ol class="ranks">
+          {rows.map(({ endpoint_id: endpoint, status, latency, total_cost: cost, operation }, n) => (
+            <li key={n}>
+              <span class="mono">{endpoint}</span>
+              <span class="amount">{cost === null ? "no price" : exactDollars(cost)}</span>
+              <span class="muted">
+                {status ?? "no status"}
+                {latency !== null && `, ${milliseconds(latency)}`}
+                {operation !== "turn" && `, ${operation}`}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Show>
+  );
+}

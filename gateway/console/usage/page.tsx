@@ -1,0 +1,157 @@
+/** Usage by day, and what has changed since the time before. */
+import { useState } from "preact/hooks";
+import { useLoad } from "../api/load.ts";
+import { Bars } from "../parts/bars.tsx";
+import { SelectField } from "../parts/field.tsx";
+import { Card, Page } from "../parts/page.tsx";
+import { Empty, Show } from "../parts/state.tsx";
+import { count, dollars, milliseconds, percent } from "../parts/words.ts";
+import { csvOf, download } from "./csv.ts";
+import {
+  type Measure,
+  type Total,
+  type Unit,
+  type Usage,
+  barsOf,
+  keyOf,
+  loadUsage,
+  measures,
+  nameOf,
+  units,
+  valueOf,
+} from "./data.ts";
+
+const lengths = [
+  ["7", "7 days"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "A year"],
+] as const;
+
+export function UsagePage() {
+  const [length, setLength] = useState("30");
+  const [by, setBy] = useState<Unit>("model");
+  const [measure, setMeasure] = useState<Measure>("cost");
+  const usage = useLoad(() => loadUsage(Number(length), by), [length, by]);
+  const unit = units.find(([value]) => value === by)?.[1] ?? "";
+  const save = (
+    <button
+      type="button"
+      class="button"
+      disabled={!usage.data}
+      onClick={() => usage.data && download(`usage-by-${by}.csv`, csvOf(rowsOf(usage.data, by)))}
+    >
+      Download CSV
+    </button>
+  );
+  return (
+    <Page title="Usage" lead="Sums of the ledger by day, in UTC." actions={save}>
+      <div class="toolbar">
+        <SelectField label="Period" value={length} onValue={setLength} options={lengths} />
+        <SelectField label="By" value={by} onValue={(value) => setBy(value as Unit)} options={units} />
+        <SelectField
+          label="Show"
+          value={measure}
+          onValue={(value) => setMeasure(value as Measure)}
+          options={measures}
+        />
+      </div>
+      <Show of={usage} lines={8}>
+        {(data) =>
+          data.totals.length === 0 ? (
+            <Card flush>
+              <Empty title="No requests in this time" />
+            </Card>
+          ) : (
+            <>
+              <Card>
+                <Bars title={`${unit} by day`} {...barsOf(data, measure)} format={formatOf(measure)} />
+              </Card>
+              <Card flush>
+                <Totals usage={data} unit={unit} measure={measure} />
+              </Card>
+            </>
+          )
+        }
+      </Show>
+    </Page>
+  );
+}
+
+const formatOf = (measure: Measure) => (measure === "cost" ? dollars : count);
+
+function rowsOf({ points }: Usage, by: Unit): (string | number)[][] {
+  const head = ["day", by, "cost_usd", "requests", "failures", "input_tokens", "output_tokens"];
+  return [
+    head,
+    ...points.map((point) => [
+      point.at.slice(0, 10),
+      nameOf(point),
+      point.cost_usd,
+      point.requests,
+      point.failures,
+      point.input_tokens,
+      point.output_tokens,
+    ]),
+  ];
+}
+
+const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure: Measure }) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">{unit}</th>
+          <th scope="col" class="number">
+            {measures.find(([value]) => value === measure)?.[1]}
+          </th>
+          <th scope="col" class="number">
+            Change
+          </th>
+          <th scope="col" class="wide number">
+            Requests
+          </th>
+          <th scope="col" class="wide number">
+            Failures
+          </th>
+          <th scope="col" class="wide number">
+            First token p50 / p95
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {usage.totals.map((total) => (
+          <tr key={keyOf(total)}>
+            <th scope="row" class="breakable">
+              {nameOf(total)}
+            </th>
+            <td class="number">{formatOf(measure)(valueOf(total, measure))}</td>
+            <td class="number">
+              <Change now={total} before={usage.before.get(keyOf(total))} measure={measure} />
+            </td>
+            <td class="wide number">{count(total.requests)}</td>
+            <td class="wide number">{count(total.failures)}</td>
+            <td class="wide number">
+              {total.first_token_ms_p50 === null
+                ? "–"
+                : `${milliseconds(total.first_token_ms_p50)} / ${milliseconds(total.first_token_ms_p95 ?? 0)}`}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+function Change({ now, before, measure }: { now: Total; before: Total | undefined; measure: Measure }) {
+  const was = before ? valueOf(before, measure) : 0;
+  const is = valueOf(now, measure);
+  if (was === 0) return <span class="muted">{is === 0 ? "–" : "new"}</span>;
+  const change = is / was - 1;
+  return (
+    <span title={`${formatOf(measure)(was)} in the time before`}>
+      {change > 0 ? "+" : ""}
+      {percent(change)}
+    </span>
+  );
+}

@@ -1,0 +1,147 @@
+/** Longer ways through the console: a refused call and its rule, the keyboard alone, hostile names, and nothing secret left behind. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import type { Browser, Page } from "playwright-core";
+import { type Visit, describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { root } from "../../support/processes.ts";
+
+test("the whole console is at most 120 KB, compressed with gzip", () => {
+  const site = JSON.parse(readFileSync(join(root, "gateway/console/dist/site.json"), "utf8")) as {
+    readonly files: readonly { readonly gzip: string }[];
+  };
+  const bytes = site.files.reduce((sum, { gzip }) => sum + Buffer.byteLength(gzip, "base64"), 0);
+  expect(bytes).toBeLessThanOrEqual(120_000);
+});
+
+describeWithChromium(`ways through the console ${inChromium}`, () => {
+  let house: House;
+  let browser: Browser;
+  beforeAll(async () => {
+    house = await startHouse();
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await house.stop();
+  });
+
+  async function signedIn(): Promise<Visit> {
+    const visited = await visit(browser, new URL(house.baseUrl).origin);
+    await signInTo(visited, house.managementKey);
+    return visited;
+  }
+
+  async function makeKey(page: Page, name: string): Promise<string> {
+    await page.goto("/console/keys");
+    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Make key" }).click();
+    const secret = await page.getByText(/^sk-sl-\w{49}$/).textContent();
+    await page.getByRole("button", { name: "Done" }).click();
+    return secret as string;
+  }
+
+  async function ask(key: string, input: string): Promise<number> {
+    const response = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input }),
+    });
+    await response.text();
+    return response.status;
+  }
+
+  test("a guardrail is made, tried and given to a key, and the call that it refuses is shown with its rule", async () => {
+    const { page, complaints } = await signedIn();
+    const key = await makeKey(page, "guarded");
+    await page.getByRole("link", { name: "Guardrails" }).click();
+    await page.getByRole("button", { name: "Make guardrail" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("Projects");
+    await page.getByRole("button", { name: "Add pattern" }).click();
+    await page.getByLabel("Pattern 1", { exact: true }).fill("(?i)project falcon");
+    await page.getByLabel("Label of pattern 1").fill("secret project");
+    await page.getByRole("dialog").getByRole("button", { name: "Make guardrail" }).click();
+
+    await page.getByLabel("Text", { exact: true }).fill("Tell me about Project Falcon.");
+    await page.getByRole("button", { name: "Try", exact: true }).click();
+    await page.getByText("Is blocked").waitFor();
+
+    await page.getByRole("checkbox", { name: /^guarded/ }).check();
+    await page.getByRole("button", { name: "Apply to 1 key" }).click();
+    await page.getByText("In force: 1 key").waitFor();
+    expect(await ask(key, "Hello")).toBe(200);
+    expect(await ask(key, "Tell me about Project Falcon.")).toBe(403);
+
+    await page.goto("/console/calls");
+    await expectWithin(page, "403 refused");
+    await expectWithin(page, "200 completed");
+    await page
+      .getByRole("row", { name: /refused/ })
+      .getByRole("button")
+      .click();
+    await page.getByRole("dialog").getByText("secret project").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  /** Looks again until the text is there; the test's own limit ends a vain search. */
+  async function expectWithin(page: Page, text: string): Promise<void> {
+    while ((await page.getByText(text).count()) === 0) {
+      await page.getByRole("button", { name: "Refresh" }).click();
+      await page.waitForTimeout(100);
+    }
+  }
+
+  test("the keyboard alone signs in, goes to a page, opens a dialog and leaves it", async () => {
+    const { page } = await visit(browser, new URL(house.baseUrl).origin);
+    await page.goto("/console");
+    await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
+    await page.keyboard.type(house.managementKey);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await tabTo(page, "Keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
+    await tabTo(page, "Make key");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused(page)).toBe("Make key");
+  });
+
+  const focused = (page: Page) => page.evaluate<string>("document.activeElement.textContent.trim()");
+
+  async function tabTo(page: Page, text: string): Promise<void> {
+    for (let n = 0; n < 40 && (await focused(page)) !== text; n++) await page.keyboard.press("Tab");
+    expect(await focused(page)).toBe(text);
+  }
+
+  test("names that are HTML or formulas are text", async () => {
+    const { page, complaints } = await signedIn();
+    const name = '<img src=x onerror="document.title=1"><b>=1+1</b>';
+    await makeKey(page, name);
+    await page.getByRole("button", { name }).click();
+    await page.getByRole("dialog").getByRole("heading", { name }).waitFor();
+    expect(await page.locator("img, b").count()).toBe(0);
+    await page.goto("/console");
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("no key is left in the page, its storage or its cookies", async () => {
+    const { page } = await signedIn();
+    const key = await makeKey(page, "shown once");
+    await page.goto("/console/playground");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText(/done after/).waitFor();
+    const kept = await page.evaluate<string>(
+      "JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage }, document.cookie])",
+    );
+    expect(kept).not.toContain(key);
+    expect(kept).not.toContain(house.managementKey);
+    expect(kept).not.toMatch(/[sm]k-sl-\w{49}/);
+    expect(kept).not.toContain("sluice_console");
+  });
+});

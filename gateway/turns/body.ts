@@ -2,20 +2,33 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
-import { pieceBytes, scanObject, scanObjectInPieces } from "@sluice/proto/runtime/validation/json-scan.js";
+import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
+import {
+  pieceBytes,
+  scanObject,
+  scanObjectInPieces,
+  scanRepeated,
+} from "@sluice/proto/runtime/validation/json-scan.js";
 import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { cutShort } from "../http/body.ts";
+
+/** Conversations and tools that came before. */
+const scannedArrays = createScannedArrays();
 
 /**
  * Finds the members of a body. A long body is scanned in pieces, so that other requests do not wait for it.
  * @param request the request whose client alone waits for the turn; absent when other clients may share it
+ * @param owner key whose conversations are remembered; absent where none is expected
  * @throws Fault INVALID_REQUEST; when that client has left meanwhile, too
  */
 export function scanBody(
   body: Buffer,
   request?: IncomingMessage,
+  owner?: string,
 ): readonly JsonMember[] | Promise<readonly JsonMember[]> {
-  if (body.length <= pieceBytes) return scanObject(body, "body");
+  if (body.length <= pieceBytes) {
+    return owner === undefined ? scanObject(body, "body") : scanRepeated(body, "body", scannedArrays, owner);
+  }
   return scanObjectInPieces(body, "body", async () => {
     await nextTurn();
     if (request?.socket.destroyed) throw cutShort();

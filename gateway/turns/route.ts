@@ -64,7 +64,7 @@ async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
     call.leave = admission.leave;
     const reading = readBody(call.req, parts.limits.body_bytes, call.room);
     const body = reading instanceof Promise ? await reading : reading;
-    const scanned = scanBody(body, call.req);
+    const scanned = scanBody(body, call.req, call.keyHash);
     const members = scanned instanceof Promise ? await scanned : scanned;
     const waiting = reserveForParsing(call.room, body, members, call.door.unparsed);
     if (waiting) await waiting;

@@ -73,7 +73,7 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     };
     const body = await readBody(request, parts.limits.body_bytes, room);
     generation.read(beginFingerprint(call, parts.compat).update(body).digest("base64"));
-    const members = await scanBody(body);
+    const members = await scanBody(body, undefined, key.keyHash);
     await reserveForParsing(room, body, members, call.door.unparsed);
     const turn = { ...prepareTurn(parts, call.door, request.headers, body, members), key };
     const meter = admission.countsTokens ? new TokenMeter(turn.request) : undefined;

@@ -6,6 +6,7 @@
  * MB for 30 MB of `[],`. All of that is refused with the byte's offset. The object's members are returned as spans, so
  * that subtrees can travel as the client wrote them.
  */
+import { ElementScan, type ScannedArrays } from "./json-elements.ts";
 import { JsonScanner } from "./json-scanner.ts";
 import type { JsonMember } from "./json-span.ts";
 
@@ -16,6 +17,16 @@ import type { JsonMember } from "./json-span.ts";
  */
 export function scanObject(bytes: Uint8Array, name: string): readonly JsonMember[] {
   const scanner = new JsonScanner(bytes, name, "object");
+  scanner.advance(bytes.length);
+  return scanner.members;
+}
+
+/**
+ * The same, without a second look at the elements with which an array of the same owner has begun before.
+ * @param bytes of an object that one call may scan
+ */
+export function scanRepeated(bytes: Buffer, name: string, memory: ScannedArrays, owner: string): readonly JsonMember[] {
+  const scanner = new JsonScanner(bytes, name, "object", new ElementScan(memory, owner, bytes));
   scanner.advance(bytes.length);
   return scanner.members;
 }

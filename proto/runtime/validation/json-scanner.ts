@@ -1,6 +1,5 @@
 /** Walks through a JSON text byte by byte, and refuses malformed text and text beyond the limits. */
-import { isUtf8 } from "node:buffer";
-import { firstInvalidUtf8 } from "./utf8.ts";
+import { checkEncoding } from "./json-encoding.ts";
 import type { Fault } from "../fault.ts";
 import {
   backslash,
@@ -16,33 +15,23 @@ import {
   spaceBytes,
   zero,
 } from "./json-bytes.ts";
-import { type KeyedObject, OpenKeys, decodeString } from "./json-keys.ts";
+import type { ElementScan } from "./json-elements.ts";
+import { OpenKeys, decodeString } from "./json-keys.ts";
 import { jsonLimits } from "./json-limits.ts";
 import type { JsonMember } from "./json-span.ts";
+import {
+  type OpenValue,
+  aColon,
+  aComma,
+  aFirstKey,
+  aFirstValue,
+  aKey,
+  aValue,
+  inKeyString,
+  inValueString,
+} from "./json-states.ts";
 import { escapeEnd, numberEnd, plainEnd, refusal, wordEnd } from "./json-tokens.ts";
 import { invalid } from "./problems.ts";
-
-// Values of `#next`: the token expected after white space.
-const aValue = 0;
-/** A value, or the end of the array. */
-const aFirstValue = 1;
-const aKey = 2;
-/** A key, or the end of the object. */
-const aFirstKey = 3;
-const aColon = 4;
-/** A comma, or the end of the surrounding array or object. */
-const aComma = 5;
-// The rest of a string, in which white space counts.
-const inValueString = 6;
-const inKeyString = 7;
-
-/** An open array or object. */
-interface Open extends KeyedObject {
-  isObject: boolean;
-  /** Number of open objects, this one included. */
-  level: number;
-  keys: number;
-}
 
 /** Scans without recursion, so that it can pause between any two bytes of a string and between any two tokens. */
 export class JsonScanner {
@@ -52,10 +41,12 @@ export class JsonScanner {
   /** Arrays and objects around the text that count towards the depth limit. */
   readonly #around: number;
   /** By depth. The entries beyond the present depth are used again. */
-  readonly #open: Open[] = [];
+  readonly #open: OpenValue[] = [];
   #depth = 0;
-  #inner: Open | undefined;
+  #inner: OpenValue | undefined;
   readonly #keys: OpenKeys;
+  /** Arrays that are members of the object; undefined where nothing is remembered of them. */
+  readonly #elements: ElementScan | undefined;
   #next = aValue;
   #at = 0;
   /** End of the current piece. */
@@ -68,12 +59,13 @@ export class JsonScanner {
   #key = "";
   #valueAt = 0;
 
-  constructor(bytes: Uint8Array, name: string, root: "object" | "any") {
+  constructor(bytes: Uint8Array, name: string, root: "object" | "any", elements?: ElementScan) {
     this.#bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#keys = new OpenKeys(this.#bytes);
     this.#name = name;
     this.#around = root === "object" ? 0 : 1;
-    this.#checkEncoding();
+    this.#elements = elements;
+    checkEncoding(this.#bytes, name);
   }
 
   /** Reads about this many bytes further. @returns whether the text is finished */
@@ -84,13 +76,6 @@ export class JsonScanner {
     if (this.#until < length) return false;
     this.#checkEnd();
     return true;
-  }
-
-  #checkEncoding(): void {
-    const bytes = this.#bytes;
-    if (bytes.length === 0) throw invalid(this.#name, "must not be empty");
-    if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) throw this.#refused("byte order mark", 0);
-    if (!isUtf8(bytes)) throw this.#refused("invalid UTF-8", firstInvalidUtf8(bytes));
   }
 
   #checkEnd(): void {
@@ -161,7 +146,7 @@ export class JsonScanner {
     if (this.#inMember) this.#valueAt = this.#at;
     if (byte === quote) return this.#beginString(inValueString);
     if (byte === openBrace) return this.#begin(true);
-    if (byte === openBracket) return this.#begin(false);
+    if (byte === openBracket) return this.#beginArray();
     const isNumber = byte === minus || (byte >= zero && byte <= nine);
     const end = isNumber ? numberEnd(this.#bytes, this.#at, this.#name) : wordEnd(this.#bytes, this.#at);
     if (end === -1) throw this.#unexpected("a value");
@@ -171,7 +156,24 @@ export class JsonScanner {
 
   #endValue(): void {
     this.#next = aComma;
-    if (this.#inMember) this.members.push({ key: this.#key, start: this.#valueAt, end: this.#at });
+    if (this.#inMember) {
+      this.members.push({ key: this.#key, start: this.#valueAt, end: this.#at });
+      this.#elements?.finish();
+    } else if (this.#depth === 2 && !this.#inner!.isObject) this.#elements?.add(this.#at, this.#tokens);
+  }
+
+  #beginArray(): void {
+    const isMember = this.#inMember;
+    const start = this.#at;
+    this.#begin(false);
+    const elements = this.#elements;
+    if (elements === undefined || !isMember) return;
+    elements.begin(start, this.#tokens);
+    if (elements.end === -1) return;
+    this.#tokens += elements.knownTokens - 1;
+    this.#count();
+    this.#at = elements.end;
+    this.#next = aComma;
   }
 
   #comma(byte: number): void {

@@ -159,3 +159,17 @@ function skipContainer(bytes: Buffer, from: number): number {
   } while (depth > 0 && at < length);
   return at;
 }
+
+/**
+ * Adds to the ends of the first elements those of all others.
+ * @param bytes text of an array
+ */
+export function addElementEnds(bytes: Buffer, ends: number[]): void {
+  const last = ends.at(-1);
+  let at = last === undefined ? enter(bytes, 0, openBracket) : skipComma(bytes, last);
+  while (at < bytes.length && bytes[at] !== closeBracket) {
+    const end = skipValue(bytes, at);
+    ends.push(end);
+    at = skipComma(bytes, end);
+  }
+}

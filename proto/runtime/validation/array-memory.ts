@@ -1,0 +1,149 @@
+/**
+ * Remembers arrays of JSON texts by their bytes. An agent sends its conversation again with every step: all elements but the last ones were
+ * read before, and are found again by comparing bytes.
+ */
+import { crc32 } from "node:zlib";
+import { closeBracket, comma, spaceBytes } from "./json-bytes.ts";
+import { addElementEnds } from "./json-span.ts";
+
+/** Reading a shorter array costs about as much as finding it. */
+export const minRememberedBytes = 2_048;
+/** Shorter ones are seldom conversations. */
+const minElements = 3;
+/** A longer array would push out too many others. */
+const maxArrayBytes = 256 * 1024;
+/** Maximum length of all texts: some hundred conversations. */
+const maxBytes = 8 * 1024 * 1024;
+/** Bytes at the beginning by which arrays are looked up. */
+const keyBytes = 512;
+/** Part of an array that must be new for it to be remembered anew: copying every step would cost more than reading a few elements again. */
+const minNewPart = 1 / 8;
+/** Arrays with the same beginning, such as conversations with one system prompt. */
+const maxAlike = 4;
+
+interface Entry<Value> {
+  readonly owner: string;
+  /** The array from its bracket to the end of its last element. */
+  readonly text: Buffer;
+  readonly values: readonly Value[];
+  /** Ends of the first elements, or of all. They are found when another array begins in the same way. */
+  readonly ends: number[];
+}
+
+/** The elements at the beginning of an array that are known. */
+export interface KnownElements<Value> {
+  /** Values of these elements, and perhaps of others after them. */
+  readonly values: readonly Value[];
+  /** At least one. */
+  readonly count: number;
+  /** Bytes from the bracket to the end of the last known element. */
+  readonly length: number;
+  /** Ends of the first elements of the remembered array, from its bracket on. */
+  readonly ends: readonly number[];
+}
+
+export class ArrayMemory<Value> {
+  /** Arrays by owner and beginning, the least recently used ones first. */
+  readonly #alike = new Map<number, Entry<Value>[]>();
+  #newest: readonly Entry<Value>[] | undefined = undefined;
+  #size = 0;
+
+  /**
+   * @param owner whose arrays are looked through: nobody learns from the time of an answer what another has sent
+   * @param start place of the bracket
+   */
+  find(owner: string, bytes: Buffer, start: number): KnownElements<Value> | undefined {
+    if (bytes.length - start < minRememberedBytes) return undefined;
+    const key = keyOf(owner, bytes, start);
+    const alike = this.#alike.get(key);
+    if (alike === undefined) return undefined;
+    this.#use(key, alike);
+    let known: KnownElements<Value> | undefined;
+    for (let index = alike.length - 1; index >= 0; index--) {
+      const entry = alike[index]!;
+      const found = entry.owner === owner ? knownIn(entry, bytes, start) : undefined;
+      if (found && found.count > (known?.count ?? 0)) known = found;
+      if (known !== undefined && known.count === known.values.length) break;
+    }
+    return known;
+  }
+
+  /**
+   * Remembers an array whose values were read without a problem.
+   * @param text from its bracket to the end of its last element; copied
+   * @param known what `find` has returned for this array
+   * @param ends of the first elements, or of all, from the bracket on
+   * @returns whether the array is remembered; not when most of it is already
+   */
+  keep(
+    owner: string,
+    text: Buffer,
+    values: readonly Value[],
+    known: KnownElements<Value> | undefined,
+    ends: number[] = [],
+  ): boolean {
+    if (text.length < minRememberedBytes || text.length > maxArrayBytes || values.length < minElements) return false;
+    if (known && isMostlyKnown(known, text.length)) return false;
+    const key = keyOf(owner, text, 0);
+    const alike = this.#alike.get(key) ?? [];
+    const before =
+      known && 2 * known.count >= known.values.length
+        ? alike.findIndex(({ ends: others }) => others === known.ends)
+        : -1;
+    // An array that goes on another way after half of its elements is the same conversation.
+    if (before !== -1) this.#size -= alike.splice(before, 1)[0]!.text.length;
+    else if (alike.length === maxAlike) this.#size -= alike.shift()!.text.length;
+    alike.push({ owner, text: Buffer.from(text), values, ends });
+    this.#size += text.length;
+    this.#use(key, alike);
+    this.#forgetOldest();
+    return true;
+  }
+
+  #forgetOldest(): void {
+    for (const [oldest, entries] of this.#alike) {
+      if (this.#size <= maxBytes) return;
+      this.#alike.delete(oldest);
+      for (const entry of entries) this.#size -= entry.text.length;
+    }
+  }
+
+  #use(key: number, alike: Entry<Value>[]): void {
+    if (alike === this.#newest) return;
+    this.#alike.delete(key);
+    this.#alike.set(key, alike);
+    this.#newest = alike;
+  }
+}
+
+/** Whether an array of this length need not be remembered anew. */
+export const isMostlyKnown = ({ length }: KnownElements<unknown>, bytes: number): boolean =>
+  bytes - length < minNewPart * bytes;
+
+const keyOf = (owner: string, bytes: Buffer, start: number): number =>
+  crc32(bytes.subarray(start, start + keyBytes), crc32(owner));
+
+function knownIn<Value>(entry: Entry<Value>, bytes: Buffer, start: number): KnownElements<Value> | undefined {
+  const { text, values, ends } = entry;
+  if (beginsWith(bytes, start, text, text.length)) {
+    return { values, count: values.length, length: text.length, ends };
+  }
+  if (ends.length < values.length) addElementEnds(text, ends);
+  let count = 0;
+  // The first `count` elements are the same, and those up to `above` are not.
+  for (let above = values.length; above - count > 1; ) {
+    const middle = (count + above) >> 1;
+    if (beginsWith(bytes, start, text, ends[middle - 1]!)) count = middle;
+    else above = middle;
+  }
+  return count === 0 ? undefined : { values, count, length: ends[count - 1]!, ends };
+}
+
+/** Whether the same elements stand there: a number may go on after its first digits. */
+function beginsWith(bytes: Buffer, start: number, text: Buffer, length: number): boolean {
+  const end = start + length;
+  if (end >= bytes.length) return false;
+  const next = bytes[end]!;
+  if (next !== comma && next !== closeBracket && spaceBytes[next] !== 1) return false;
+  return text.compare(bytes, start, end, 0, length) === 0;
+}

@@ -1,0 +1,156 @@
+/** What is remembered of arrays is found again by their bytes, and a scan with a memory says what a scan without one says. */
+import { describe, expect, test } from "@jest/globals";
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import { ArrayMemory } from "@sluice/proto/runtime/validation/array-memory.js";
+import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
+import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
+import { scanObject, scanRepeated } from "@sluice/proto/runtime/validation/json-scan.js";
+import fc from "../support/properties.js";
+
+/** Elements long enough that the memory takes the array. */
+const longElements = (count: number, start = 0) =>
+  Array.from({ length: count }, (_, index) => `${start + index} ${"x".repeat(900)}`);
+
+/** The text of an array up to the end of its last element, as the memory is given it. */
+const open = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elements).slice(0, -1));
+const whole = (elements: readonly unknown[]) => Buffer.from(JSON.stringify(elements));
+
+describe("the memory", () => {
+  test("finds the elements that an array shares with an earlier one of its owner", () => {
+    const memory = new ArrayMemory<unknown>();
+    const elements = longElements(8);
+    memory.keep("a", open(elements), elements, undefined);
+    const longer = whole([...elements, "more"]);
+    expect(memory.find("a", longer, 0)).toMatchObject({ count: 8, length: open(elements).length });
+    expect(memory.find("a", whole([...elements.slice(0, 5), "other", "z".repeat(900)]), 0)?.count).toBe(5);
+    expect(memory.find("a", whole(["other", ...elements]), 0)).toBeUndefined();
+    expect(memory.find("b", longer, 0)).toBeUndefined();
+  });
+
+  test("takes a number that goes on for another one", () => {
+    const memory = new ArrayMemory<unknown>();
+    const elements = [...longElements(3), 12];
+    memory.keep("a", open(elements), elements, undefined);
+    expect(memory.find("a", whole([...longElements(3), 12, 3]), 0)?.count).toBe(4);
+    expect(memory.find("a", whole([...longElements(3), 123]), 0)?.count).toBe(3);
+  });
+
+  test("keeps a few conversations that begin alike, and the last state of each", () => {
+    const memory = new ArrayMemory<unknown>();
+    const conversation = (name: string, steps: number) => [
+      ...longElements(1),
+      ...longElements(steps).map((element) => `${name} ${element}`),
+    ];
+    for (const name of ["a", "b", "c", "d"]) {
+      for (let steps = 3; steps < 10; steps += 2) {
+        const elements = conversation(name, steps);
+        const known = memory.find("k", whole(elements), 0);
+        if (steps > 3) expect(known?.count).toBeGreaterThan(elements.length - 3);
+        memory.keep("k", open(elements), elements, known);
+      }
+    }
+    for (const name of ["a", "b", "c", "d"]) {
+      expect(memory.find("k", whole(conversation(name, 9)), 0)?.count).toBe(10);
+    }
+    memory.keep("k", open(conversation("e", 4)), conversation("e", 4), undefined);
+    expect(memory.find("k", whole(conversation("a", 9)), 0)?.count).toBe(1);
+    expect(memory.find("k", whole(conversation("e", 9)), 0)?.count).toBe(5);
+  });
+
+  test("copies an array again once an eighth of it is new", () => {
+    const memory = new ArrayMemory<unknown>();
+    const keep = (count: number) => {
+      const elements = longElements(count);
+      return memory.keep("k", open(elements), elements, memory.find("k", whole(elements), 0));
+    };
+    expect([16, 16, 17, 18, 19, 20].map(keep)).toEqual([true, false, false, false, true, false]);
+    expect(memory.find("k", whole(longElements(20)), 0)?.count).toBe(19);
+  });
+
+  test("forgets what was not used for longest, beyond its size", () => {
+    const memory = new ArrayMemory<unknown>();
+    const large = (name: string) => [name, ...Array.from({ length: 4 }, () => "x".repeat(60_000))];
+    const keep = (name: string) => memory.keep("k", open(large(name)), large(name), undefined);
+    const has = (name: string) => memory.find("k", whole(large(name)), 0) !== undefined;
+    keep("first");
+    keep("second");
+    for (let number = 0; number < 32; number++) {
+      keep(`other ${number}`);
+      expect(has("first")).toBe(true);
+    }
+    keep("last");
+    expect([has("first"), has("second"), has("last")]).toEqual([true, false, true]);
+  });
+
+  test("does not take arrays that would push out too many others, and short ones", () => {
+    const memory = new ArrayMemory<unknown>();
+    const huge = Array.from({ length: 4 }, () => "x".repeat(100_000));
+    const few = ["x".repeat(2_000), "y".repeat(2_000)];
+    for (const elements of [huge, few]) {
+      memory.keep("k", open(elements), elements, undefined);
+      expect(memory.find("k", whole(elements), 0)).toBeUndefined();
+    }
+  });
+});
+
+describe("a scan", () => {
+  const said = (scan: () => unknown): unknown => {
+    try {
+      return scan();
+    } catch (error) {
+      if (error instanceof Fault) return error.message;
+      throw error;
+    }
+  };
+
+  const padded = fc.record({ note: fc.constantFrom("x".repeat(700), `"${"é".repeat(500)}`), value: fc.jsonValue() });
+  /** A conversation, the number of its elements that the next body repeats, and what it has instead of the others. */
+  const step = fc.tuple(fc.nat({ max: 8 }), fc.array(padded, { maxLength: 4 }));
+  const damage = fc.option(fc.tuple(fc.nat(), fc.constantFrom("", '"', "\\", ",", "}", "]", "[", "0", "\u0001", " ")), {
+    freq: 3,
+  });
+  const body = (input: readonly unknown[], indent: number | undefined) =>
+    JSON.stringify({ model: "a/b", input, tools: input.slice(0, 4), last: 1 }, undefined, indent);
+
+  test("with a memory says the same as one without", () => {
+    const history = fc.array(padded, { minLength: 4, maxLength: 6 });
+    const steps = fc.array(fc.tuple(step, damage), { maxLength: 5 });
+    let repeated = 0;
+    fc.assert(
+      fc.property(history, steps, fc.constantFrom(undefined, 1), (first, changes, indent) => {
+        const memory = createScannedArrays();
+        let input: unknown[] = first;
+        const scanned = [body(input, indent)];
+        for (const [[kept, added], damaged] of changes) {
+          input = [...input.slice(0, kept), ...added];
+          let text = body(input, indent);
+          if (damaged) {
+            const place = damaged[0] % text.length;
+            text = text.slice(0, place) + damaged[1] + text.slice(place + 1);
+          }
+          scanned.push(text);
+        }
+        for (const text of [...scanned, ...scanned]) {
+          const bytes = Buffer.from(text);
+          const expected = said(() => scanObject(bytes, "body"));
+          expect(said(() => scanRepeated(bytes, "body", memory, "key"))).toEqual(expected);
+          if (memory.find("key", bytes, bytes.indexOf("[")) !== undefined) repeated++;
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(repeated).toBeGreaterThan(300);
+  });
+
+  test("counts the values of known elements towards the limit", () => {
+    const memory = createScannedArrays();
+    const element = `[${"1,".repeat(30_000)}1]`;
+    const elements = (count: number) =>
+      Buffer.from(`{"input":[${Array.from({ length: count }, () => element).join()}]}`);
+    expect(scanRepeated(elements(4), "body", memory, "key")).toHaveLength(1);
+    expect(memory.find("key", elements(4), 9)?.count).toBe(4);
+    expect(scanRepeated(elements(6), "body", memory, "key")).toHaveLength(1);
+    const refused = said(() => scanRepeated(elements(7), "body", memory, "key"));
+    expect(refused).toMatch(`more than ${jsonLimits.tokens} values and keys`);
+  });
+});

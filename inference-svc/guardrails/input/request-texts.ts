@@ -5,6 +5,7 @@ import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { PluginTexts } from "../../turn/feature.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { rewritten } from "../../turn/parse/tools.ts";
+import { ownItems } from "../../turn/parse/shared-items.ts";
 import { splitCredentials } from "./tool-credentials.ts";
 import { isParsed } from "../../files/parsing.ts";
 import { rewrite } from "../../files/texts.ts";
@@ -32,6 +33,8 @@ type ScanUnits = Generator<ScanUnit | undefined, void>;
 
 /** The texts of one request. Redactions are written back in place, so that nothing keeps the original text. */
 export class RequestTexts {
+  readonly #given: TurnRequest;
+  /** The given request with items that may be changed. */
   readonly #request: TurnRequest;
   readonly #pluginTexts: readonly PluginTexts[];
   readonly #changes = new Set<PendingChange>();
@@ -41,7 +44,9 @@ export class RequestTexts {
   #changedFields: Partial<TurnRequest> = {};
 
   constructor(request: TurnRequest, pluginTexts: readonly PluginTexts[]) {
-    this.#request = request;
+    this.#given = request;
+    const input = ownItems(request.input);
+    this.#request = input === request.input ? request : { ...request, input };
     this.#pluginTexts = pluginTexts;
   }
 
@@ -105,7 +110,7 @@ export class RequestTexts {
 
   /** The redacted request; the same object when nothing was redacted. */
   *redacted(): Yielding<TurnRequest> {
-    if (this.#changes.size === 0) return this.#request;
+    if (this.#changes.size === 0) return this.#given;
     for (const changed of this.#changes) yield* changed.write();
     for (const file of this.#files) yield* rewrite(file);
     const tools = this.#request.tools.map((tool, index) => {

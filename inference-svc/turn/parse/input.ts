@@ -2,31 +2,55 @@
 import { inputItem, input as inputShape } from "@sluice/proto/contract/items/input.js";
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
+import { checkShape, child } from "@sluice/proto/runtime/validation/shape.js";
 import { callIdField, callTypeByOutput, callNames } from "../call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize } from "./kinds.ts";
+import { openRepeated } from "./repeated-input.ts";
 import { neutralizeTools } from "./tools.ts";
 import type { InputItem } from "../request.ts";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 
 const calls: ReadonlySet<string> = new Set(callTypeByOutput.values());
 
-/** Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects. */
+/**
+ * Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects.
+ * @param json undefined when there is none
+ * @param owner key of the request, whose items are remembered; undefined where they are not
+ */
 export function parseInput(
-  value: unknown,
+  json: Buffer | undefined,
   declared: DeclaredTools,
   aliases: Aliases,
   problems: Problems,
+  owner?: string,
 ): readonly InputItem[] {
+  const repeated = json && openRepeated(json, owner, aliases);
+  const value: unknown = repeated ? repeated.parse() : json && JSON.parse(json.toString("utf8"));
   if (value === undefined || value === null) {
     problems.add("input", "required");
     return [];
   }
-  if (Array.isArray(value)) for (const item of value) neutralizeItem(item, aliases);
-  checkShape(inputShape, value, "input", problems);
+  const before = problems.count;
+  const known = repeated?.known ?? 0;
+  if (Array.isArray(value)) neutralizeItems(value, known, aliases);
+  if (known === 0) checkShape(inputShape, value, "input", problems);
+  else checkItems(value as readonly unknown[], known, problems);
   if (typeof value === "string") return [{ type: "message", role: "user", content: value }];
-  return Array.isArray(value) ? new Sequence(declared, problems).read(value) : [];
+  if (!Array.isArray(value)) return [];
+  const items = new Sequence(declared, problems).read(value);
+  if (problems.count === before) repeated?.keep(items);
+  return items;
+}
+
+function checkItems(items: readonly unknown[], from: number, problems: Problems): void {
+  for (let index = from; index < items.length; index++) {
+    checkShape(inputItem, items[index], child("input", index), problems);
+  }
+}
+
+function neutralizeItems(items: readonly unknown[], from: number, aliases: Aliases): void {
+  for (let index = from; index < items.length; index++) neutralizeItem(items[index], aliases);
 }
 
 function neutralizeItem(item: unknown, aliases: Aliases): void {

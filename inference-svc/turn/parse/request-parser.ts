@@ -30,6 +30,7 @@ export class RequestParser {
   ): TurnRequest =>
     parseTurn(request, {
       scanned,
+      owner: keyHash,
       names: this.#config.catalog.namesOf(workspaceId),
       aliases: this.#config.file.compat.tool_type_aliases,
       identityHash: this.#identities.hashUser(keyHash, request),

@@ -31,6 +31,8 @@ export interface ParseOptions {
   readonly aliases?: Aliases;
   /** Puts slugs in the place of other names of models. */
   readonly names?: SlugLookup;
+  /** Key whose conversations are remembered; absent where a request does not come again. */
+  readonly owner?: string;
   /** Keyed hash of the end user. */
   readonly identityHash?: string;
   /** Replaces the prompt cache key of the request. */
@@ -50,13 +52,13 @@ export function parseTurn(request: RunTurnRequest, { scanned = false, ...options
 }
 
 function parsed(request: RunTurnRequest, options: ParseOptions): TurnRequest {
-  const { aliases = noAliases, names, identityHash, promptCacheKey } = options;
+  const { aliases = noAliases, names, owner, identityHash, promptCacheKey } = options;
   const problems = new Problems();
   const declared = new DeclaredTools();
   const turn = settingsOf(request);
   turn.models = modelsOf(request, names);
   turn.tools = parseTools(textOf(request.toolsJson), declared, aliases, problems);
-  turn.input = parseInput(valueOf(request.inputJson), declared, aliases, problems);
+  turn.input = parseInput(textOf(request.inputJson), declared, aliases, problems, owner);
   declared.checkTogether(problems);
   turn.toolChoice = parseToolChoice(valueOf(request.toolChoiceJson), declared, aliases, problems);
   turn.textFormat = parseTextFormat(textOf(request.textFormatJson), problems);

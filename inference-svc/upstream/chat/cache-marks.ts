@@ -18,6 +18,11 @@ export class ChatCacheMarks {
     this.#controls = supports(translation.target, "cache_control");
   }
 
+  /** Whether a part has a mark, or has had one. */
+  get any(): boolean {
+    return this.#marked.length > 0;
+  }
+
   /** Copies the mark of a part, if it has one, to the part that is sent. */
   copy(from: JsonObject, to: MarkedPart, path: string): void {
     const { cache_control: control, prompt_cache_breakpoint: breakpoint } = from;

@@ -1,5 +1,8 @@
 /** The growing list of chat messages: calls join the assistant message before them, reasoning joins the one after it. */
 import { type JsonObject, objects, text } from "../json.ts";
+import type { InputItem } from "../../turn/request.ts";
+import { isShared } from "../../turn/parse/shared-items.ts";
+import { MessageSources } from "../translate/message-sources.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 export type ChatMessage = { role: string; content: unknown; tool_calls?: JsonObject[]; [field: string]: unknown };
@@ -13,22 +16,31 @@ export interface ChatReasoning {
 export class ChatMessageList {
   readonly #onDropped: TranslationContext["onDropped"];
   readonly #messages: ChatMessage[] = [];
+  /** Undefined for requests without shared items. */
+  readonly #sources: MessageSources | undefined;
   /** The assistant message that the next call joins. */
   #assistant: ChatMessage | undefined;
   #thoughts: ChatReasoning[] = [];
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
-  constructor(onDropped: TranslationContext["onDropped"]) {
+  constructor(onDropped: TranslationContext["onDropped"], input: readonly InputItem[]) {
     this.#onDropped = onDropped;
+    this.#sources = input.some(isShared) ? new MessageSources() : undefined;
+  }
+
+  /** @param item whose translation comes next; undefined for one on which messages depend that are not its own */
+  begin(item: InputItem | undefined): void {
+    this.#sources?.begin(item);
   }
 
   add(message: ChatMessage): void {
     this.#attach();
     this.#assistant = message.role === "assistant" ? message : undefined;
-    if (this.#assistant) this.#think(this.#assistant);
-    else this.#forget();
+    if (!this.#assistant) this.#forget();
     this.#messages.push(message);
+    this.#sources?.add();
+    if (this.#assistant) this.#think(this.#assistant);
   }
 
   /** Text beside a call that has no output yet joins the message of the call: nothing may stand between call and output. */
@@ -41,6 +53,7 @@ export class ChatMessageList {
         ...(refusal !== "" && { refusal }),
       });
     }
+    this.#sources?.join();
     this.#think(open);
     open.content =
       [text(open.content), content + refusal].filter((translation) => translation !== "").join("\n") || null;
@@ -48,12 +61,14 @@ export class ChatMessageList {
 
   think(thought: ChatReasoning): void {
     this.#thoughts.push(thought);
+    this.#sources?.think();
   }
 
   call(call: JsonObject): void {
     if (!this.#assistant) this.add({ role: "assistant", content: null });
     const message = this.#assistant;
     if (!message) return;
+    this.#sources?.join();
     this.#think(message);
     if (message.tool_calls === undefined) message.tool_calls = [call];
     else message.tool_calls.push(call);
@@ -63,6 +78,7 @@ export class ChatMessageList {
     this.#assistant = undefined;
     this.#forget();
     this.#messages.push({ role: "tool", tool_call_id: callId, content });
+    this.#sources?.add();
     for (const attachment of attachments) this.#attachments.push(attachment);
   }
 
@@ -72,8 +88,14 @@ export class ChatMessageList {
     return this.#messages;
   }
 
+  /** JSON of the messages, which nothing has changed since `finish`. */
+  json(translation: TranslationContext): string {
+    return this.#sources?.json(this.#messages, translation) ?? JSON.stringify(this.#messages);
+  }
+
   #think(message: ChatMessage): void {
     if (this.#thoughts.length === 0) return;
+    this.#sources?.joinThoughts();
     for (const { fields } of this.#thoughts) {
       for (const [name, value] of Object.entries(fields)) {
         const before = message[name];
@@ -87,11 +109,13 @@ export class ChatMessageList {
     if (this.#thoughts.length === 0) return;
     for (const { path } of this.#thoughts) this.#onDropped(path, "no message of the assistant follows it");
     this.#thoughts = [];
+    this.#sources?.forgetThoughts();
   }
 
   #attach(): void {
     if (this.#attachments.length === 0) return;
     this.#messages.push({ role: "user", content: this.#attachments });
+    this.#sources?.addUnknown();
     this.#attachments = [];
   }
 }

@@ -1,6 +1,7 @@
 /** The input of a request as chat messages. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import { type JsonObject, isObject, objects, text } from "../json.ts";
+import { isShared } from "../../turn/parse/shared-items.ts";
+import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
 import { chatPart } from "./parts.ts";
 import {
@@ -10,16 +11,18 @@ import {
   translateInput,
 } from "../translate/conversation.ts";
 import { buildReasoningFields } from "./reasoning.ts";
-import { type ChatMessage, ChatMessageList } from "./message-list.ts";
+import { ChatMessageList } from "./message-list.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
-export function chatMessages(request: TurnRequest, translation: TranslationContext): readonly ChatMessage[] {
-  const writer = new ChatWriter(translation);
+/** The messages as a JSON array. */
+export function chatMessages(request: TurnRequest, translation: TranslationContext): Verbatim {
+  const writer = new ChatWriter(request, translation);
   if (request.instructions !== undefined) writer.thread.add({ role: "system", content: request.instructions });
   translateInput(request.input, translation, writer);
   const messages = writer.thread.finish();
   writer.marks.finish(request.cacheControl, messages);
-  return messages;
+  // Whether a mark stays depends on all others.
+  return new Verbatim(writer.marks.any ? JSON.stringify(messages) : writer.thread.json(translation));
 }
 
 class ChatWriter implements ConversationWriter {
@@ -30,10 +33,15 @@ class ChatWriter implements ConversationWriter {
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
 
-  constructor(translation: TranslationContext) {
+  constructor({ input }: TurnRequest, translation: TranslationContext) {
     this.#translation = translation;
-    this.thread = new ChatMessageList(translation.onDropped);
+    this.thread = new ChatMessageList(translation.onDropped, input);
     this.marks = new ChatCacheMarks(translation);
+  }
+
+  begin(item: InputItem): void {
+    // Shared items are of kinds that depend on no others; outputs of hosted calls may have ids of earlier items.
+    this.thread.begin(isShared(item) ? item : undefined);
   }
 
   addPrompt(item: InputItem, path: string): void {

@@ -16,6 +16,8 @@ export interface ConversationWriter {
   readonly takesFailures: boolean;
   /** Whether a call can carry a cache mark. */
   readonly takesCallMarks: boolean;
+  /** Called before the item is written, if it is. */
+  begin?(item: InputItem): void;
   /** Adds a message of the system, a developer or the user. */
   addPrompt(item: InputItem, path: string): void;
   /** Adds a message of the assistant. */
@@ -79,6 +81,7 @@ class InputTranslator {
   }
 
   translate(item: InputItem, path: string): void {
+    this.#writer.begin?.(item);
     switch (item.type) {
       case "message":
         return item.role === "assistant" ? this.#said(item, path) : this.#asked(item, path);

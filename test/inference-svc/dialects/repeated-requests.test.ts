@@ -1,7 +1,9 @@
 /** The memory that requests share changes neither the body of a provider, nor what is reported as dropped, nor a problem. */
 import { expect, test } from "@jest/globals";
+import { measureInput } from "@sluice/inference-svc/estimate/tokens.js";
 import { parseRequest } from "@sluice/gateway/responses/request.js";
-import { parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
+import { type ParseOptions, parseTurn } from "@sluice/inference-svc/turn/parse/turn-request.js";
+import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
 import { cohere } from "@sluice/inference-svc/upstream/cohere/dialect.js";
 import { converse } from "@sluice/inference-svc/upstream/converse/dialect.js";
@@ -27,17 +29,20 @@ const targets: readonly Target[] = [
   },
 ];
 
+const parse = (body: Buffer, options: ParseOptions): TurnRequest =>
+  parseTurn(parseRequest(body, scanObject(body, "body"), { serviceMetadata: false }).request, options);
+
 /** Everything that providers are sent of a body, or all that is wrong with it. */
-function sayAll(body: Buffer, aliases: readonly string[]): readonly string[] {
+function sayAll(body: Buffer, options: ParseOptions): readonly string[] {
   try {
-    const { request } = parseRequest(body, scanObject(body, "body"), { serviceMetadata: false });
-    const turn = parseTurn(request, { aliases });
+    const turn = parse(body, options);
+    const size = JSON.stringify(measureInput(turn));
     return Object.entries(dialects).flatMap(([name, dialect]) =>
       targets.map((target) => {
         const refusal = dialect.refusal(turn, target);
         const dropped: string[] = [];
         const sent = refusal ?? dialect.body(turn, target, (path, reason) => dropped.push(`${path}: ${reason}`));
-        return JSON.stringify([name, sent, dropped]);
+        return JSON.stringify([name, sent, dropped, size]);
       }),
     );
   } catch (error) {
@@ -51,11 +56,50 @@ test("600 requests say the same at first sight, when they come again, and when n
   let sent = 0;
   for (let number = 0; number < 600; number++) {
     const body = generateBody(17, number);
-    const first = sayAll(body, aliases);
-    expect(sayAll(body, aliases)).toEqual(first);
+    const first = sayAll(body, { aliases });
+    expect(sayAll(body, { aliases })).toEqual(first);
     // Tools are remembered for one list of aliases.
-    expect(sayAll(body, ["acme:"])).toEqual(first);
+    expect(sayAll(body, { aliases: ["acme:"] })).toEqual(first);
     if (first.length > 1) sent++;
   }
   expect(sent).toBeGreaterThan(200);
 });
+
+/** Long enough that an input which begins with them is remembered. */
+const beginning = Array.from({ length: 4 }, (_, index) => ({
+  role: "user",
+  content: `${index} ${"word ".repeat(150)}`,
+}));
+
+test("the steps of 200 conversations say the same, whether their items are remembered or not", () => {
+  const aliases = ["acme:"];
+  let sent = 0;
+  let repeated = 0;
+  for (let number = 0; number < 800 && sent < 200; number++) {
+    const { input, ...others } = parsedOrEmpty(generateBody(23, number));
+    if (!Array.isArray(input)) continue;
+    const conversation = [{ ...beginning[0], id: `msg_${number}` }, ...beginning.slice(1), ...(input as unknown[])];
+    let before: TurnRequest["input"][number] | undefined;
+    for (let length = beginning.length; length <= conversation.length; length++) {
+      const body = Buffer.from(JSON.stringify({ ...others, input: conversation.slice(0, length) }));
+      const first = sayAll(body, { aliases });
+      expect(sayAll(body, { aliases, owner: "key" })).toEqual(first);
+      expect(sayAll(body, { aliases, owner: "key" })).toEqual(first);
+      if (first.length === 1) continue;
+      sent++;
+      const [item] = parse(body, { aliases, owner: "key" }).input;
+      if (item === before) repeated++;
+      before = item;
+      expect(parse(body, { aliases, owner: "another key" }).input[0]).not.toBe(item);
+    }
+  }
+  expect(repeated).toBeGreaterThan(100);
+});
+
+function parsedOrEmpty(body: Buffer): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(body.toString()) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}

@@ -17,6 +17,8 @@ import {
   ScanScope,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { chat } from "@sluice/inference-svc/upstream/chat/dialect.js";
+import { parseTurnRequest } from "../../support/answers/parse-turn-request.js";
 import { asking, functionTool, newScope, run } from "../asking.js";
 
 const id = "550e8400-e29b-41d4-a716-446655440000";
@@ -29,14 +31,17 @@ const redacting = (...contentFilters: ReturnType<typeof rule>[]): Partial<Caller
 });
 
 /** The forwarded text, or the refusal. */
-async function passed(request: Partial<TurnRequest> & { text?: string }, caller: Partial<Caller>) {
+const passed = (request: Partial<TurnRequest> & { text?: string }, caller: Partial<Caller>) =>
+  pass(structuredClone(asking(request)), caller);
+
+async function pass(request: TurnRequest, caller: Partial<Caller>) {
   const asked = newScope(caller);
   let sent: TurnRequest | undefined;
   const turn = inputGuardrails(pluginTexts)((request_) => {
     sent = request_;
     return new WholeAnswer([]);
   });
-  const { fault } = await run(turn, structuredClone(asking(request)), asked);
+  const { fault } = await run(turn, request, asked);
   return { sent, fault, stages: asked.scope.trace.stages };
 }
 
@@ -377,5 +382,38 @@ describe("settings that providers receive", () => {
   ])("%j is blocked", async (request) => {
     const { fault } = await passed(request, redacting(rule("secret-\\d", BLOCK)));
     expect(fault?.status).toBe(403);
+  });
+});
+
+describe("a conversation that comes again", () => {
+  const words = "word ".repeat(150);
+  const content = [{ type: "input_text", text: `secret-1 ${words}` }];
+  const input = [{ role: "user", content }, ...Array.from({ length: 3 }, () => ({ role: "user", content: words }))];
+  const ask = () => parseTurnRequest({ input }, { owner: "key" });
+  const sentIn = (request: TurnRequest | undefined) => {
+    const target = { upstreamModel: "large", tier: "default", original: false };
+    return request && chat.body(request, target, () => {});
+  };
+
+  test("keeps its text while a rule applies to some of its turns", async () => {
+    const first = ask();
+    expect(sentIn(first)).toContain("secret-1");
+    const again = ask();
+    expect(again.input[0]).toBe(first.input[0]);
+    const { sent } = await pass(again, redacting(rule("secret-\\d", REDACT, "[MARK]")));
+    expect(sentIn(sent)).toContain("[MARK] word");
+    expect(sentIn(sent)).not.toContain("secret-1");
+    expect(sentIn(ask())).toBe(sentIn(first));
+  });
+
+  test.each(['"__proto__":"secret-2"', '"__proto__":{"a":"secret-2"}'])("is scanned whole: %s", async (member) => {
+    const body = JSON.stringify({ model: "a/b", input }).replace(
+      '"type":"input_text"',
+      `"type":"input_text",${member}`,
+    );
+    for (let turn = 0; turn < 2; turn++) {
+      const { fault } = await pass(parseTurnRequest(body, { owner: "key" }), redacting(rule("secret-2", BLOCK)));
+      expect(fault?.status).toBe(403);
+    }
   });
 });

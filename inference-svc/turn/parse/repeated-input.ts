@@ -1,0 +1,70 @@
+/**
+ * Reads the items of an input. Those with which an input of the same key has begun before are the same objects: they were parsed and checked
+ * then.
+ */
+import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
+import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/runtime/validation/json-bytes.js";
+import type { InputItem } from "../request.ts";
+import { isShareable, share } from "./shared-items.ts";
+import type { Aliases } from "./kinds.ts";
+
+/** Items depend on the aliases, in whose place the names of the contract are put. */
+const memories = new WeakMap<Aliases, ArrayMemory<InputItem>>();
+
+function memoryFor(aliases: Aliases): ArrayMemory<InputItem> {
+  let memory = memories.get(aliases);
+  if (!memory) memories.set(aliases, (memory = new ArrayMemory()));
+  return memory;
+}
+
+/** An array of items. */
+export class RepeatedInput {
+  readonly #json: Buffer;
+  readonly #owner: string;
+  readonly #memory: ArrayMemory<InputItem>;
+  readonly #found: KnownElements<InputItem> | undefined;
+  /** Number of items that were checked before: the first ones. */
+  readonly known: number;
+
+  /** @param owner key of the request */
+  constructor(json: Buffer, owner: string, aliases: Aliases) {
+    this.#json = json;
+    this.#owner = owner;
+    this.#memory = memoryFor(aliases);
+    this.#found = this.#memory.find(owner, json, 0);
+    this.known = this.#found?.count ?? 0;
+  }
+
+  /** @throws SyntaxError when the text is no JSON */
+  parse(): unknown {
+    const found = this.#found;
+    if (found === undefined) return JSON.parse(this.#json.toString("utf8"));
+    const items: unknown[] = found.values.slice(0, found.count);
+    // A zero stands for the known items.
+    const others = JSON.parse(`[0${this.#json.toString("utf8", found.length)}`) as unknown[];
+    for (let index = 1; index < others.length; index++) items.push(others[index]);
+    return items;
+  }
+
+  /** Remembers the items, which have passed all checks. */
+  keep(items: readonly InputItem[]): void {
+    if (items.length === this.known) return;
+    for (let index = this.known; index < items.length; index++) if (!isShareable(items[index]!)) return;
+    const ends = this.#found?.ends.slice(0, this.known);
+    const text = this.#json.subarray(0, this.#endOfLast());
+    if (!this.#memory.keep(this.#owner, text, items, this.#found, ends)) return;
+    for (let index = this.known; index < items.length; index++) share(items[index]!);
+  }
+
+  #endOfLast(): number {
+    let end = this.#json.lastIndexOf(closeBracket);
+    while (spaceBytes[this.#json[end - 1]!] === 1) end--;
+    return end;
+  }
+}
+
+/** Undefined for an input of which nothing is remembered: a text, and a short one. */
+export function openRepeated(json: Buffer, owner: string | undefined, aliases: Aliases): RepeatedInput | undefined {
+  if (owner === undefined || json.length < minRememberedBytes || json[0] !== openBracket) return undefined;
+  return new RepeatedInput(json, owner, aliases);
+}

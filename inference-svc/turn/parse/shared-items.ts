@@ -1,0 +1,86 @@
+/**
+ * Items that several requests share, because a conversation repeats them. They are never changed: code that changes items takes copies first.
+ */
+import type { InputItem } from "../request.ts";
+
+/** What was made of a shared item. */
+export interface ItemMemo {
+  readonly item: InputItem;
+  /** Bytes of text that a model reads of it; undefined before they are counted, and for an item with media. */
+  textBytes: number | undefined;
+  /** The message that was written of it, and perhaps of items after it, by a dialect that remembers messages. */
+  message: WrittenMessage | undefined;
+}
+
+export interface WrittenMessage {
+  /** All items of which the message was made, in order. */
+  readonly items: readonly InputItem[];
+  /** Everything else that decides about it. */
+  readonly target: object;
+  readonly tools: object;
+  readonly json: string;
+}
+
+/**
+ * Stands on the item itself: a WeakMap keeps its keys alive through young collections, each of which took twice as long (Node 20). No copy of an item
+ * has a memo, because a memo counts for its own item alone.
+ */
+const memoKey = Symbol("memo");
+type MarkedItem = InputItem & { [memoKey]?: ItemMemo };
+
+/** The memo of a shared item; undefined for an item of one request alone. */
+export function memoOf(item: MarkedItem): ItemMemo | undefined {
+  const memo = item[memoKey];
+  return memo?.item === item ? memo : undefined;
+}
+
+export const isShared = (item: InputItem): boolean => memoOf(item) !== undefined;
+
+export function share(item: MarkedItem): void {
+  item[memoKey] = { item, textBytes: undefined, message: undefined };
+}
+
+/** Kinds of items that make up a conversation. */
+const shareableTypes: ReadonlySet<string> = new Set([
+  "message",
+  "function_call",
+  "function_call_output",
+  "custom_tool_call",
+  "custom_tool_call_output",
+  "reasoning",
+]);
+
+/** Whether an item can be copied: parts with files and pictures are known by their identity elsewhere, and are large. */
+export const isShareable = ({ type, content, output }: InputItem): boolean =>
+  shareableTypes.has(type) && holdsText(content) && holdsText(output);
+
+function holdsText(parts: unknown): boolean {
+  if (!Array.isArray(parts)) return typeof parts !== "object" || parts === null;
+  for (const part of parts as readonly { readonly type?: unknown }[]) {
+    const { type } = part;
+    if (type !== "input_text" && type !== "output_text" && type !== "refusal" && type !== "reasoning_text")
+      return false;
+  }
+  return true;
+}
+
+/** The items, with copies in the place of shared ones, so that they may be changed; the same list when none is shared. */
+export function ownItems(items: readonly InputItem[]): readonly InputItem[] {
+  return items.some(isShared) ? items.map((item) => (isShared(item) ? (copyOf(item) as InputItem) : item)) : items;
+}
+
+const likeAssigned = { enumerable: true, writable: true, configurable: true };
+
+/** Copies a value of JSON that is nested no deeper than a scanned text. */
+function copyOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf);
+  const copy: Record<string, unknown> = {};
+  for (const name in value) {
+    const member = copyOf((value as Record<string, unknown>)[name]);
+    // An assignment to this name would set the prototype, and hide the member from guardrails.
+    if (name === "__proto__") Object.defineProperty(copy, name, { value: member, ...likeAssigned });
+    else copy[name] = member;
+  }
+  return copy;
+}

@@ -3,6 +3,7 @@ import { type Socket, connect } from "node:net";
 import { sharedNow } from "../measure/machine.ts";
 import { type Script, deltasOf, isWhole } from "../script.ts";
 import { AnswerReader } from "./answer-reader.ts";
+import { numberMark } from "./long-request.ts";
 import { MarkCounter } from "./mark-counter.ts";
 import { type RequestForm, type LoadTarget, deltaMark, requestBytes, successMark } from "./target.ts";
 
@@ -10,12 +11,24 @@ import { type RequestForm, type LoadTarget, deltaMark, requestBytes, successMark
 export interface PreparedRequest {
   readonly script: Script;
   readonly bytes: Buffer;
+  /** Place of the digits in which a long request has its number; -1 when it has none. */
+  readonly numberAt: number;
 }
 
-export const prepare = (target: LoadTarget, script: Script, form?: RequestForm): PreparedRequest => ({
-  script,
-  bytes: requestBytes(target, script, form),
-});
+export function prepare(target: LoadTarget, script: Script, form?: RequestForm): PreparedRequest {
+  const bytes = requestBytes(target, script, form);
+  const markAt = bytes.lastIndexOf(numberMark);
+  return { script, bytes, numberAt: markAt === -1 ? -1 : markAt + numberMark.length };
+}
+
+let requests = 0;
+
+function numbered({ bytes, numberAt }: PreparedRequest): Buffer {
+  if (numberAt === -1) return bytes;
+  const copy = Buffer.from(bytes);
+  copy.write(String(++requests).padStart(8, "0"), numberAt, "latin1");
+  return copy;
+}
 
 export interface ExchangeEvents {
   /** Deltas that one read brought. */
@@ -60,7 +73,8 @@ export class Connection {
   }
 
   /** Settles when the whole answer is in. @throws when it is not the complete, successful one */
-  exchange({ script, bytes }: PreparedRequest, events: ExchangeEvents = {}): Promise<void> {
+  exchange(request: PreparedRequest, events: ExchangeEvents = {}): Promise<void> {
+    const { script } = request;
     return new Promise((resolve, reject) => {
       this.#exchange = {
         script,
@@ -75,7 +89,7 @@ export class Connection {
         resolve,
         reject,
       };
-      this.socket.write(bytes);
+      this.socket.write(numbered(request));
     });
   }
 

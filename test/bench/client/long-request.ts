@@ -1,10 +1,17 @@
-/** A request of about 20 KB, as an agent sends it in the middle of its work: a history of messages, calls and outputs, and its tools. */
+/**
+ * A request of about 20 KB, as an agent sends it in the middle of its work: a history of messages, calls and outputs, and its tools. Its last
+ * message differs in each request, so that only the history is repeated.
+ */
 
 const rounds = 9;
 const finding =
   "The log of the service shows connections that were opened in time and answers that began late, only in one of two regions. " +
   "The figures of the network between them are as they always are; those of the provider are not public. ";
 const finished = finding.repeat(3);
+
+/** Text at whose end the number of the request stands, in eight digits. */
+export const numberMark = "Request ";
+const numbered = `${numberMark}00000000. ${finished}`;
 
 const parameters = {
   type: "object",
@@ -39,13 +46,16 @@ interface Call {
   readonly name: string;
   readonly arguments: string;
   readonly output: string;
+  /** Message of the user after it. */
+  readonly said: string;
 }
 
 const calls = Array.from({ length: rounds }, (_, n): Call => {
   const { name } = tools[n % tools.length] as { name: string };
   const settings = { service: "gateway", region: "eu-west", from: "2026-01-01T00:00:00Z", limit: 100 };
   const output = JSON.stringify({ lines: n, text: finished, truncated: false });
-  return { id: `call_${n}`, name, arguments: JSON.stringify(settings), output };
+  const said = n === rounds - 1 ? numbered : finished;
+  return { id: `call_${n}`, name, arguments: JSON.stringify(settings), output, said };
 });
 
 /** The same in all formats, without model, stream and maximum. */
@@ -57,7 +67,7 @@ export const longRequest = {
       ...calls.flatMap((call) => [
         { type: "function_call", call_id: call.id, name: call.name, arguments: call.arguments },
         { type: "function_call_output", call_id: call.id, output: call.output },
-        { type: "message", role: "user", content: [{ type: "input_text", text: finished }] },
+        { type: "message", role: "user", content: [{ type: "input_text", text: call.said }] },
       ]),
     ],
     tools: tools.map((tool) => ({ type: "function", ...tool })),
@@ -73,7 +83,7 @@ export const longRequest = {
           tool_calls: [{ id: call.id, type: "function", function: { name: call.name, arguments: call.arguments } }],
         },
         { role: "tool", tool_call_id: call.id, content: call.output },
-        { role: "user", content: finished },
+        { role: "user", content: call.said },
       ]),
     ],
     tools: tools.map((tool) => ({ type: "function", function: tool })),
@@ -91,7 +101,7 @@ export const longRequest = {
           role: "user",
           content: [
             { type: "tool_result", tool_use_id: call.id, content: call.output },
-            { type: "text", text: finished },
+            { type: "text", text: call.said },
           ],
         },
       ]),

@@ -1,7 +1,7 @@
 /** Scans one text with several patterns at once; each finds what it would find alone. */
 import type { Automaton, State } from "./automaton.ts";
 import type { Scan, TextSpan } from "./finder.ts";
-import type { Joint, JointMove, JointState, MemberIndex } from "./joint.ts";
+import { type Joint, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
 import { PatternScan, lengthOfWholeCharacters } from "./scan.ts";
 import { Threads } from "./threads.ts";
 
@@ -91,12 +91,19 @@ export class JointScan {
     let state = this.#state;
     for (let index = 0; index < length; ) {
       let code = text.charCodeAt(index);
+      const next = code < asciiCharacters ? state.next[code] : undefined;
+      if (next !== undefined) {
+        state = next;
+        index++;
+        continue;
+      }
       // Only the first half of a pair needs the slower call.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.of(code);
       const move = state.moves[symbol] ?? joint.move(state, symbol);
       const after = code > 0xffff ? index + 2 : index + 1;
       if (move.members.length > 0) this.#note(move, offset + index, offset + after);
+      else if (code < asciiCharacters && state.moves[symbol] === move) state.next[code] = move.to;
       state = move.to;
       index = after;
     }

@@ -16,6 +16,8 @@ export interface JointState {
   readonly alive: readonly MemberIndex[];
   /** Moves by symbol, filled on first use. */
   readonly moves: (JointMove | undefined)[];
+  /** The next state by ASCII character, where no member has anything to note; filled on first use. */
+  readonly next: (JointState | undefined)[];
   /** The matches that end with the text, computed on first use. */
   ends: readonly JointEnd[] | undefined;
 }
@@ -31,7 +33,7 @@ export interface JointMove {
   readonly matches: boolean;
 }
 
-/** Cache limits: about 3 MB for 64 patterns. A full cache is emptied and refilled on demand. */
+/** Cache limits: about 4 MB for 64 patterns. A full cache is emptied and refilled on demand. */
 const maxStates = 1_000;
 const maxMoves = 10_000;
 /** Maximum of patterns per joint automaton: more patterns mean more states. */
@@ -115,10 +117,14 @@ export class Joint {
   }
 }
 
+/** Most texts consist of them; a table by character saves the look for its symbol. */
+export const asciiCharacters = 128;
+
 const buildState = (states: readonly State[]): JointState => ({
   states,
   alive: states.flatMap(({ threads }, member) => (threads.length > 0 ? [member] : [])),
   moves: [],
+  next: Array.from<JointState | undefined>({ length: asciiCharacters }),
   ends: undefined,
 });
 

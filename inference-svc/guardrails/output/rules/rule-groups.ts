@@ -10,7 +10,7 @@ export interface RuleGroups {
   readonly serviceRules: readonly OutputRule[];
 }
 
-/** Cache size. Keys with the same guardrails share entries, which take up to 3 MB each. */
+/** Cache size. Keys with the same guardrails share entries, which take up to 4 MB each. */
 const maxJoints = 50;
 
 /** Combined automata by the ids of their patterns, least recently used first. */

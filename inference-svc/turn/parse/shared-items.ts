@@ -1,5 +1,6 @@
 /**
- * Items that several requests share, because a conversation repeats them. They are never changed: code that changes items takes copies first.
+ * Items that several requests share, because a conversation repeats them. They are frozen: code that changes items takes copies first, and a
+ * change of a shared item fails its request, instead of showing in others.
  */
 import type { InputItem } from "../request.ts";
 
@@ -38,6 +39,16 @@ export const isShared = (item: InputItem): boolean => memoOf(item) !== undefined
 
 export function share(item: MarkedItem): void {
   item[memoKey] = { item, textBytes: undefined, message: undefined };
+  freeze(item);
+}
+
+/** @param value JSON that is nested no deeper than a scanned text */
+function freeze(value: object): void {
+  Object.freeze(value);
+  for (const name in value) {
+    const member = (value as Record<string, unknown>)[name];
+    if (typeof member === "object" && member !== null) freeze(member);
+  }
 }
 
 /** Kinds of items that make up a conversation. */

@@ -5,9 +5,9 @@ import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/u
 import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { create } from "@bufbuild/protobuf";
 import type { Kysely } from "kysely";
-import { type GenerationsQuery, pageOfTurns } from "../service/generations.ts";
-import { toGeneration } from "../service/turn-record.ts";
-import { toRecord } from "../service/usage-record.ts";
+import { type GenerationsQuery, pageOfTurns } from "../store/ledger/turn-pages.ts";
+import { toGeneration } from "../store/ledger/turn-messages.ts";
+import { toRecord } from "../store/ledger/usage-messages.ts";
 import type { Database } from "../store/database.ts";
 import { type TurnRow, listTurns } from "../store/ledger/generations.ts";
 import { generationRecords } from "../store/ledger/usage.ts";

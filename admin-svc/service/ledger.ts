@@ -26,8 +26,8 @@ import { insertUsage } from "../store/ledger/usage.ts";
 import { Batches, type Waiting } from "./batches.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Deps } from "./deps.ts";
-import { toRow } from "./usage-record.ts";
-import { toTurnRow } from "./turn-record.ts";
+import { toRow } from "../store/ledger/usage-messages.ts";
+import { toTurnRow } from "../store/ledger/turn-messages.ts";
 
 const scopes = {
   key: BudgetScope.KEY,

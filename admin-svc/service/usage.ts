@@ -19,10 +19,10 @@ import { listTurns } from "../store/ledger/generations.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Deps } from "./deps.ts";
-import { listGenerations } from "./generations.ts";
-import { getUsageSeries } from "./series.ts";
-import { toGeneration } from "./turn-record.ts";
-import { toRecord } from "./usage-record.ts";
+import { listGenerations } from "../store/ledger/turn-pages.ts";
+import { getUsageSeries } from "../store/ledger/series-answer.ts";
+import { toGeneration } from "../store/ledger/turn-messages.ts";
+import { toRecord } from "../store/ledger/usage-messages.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
   const { reads, serviceToken } = deps;

@@ -10,7 +10,7 @@ import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/datab
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { toRow } from "@sluice/admin-svc/service/usage-record.js";
+import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { CallOperation, CallPayer } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";

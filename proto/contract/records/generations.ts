@@ -46,7 +46,7 @@ const text = string({ min: 1, max: 512, identifier: true });
 
 export const defaultGenerations = 50;
 
-/** The same rules hold over gRPC: see service/generations.ts of admin-svc. */
+/** The same rules hold over gRPC: see store/ledger/turn-pages.ts of admin-svc. */
 export const generationsQuery = object(
   {
     cursor: described(text, "`next_cursor` of the page before; absent for the first page."),

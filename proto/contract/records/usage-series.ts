@@ -39,7 +39,7 @@ export const defaultSeriesValues = 20;
 /** Longest period of a series, in steps. */
 export const maxSeriesSteps: Readonly<Record<SeriesStep, number>> = { hour: 7 * 24, day: 400 };
 
-/** The same rules hold over gRPC: see service/series.ts of admin-svc. */
+/** The same rules hold over gRPC: see store/ledger/series-answer.ts of admin-svc. */
 export const seriesQuery = object(
   {
     from: described(

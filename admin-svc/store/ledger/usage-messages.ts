@@ -7,7 +7,7 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { callKind, callOperations, callPayers, purposeOfRecord } from "@sluice/proto/runtime/call-operation.js";
-import type { NewUsageRecord, UsageRow } from "../store/ledger/usage.ts";
+import type { NewUsageRecord, UsageRow } from "./usage.ts";
 
 const statuses = {
   completed: AttemptStatus.COMPLETED,

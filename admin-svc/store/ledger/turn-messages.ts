@@ -4,8 +4,8 @@ import { turnOutcomeWord, turnOutcomes } from "@sluice/proto/contract/records/ge
 import type { TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type Generation, GenerationSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { callOperations, operationWord } from "@sluice/proto/runtime/call-operation.js";
-import type { TurnRow } from "../store/ledger/generations.ts";
-import type { NewTurnRecord } from "../store/ledger/turn-record.ts";
+import type { TurnRow } from "./generations.ts";
+import type { NewTurnRecord } from "./turn-record.ts";
 
 export const toTurnRow = (record: TurnRecord): NewTurnRecord => ({
   generation_id: record.generationId,

@@ -8,9 +8,9 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { Kysely } from "kysely";
-import type { Database } from "../store/database.ts";
-import { type TurnCursor, type TurnFilter, type TurnRow, listTurns } from "../store/ledger/generations.ts";
-import { toGeneration } from "./turn-record.ts";
+import type { Database } from "../database.ts";
+import { type TurnCursor, type TurnFilter, type TurnRow, listTurns } from "./generations.ts";
+import { toGeneration } from "./turn-messages.ts";
 
 /** Filters in the words of the contract; undefined filters nothing. */
 export type GenerationsQuery = Partial<

@@ -18,8 +18,8 @@ import {
 } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { type Problems, checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { Kysely } from "kysely";
-import type { Database } from "../store/database.ts";
-import { type SeriesQuery, type SeriesRow, latencyIn, usageSeries } from "../store/ledger/series.ts";
+import type { Database } from "../database.ts";
+import { type SeriesQuery, type SeriesRow, latencyIn, usageSeries } from "./series.ts";
 
 /** The query in the words of the contract. */
 export interface UsageSeriesQuery {

@@ -38,7 +38,7 @@ export async function buildConsole(say = () => {}) {
 
 function digestSources() {
   const hash = createHash("sha256");
-  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules)/), ...filesIn(contract, /\.js$/)]) {
+  for (const file of [...filesIn(root, /^(?!dist|gen|node_modules|pictures)/), ...filesIn(contract, /\.js$/)]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update("\0");
   }
   return hash.digest("hex");

@@ -173,6 +173,7 @@ test("addresses with colons stand in brackets in the base URL", () => {
   const credential = { value: "k", origin: "new" } as const;
   const facts = { keys: { managementKey: credential, apiKey: credential, keysFile: "/k" }, leftOut: [], logsDir: "/l" };
   const text = banner({
+    showsConsole: true,
     ...facts,
     baseUrl: "http://[::1]:1/api/v1",
     host: "::1",

@@ -128,6 +128,14 @@ const Foot = ({ session: { key, workspace } }: { session: Session }) => (
       <button type="button" class="button small" onClick={() => void signOut()}>
         <Icon name="out" size={16} /> Sign out
       </button>
+      <button
+        type="button"
+        class="button small plain"
+        title="End all sessions of this key"
+        onClick={() => void signOut(true)}
+      >
+        Everywhere
+      </button>
     </div>
   </div>
 );

@@ -34,7 +34,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     await page.getByRole("dialog").getByRole("button", { name: "Make key" }).click();
     const secret = await page.getByText(/^sk-sl-\w{49}$/).textContent();
     await page.getByRole("button", { name: "Done" }).click();
-    expect(await page.content()).not.toContain(secret as string);
+    expect(await page.content()).not.toContain(secret);
 
     expect(await ask(secret as string)).toBe(200);
     await page.getByRole("button", { name: "made in the console" }).click();

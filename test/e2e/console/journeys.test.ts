@@ -130,6 +130,22 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  test("a spreadsheet runs nothing of what a file of usage holds", async () => {
+    const { page, complaints } = await signedIn();
+    await ask(await makeKey(page, '=HYPERLINK("x"),1'), "Hello");
+    await page.goto("/console/calls");
+    await expectWithin(page, '=HYPERLINK("x"),1');
+    await page.goto("/console/usage");
+    await page.getByLabel("By", { exact: true }).selectOption("key");
+    await page.getByRole("rowheader", { name: "=HYPERLINK" }).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download CSV" }).click(),
+    ]);
+    expect(readFileSync(await file.path(), "utf8")).toContain(`,"'=HYPERLINK(""x""),1",`);
+    expect(complaints).toEqual([]);
+  });
+
   test("no key is left in the page, its storage or its cookies", async () => {
     const { page } = await signedIn();
     const key = await makeKey(page, "shown once");

@@ -2,7 +2,7 @@
 import { type Timestamp, timestampDate, timestampFromDate, timestampNow } from "@bufbuild/protobuf/wkt";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { toRow } from "@sluice/admin-svc/service/usage-record.js";
+import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { type CreateKeyResponse, type Key, KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";

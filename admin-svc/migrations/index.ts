@@ -28,11 +28,11 @@ import * as ocrCalls from "./0023_ocr_calls.ts";
 import * as callOperation from "./0024_call_operation.ts";
 import * as door from "./0025_door.ts";
 import * as task from "./0026_task.ts";
-import * as turns from "./0030_turns.ts";
-import * as usageSums from "./0031_usage_sums.ts";
-import * as auditList from "./0040_audit_list.ts";
-import * as externalIds from "./0041_external_ids.ts";
-import * as consoleSessions from "./0050_console_sessions.ts";
+import * as turns from "./0027_turns.ts";
+import * as usageSums from "./0028_usage_sums.ts";
+import * as auditList from "./0029_audit_list.ts";
+import * as externalIds from "./0030_external_ids.ts";
+import * as consoleSessions from "./0031_console_sessions.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -61,9 +61,9 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0024_call_operation": callOperation,
   "0025_door": door,
   "0026_task": task,
-  "0030_turns": turns,
-  "0031_usage_sums": usageSums,
-  "0040_audit_list": auditList,
-  "0041_external_ids": externalIds,
-  "0050_console_sessions": consoleSessions,
+  "0027_turns": turns,
+  "0028_usage_sums": usageSums,
+  "0029_audit_list": auditList,
+  "0030_external_ids": externalIds,
+  "0031_console_sessions": consoleSessions,
 };

@@ -26,7 +26,9 @@ export function banner(facts: BannerFacts): string {
     `ready  ${facts.baseUrl}  (${(facts.startedInMs / 1000).toFixed(1)} s)`,
     `  API key         ${shown(apiKey, "SLUICE_BOOTSTRAP_API_KEY", keysFile)}`,
     `  management key  ${shown(managementKey, "SLUICE_BOOTSTRAP_MANAGEMENT_KEY", keysFile)}`,
-    ...(facts.showsConsole ? [`  console         ${new URL("/console", facts.baseUrl).href}, with the management key`] : []),
+    ...(facts.showsConsole
+      ? [`  console         ${new URL("/console", facts.baseUrl).href}, with the management key`]
+      : []),
     `  logs            ${facts.logsDir}`,
     `  listens on      ${listening(facts.host)}`,
   ];

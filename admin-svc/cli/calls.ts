@@ -15,7 +15,7 @@ import { usd } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { type Commands, asUsage, json, text, time, timeGiven } from "./terminal.ts";
 
-const filters = {
+export const callFilters = {
   key: text,
   model: text,
   provider: text,
@@ -32,7 +32,7 @@ const filters = {
   limit: text,
   cursor: text,
 } as const;
-type Filters = { readonly [Name in keyof typeof filters]?: string | undefined };
+type GivenFilters = { readonly [Name in keyof typeof callFilters]?: string | undefined };
 
 export const calls: Commands = {
   list: {
@@ -46,9 +46,10 @@ export const calls: Commands = {
       keyHelp,
     ],
     async run(args, { database, author, print }) {
-      const { values } = readArguments(args, { ...filters, ...json });
+      const { values } = readArguments(args, { ...callFilters, ...json });
       const { workspaceId } = await author();
-      const query = await readFilters(await database(), workspaceId, values);
+      const key = values.key === undefined ? undefined : await findKeyHash(await database(), workspaceId, values.key);
+      const query = readCallFilters(values, key);
       const { rows, nextCursor } = await asUsage(async () => pageOfTurns(await database(), workspaceId, query));
       if (values.json === true) {
         const data = rows.map((row) => shownTurn(toGeneration(row)));
@@ -84,25 +85,24 @@ export const calls: Commands = {
   },
 };
 
-async function readFilters(database: Kysely<Database>, workspaceId: string, given: Filters): Promise<GenerationsQuery> {
-  return {
-    cursor: given.cursor,
-    limit: wholeNumber("--limit", given.limit),
-    from: timeGiven("--from", given.from),
-    to: timeGiven("--to", given.to),
-    key: given.key === undefined ? undefined : await findKeyHash(database, workspaceId, given.key),
-    model: given.model,
-    provider: given.provider,
-    status: wholeNumber("--status", given.status),
-    outcome: given.outcome,
-    user: given.user,
-    session_id: given.session,
-    request_id: given["request-id"],
-    door: given.door,
-    operation: given.operation,
-    guardrail_id: given.guardrail,
-  };
-}
+/** @param key hash of the key that is meant. @throws UsageError */
+export const readCallFilters = (given: GivenFilters, key: string | undefined): GenerationsQuery => ({
+  cursor: given.cursor,
+  limit: wholeNumber("--limit", given.limit),
+  from: timeGiven("--from", given.from),
+  to: timeGiven("--to", given.to),
+  key,
+  model: given.model,
+  provider: given.provider,
+  status: wholeNumber("--status", given.status),
+  outcome: given.outcome,
+  user: given.user,
+  session_id: given.session,
+  request_id: given["request-id"],
+  door: given.door,
+  operation: given.operation,
+  guardrail_id: given.guardrail,
+});
 
 /** @throws UsageError */
 function wholeNumber(option: string, given: string | undefined): number | undefined {

@@ -21,27 +21,32 @@ export const series: Command<AdminTerminal> = {
     "FIRST and TIME are p50 / p95 in milliseconds, at most 9 % off.",
   ],
   async run(args, { database, author, print }) {
-    const options = { step: text, by: text, from: text, to: text, limit: text, ...json } as const;
-    const { values } = readArguments(args, options);
-    const { step = "day", by = "", limit = "0" } = values;
-    if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour or day");
-    if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
-    const from = timeGiven("--from", values.from) ?? "";
-    const to = timeGiven("--to", values.to) ?? "";
-    const request = create(GetUsageSeriesRequestSchema, { step, by, from, to, limit: Number(limit) });
+    const { asJson, ...query } = readSeriesOptions(args);
+    const request = create(GetUsageSeriesRequestSchema, query);
     const { workspaceId } = await author();
     const answer = await asUsage(async () => getUsageSeries(await database(), workspaceId, request));
-    if (values.json === true) return print(JSON.stringify(shownSeries(answer)));
+    if (asJson) return print(JSON.stringify(shownSeries(answer)));
     const points = [...answer.points, ...answer.totals];
     for (const line of table(
-      titles(by),
-      points.map((point) => cellsOf(point, step, by)),
+      seriesTitles(query.by),
+      points.map((point) => cellsOf(point, query.step, query.by)),
     ))
       print(line);
   },
 };
 
-const titles = (by: string): string[] => [
+/** @throws UsageError */
+export function readSeriesOptions(args: string[]) {
+  const { values } = readArguments(args, { step: text, by: text, from: text, to: text, limit: text, ...json });
+  const { step = "day", by = "", limit = "0" } = values;
+  if (!(seriesSteps as readonly string[]).includes(step)) throw new UsageError("--step: hour or day");
+  if (!/^\d{1,3}$/.test(limit)) throw new UsageError("--limit: a number from 1 to 100");
+  const from = timeGiven("--from", values.from) ?? "";
+  const to = timeGiven("--to", values.to) ?? "";
+  return { step, by, from, to, limit: Number(limit), asJson: values.json === true };
+}
+
+export const seriesTitles = (by: string): string[] => [
   "AT",
   ...(by === "" ? [] : [by.toUpperCase()]),
   "USD",

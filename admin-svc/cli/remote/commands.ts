@@ -6,6 +6,7 @@ import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { json, text } from "../terminal.ts";
 import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
+import { remoteCalls, remoteSeries } from "./calls.ts";
 import { type RemoteCommands, givenOnly } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
 import { remoteGuardrails } from "./guardrails.ts";
@@ -91,4 +92,6 @@ export const remoteCommands: Readonly<Record<string, RemoteCommands>> = {
   "end-users": remoteEndUsers,
   workspaces,
   audit,
+  calls: remoteCalls,
+  usage: { series: remoteSeries },
 };

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
 let house: House;
@@ -129,8 +130,39 @@ describe.each([
     expect((await admin("audit", "verify")).code).toBe(0);
   });
 
+  test("lists calls, shows one, and sums usage over time", async () => {
+    const { key, hash } = await make("calling");
+    const answer = await fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "Hello" }),
+    });
+    const [generation, request] = [answer.headers.get("x-generation-id"), answer.headers.get("x-request-id")];
+    const listed = () => json<{ data: Row[] }>(admin, "calls", "list", "--key", named("calling"));
+    await eventually(async () => (await listed()).data.length > 0);
+    expect((await listed()).data).toMatchObject([
+      { id: generation, key_hash: hash, outcome: "completed", status: 200 },
+    ]);
+    expect(await json(admin, "calls", "list", "--key", named("calling"), "--outcome", "refused")).toEqual({
+      data: [],
+      next_cursor: null,
+    });
+    for (const id of [generation, request]) {
+      expect(await json(admin, "calls", "show", String(id))).toMatchObject({ id: generation, attempts: 1 });
+      expect((await admin("calls", "show", String(id))).stdout).toContain(String(generation));
+    }
+    expect(await admin("calls", "show", "nothing")).toMatchObject({ code: 1 });
+    const { totals } = await json<{ totals: object[] }>(admin, "usage", "series", "--by", "key");
+    expect(totals).toContainEqual(expect.objectContaining({ value: hash, requests: 1, failures: 0 }));
+    const { stdout } = await admin("usage", "series", "--step", "hour", "--by", "model");
+    expect(stdout).toMatch(/^AT +MODEL +USD +REQUESTS +FAILURES/);
+    expect(stdout).toContain("sluice/echo");
+  });
+
   test("refuses a wrong command line with exit code 2 and its usage", async () => {
     for (const args of [
+      ["calls", "list", "--status", "ok"],
+      ["usage", "series", "--step", "week"],
       ["keys", "create"],
       ["keys", "list", "--sort", "age"],
       ["keys", "update", "x"],

@@ -48,7 +48,7 @@ describe.each(pages)("%s", (page) => {
   test("names variables that something reads", () => {
     const named = new Set([...textOf(page).matchAll(/\bSLUICE_[A-Z_]+[A-Z]\b/g)].map(([name]) => name));
     // Variables of the examples themselves, which hold the reader's keys.
-    const examples = ["SLUICE_KEY", "SLUICE_MANAGEMENT_KEY"];
+    const examples = ["SLUICE_KEY", "SLUICE_MANAGEMENT_KEY", "SLUICE_ACCOUNT_KEY"];
     expect([...named].filter((name) => !examples.includes(name) && !sources.includes(name))).toEqual([]);
   });
 

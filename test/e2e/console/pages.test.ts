@@ -1,6 +1,6 @@
 /**
  * Every page of the console, wide and narrow, light and dark: nothing that axe objects to, no script error, no request elsewhere.
- * With SLUICE_SCREENSHOTS=folder it also writes a picture of each.
+ * With SCREENSHOTS=folder it also writes a picture of each.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -17,7 +17,7 @@ import {
 import { type House, startHouse } from "../../support/house.ts";
 import { fillHouse, showcase } from "./showcase.ts";
 
-const pictures = process.env["SLUICE_SCREENSHOTS"];
+const pictures = process.env["SCREENSHOTS"];
 
 /** Paths, with the title that shows that the page is there, and a text that shows that its data are. */
 const pages = [

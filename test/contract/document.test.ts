@@ -64,6 +64,7 @@ describe("the published document", () => {
       "post /responses/input_tokens": "200 400 401 408 413 429 500 503",
       "post /messages/count_tokens": "200 400 401 408 413 429 500 503",
       "post /responses/dry-run": "200 400 401 403 404 408 413 429 500 503",
+      "post /embeddings/dry-run": "200 400 401 403 404 408 413 429 500 503",
       "get /models": "200 400 401 408 429 500 503",
       "get /models/count": "200 400 401 408 429 500 503",
       "get /models/{author}/{slug}": "200 400 401 404 408 429 500 503",

@@ -47,10 +47,10 @@ export class RemoteSluice {
     const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
       encodeURIComponent(parameters[name] ?? ""),
     );
-    const search = new URLSearchParams(
+    const queryText = new URLSearchParams(
       Object.entries(given).map(([name, value]): [string, string] => [name, String(value)]),
     );
-    const url = `${this.#base}${path}${search.size > 0 ? `?${search.toString()}` : ""}`;
+    const url = `${this.#base}${path}${queryText.size > 0 ? `?${queryText.toString()}` : ""}`;
     return this.#send(operation.method.toUpperCase(), url, body);
   }
 

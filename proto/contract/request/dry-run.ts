@@ -73,7 +73,7 @@ export const dryRun = named(
   "DryRun",
   object(
     {
-      object: word("response.dry_run", "embeddings.dry_run"),
+      object: described(word("response.dry_run", "embeddings.dry_run"), "The kind of request that was looked at."),
       blocked: described(boolean, "Whether a guardrail would refuse the request."),
       error: described(nullable(error), "The error with which it would be refused; null when it would not."),
       guardrails: described(array(decision), "Guardrails that looked at the request."),

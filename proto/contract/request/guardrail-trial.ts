@@ -33,7 +33,7 @@ export const trialPieces = object({ side, pieces }, { required: ["pieces"], also
 
 const eitherOne: NonNullable<ObjectRules["also"]> = ({ guardrail_id: id, guardrail }, _path, problems) => {
   if ((id === undefined) === (guardrail === undefined))
-    problems.add("guardrail", "or guardrail_id is required, one of them");
+    problems.add("guardrail", "required, or guardrail_id in its place");
 };
 
 export const trialRequest = named(

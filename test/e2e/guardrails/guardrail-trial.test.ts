@@ -171,8 +171,8 @@ test("keeps no text in logs and records", async () => {
 });
 
 test.each<[object, number, string]>([
-  [{ text: "x" }, 400, "guardrail: or guardrail_id is required, one of them"],
-  [{ text: "x", guardrail, guardrail_id: "y" }, 400, "guardrail: or guardrail_id is required, one of them"],
+  [{ text: "x" }, 400, "guardrail: required, or guardrail_id in its place"],
+  [{ text: "x", guardrail, guardrail_id: "y" }, 400, "guardrail: required, or guardrail_id in its place"],
   [{ guardrail }, 400, "text: required"],
   [{ guardrail, text: 5 }, 400, "text: must be a string or an array of strings"],
   [{ guardrail, text: ["x", 5] }, 400, "text.1: must be a string"],

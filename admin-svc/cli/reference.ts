@@ -10,9 +10,9 @@ export interface Candidate {
 
 /** Words for the kind of record, as its commands call it. */
 export interface RecordNoun {
-  /** As in "no such key". */
+  /** The noun for messages such as "no such key". */
   readonly called: string;
-  /** What it is addressed by. */
+  /** The name of its address, such as hash or id. */
   readonly id: string;
   /** Command that lists all. */
   readonly list: string;

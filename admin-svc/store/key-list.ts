@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 import type { KeyRow, ListedKey } from "./keys.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 
-/** What a list is narrowed and ordered by; by creation when no order is given. */
+/** Search text and order of a list; the order of creation when none is given. */
 export interface KeySearch {
   readonly q?: string | undefined;
   readonly sort?: KeySort | undefined;

@@ -137,7 +137,7 @@ function turnMembers(request: RunTurnRequest, requester: Requester, end: TurnEnd
   );
 }
 
-/** Whose budget refused the turn. */
+/** The budget that refused the turn: of the key or of the workspace. */
 const budgetMember = ({ reason, metadata }: Fault): string =>
   reason === FaultReason.PAYMENT_REQUIRED ? member("budget", metadata?.["budget"]) : "";
 

@@ -57,7 +57,7 @@ export interface TryOptions {
   /** Version of Sluice, for the user agent. */
   readonly version: string;
   readonly packages: SdkPackages;
-  /** What the provider is called in the explanation of a failure. */
+  /** The name of the provider in the explanation of a failure. */
   readonly host: string;
   /** Milliseconds for the whole answer. */
   readonly limitMs: number;

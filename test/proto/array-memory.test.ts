@@ -1,4 +1,4 @@
-/** What is remembered of arrays is found again by their bytes, and a scan with a memory says what a scan without one says. */
+/** Remembered arrays are found again by their bytes, and a scan with a memory says what a scan without one says. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { ArrayMemory } from "@sluice/proto/runtime/validation/array-memory.js";

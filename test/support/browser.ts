@@ -40,7 +40,7 @@ export async function visit(browser: Browser, origin: string, options: BrowserCo
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe finds on a page: the rule, and the first elements that break it. */
+/** The findings of axe on a page: the rule, and the first elements that break it. */
 export async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   return await page.evaluate<string[]>(`axe.run().then(({ violations }) =>

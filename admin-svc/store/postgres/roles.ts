@@ -9,7 +9,7 @@ export const runtimeRole = "sluice_runtime";
 const grantLock = 7_340_155_301n;
 
 const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migration_lock", string>> = {
-  // What retention has removed from the audit log is written on the command line.
+  // The command line writes how much of the audit log retention has removed.
   workspaces:
     "select, insert (name, limit_usd, limit_reset), update (name, limit_usd, limit_reset, audit_sequence, audit_hash)",
   audit_log: "select, insert",

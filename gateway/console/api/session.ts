@@ -1,4 +1,4 @@
-/** Who is signed in. */
+/** The session of the person who is signed in. */
 import { signal } from "@preact/signals";
 import { onSignedOut, send } from "./client.ts";
 
@@ -44,7 +44,7 @@ export async function signIn(managementKey: string): Promise<void> {
   }
 }
 
-/** What is done before a person leaves. */
+/** Tasks that run before a person signs out. */
 const leaving: (() => Promise<void>)[] = [];
 export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.push(leave);
 

@@ -1,4 +1,4 @@
-/** What a change changed. */
+/** The fields that a change set, with their values before and after. */
 
 interface DifferenceProps {
   readonly before: unknown;

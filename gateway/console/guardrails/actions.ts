@@ -1,4 +1,4 @@
-/** What a rule does with what it finds. */
+/** Actions of a rule on the text that it matches. */
 import type { Action } from "./draft.ts";
 
 export const actions: readonly (readonly [Action, string])[] = [

@@ -40,7 +40,7 @@ export async function changeHolders(id: string, added: readonly string[], remove
   }
 }
 
-/** What a guardrail does, in a few words. */
+/** A guardrail summed up in a few words. */
 export function rulesOf(guardrail: Guardrail): string[] {
   const counts: readonly (readonly [number, string])[] = [
     [guardrail.content_filter_builtins?.length ?? 0, "detector"],

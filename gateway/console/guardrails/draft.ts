@@ -91,7 +91,7 @@ export const draftOfGuardrail = (guardrail: Guardrail): GuardrailDraft => ({
   everywhere: guardrail.workspace_default,
 });
 
-/** What the draft says, in the form of the API. Settings that the form does not show stay as they are. */
+/** The draft in the form of the API. Settings that the form does not show stay as they are. */
 export function changeIn(draft: GuardrailDraft, before?: Guardrail): GuardrailChange & { name: string } {
   const scopes = new Map((before?.content_filter_builtins ?? []).map((entry) => [entry.slug, entry.scan_scope]));
   const labels = new Map((before?.judge_rules ?? []).map(({ rule, label }) => [rule, label]));

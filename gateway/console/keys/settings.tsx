@@ -52,7 +52,7 @@ type KeySettings = Omit<Schemas["KeyChange"], "disabled" | "name" | "external"> 
   readonly external: { readonly user: string } | null;
 };
 
-/** What the draft says, in the form of the API; null where a field is empty. */
+/** The draft in the form of the API; null where a field is empty. */
 export const settingsIn = (draft: KeyDraft): KeySettings => ({
   name: draft.name.trim(),
   limit: number(draft.limit),

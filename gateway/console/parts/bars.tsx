@@ -8,7 +8,7 @@ export interface Bar {
 }
 
 interface BarsProps {
-  /** What is shown, for people who cannot see it. */
+  /** A description of the chart for people who cannot see it. */
   readonly title: string;
   readonly bars: readonly Bar[];
   /** Names of the parts; one without a legend. */

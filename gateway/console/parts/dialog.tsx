@@ -43,7 +43,7 @@ interface ActionProps {
 }
 
 interface FormProps extends ActionProps {
-  /** What the form does; it closes when that has succeeded. */
+  /** The action of the form, which closes when it has succeeded. */
   readonly act: () => Promise<unknown>;
   readonly onCancel?: () => void;
   readonly children: ComponentChildren;

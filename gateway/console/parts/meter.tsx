@@ -1,4 +1,4 @@
-/** What is spent of a budget, as a bar. */
+/** The spent share of a budget as a bar. */
 import { dollars } from "./words.ts";
 
 interface MeterProps {

@@ -1,4 +1,4 @@
-/** What came of a request: the plan, the answer, its events, its receipt and its cost. */
+/** The outcome of a request: plan, answer, events, receipt and cost. */
 import { Empty } from "../parts/state.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { exactDollars, milliseconds, plural } from "../parts/words.ts";

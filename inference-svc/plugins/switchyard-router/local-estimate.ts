@@ -17,7 +17,7 @@ export interface LocalEstimate {
 /** Points of probability that the dear model must be ahead, so that its price is worth it. */
 const minAdvantage = 0.05;
 
-/** Without scores the cheap model counts as an average one, and is trusted with what it probably solves. */
+/** The cheap model without scores counts as an average one, and is trusted with what it probably solves. */
 export function estimateLocally(request: TurnRequest, roles: Roles, catalog: Catalog): LocalEstimate {
   const { difficulty, task } = estimateDifficulty(request);
   const abilities = findAbilities(catalog.models, task);

@@ -4,7 +4,7 @@
  */
 import type { InputItem } from "../request.ts";
 
-/** What was made of a shared item. */
+/** Results that were computed from a shared item. */
 export interface ItemMemo {
   readonly item: InputItem;
   /** Bytes of text that a model reads of it; undefined before they are counted, and for an item with media. */

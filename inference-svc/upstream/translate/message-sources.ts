@@ -7,7 +7,7 @@ import { memoOf } from "../../turn/parse/shared-items.ts";
 import type { TranslationContext } from "./context.ts";
 
 export class MessageSources {
-  /** By message, in order; undefined for messages that something else decides about. */
+  /** The items of each message, in order; undefined for messages that depend on something else. */
   readonly #items: (InputItem[] | undefined)[] = [];
   #thoughts: (InputItem | undefined)[] = [];
   #item: InputItem | undefined = undefined;

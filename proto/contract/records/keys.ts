@@ -162,7 +162,7 @@ export const keyOrders = ["name", "created", "spent", "last_used"] as const;
 export type KeyOrder = (typeof keyOrders)[number];
 export type KeySort = KeyOrder | `-${KeyOrder}`;
 
-/** What a list of keys is narrowed and ordered by, also on the command line. */
+/** Search text and order of a list of keys, also on the command line. */
 export const keySearch = {
   q: described(
     string({ min: 1, max: 200 }),

@@ -19,7 +19,7 @@ export interface LogFields {
   readonly door?: string;
   readonly stream?: boolean;
   readonly status?: number;
-  /** Whose budget has too little left: key or workspace. */
+  /** The budget that has too little left: key or workspace. */
   readonly budget?: string;
   /** Reason for which a provider gave no HTTP answer. */
   readonly error?: string | undefined;

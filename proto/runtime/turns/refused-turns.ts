@@ -82,7 +82,7 @@ export class RefusedTurns {
   }
 }
 
-/** What single turns differ in is left out. */
+/** The record that counts turns: fields in which single turns differ are left out. */
 const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, ...failure }: TurnFacts): TurnFacts => ({
   generationId: newId("gen-"),
   requestId: "",

@@ -12,7 +12,7 @@ export interface CountedLoad {
   readonly title: string;
   readonly script: Script;
   readonly form?: RequestForm;
-  /** By a key under a guardrail of 50 output patterns. */
+  /** The key of the request has a guardrail of 50 output patterns. */
   readonly guarded?: true;
   readonly connections: number;
   /** Units of one exchange, or 1 where the script is stepped. */

@@ -141,7 +141,7 @@ interface Asked {
   readonly error: string | undefined;
   /** The body that the provider got; undefined when it was not asked. */
   readonly sent: string | undefined;
-  /** What the receipt and the warnings of the answer say. */
+  /** Words of the receipt and of the warnings of the answer. */
   readonly notes: string;
 }
 

@@ -132,7 +132,7 @@ function marked(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageP
 /** The body as it was written, without cache marks, which move. */
 const unmarked = (body: string): string => body.replaceAll(/,"cache_control":\{"type":"ephemeral"\}/g, "");
 
-/** What stands in the body up to the end of its messages. */
+/** The body up to the end of its messages. */
 const prefixOf = (body: string, messages: number): string => {
   const whole = unmarked(body);
   const parsed = JSON.parse(whole) as { messages: unknown[] };

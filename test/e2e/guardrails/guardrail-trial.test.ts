@@ -62,7 +62,7 @@ const filters = [
 ];
 const guardrail = { content_filters: filters, applies_to: "both" };
 
-/** What a turn under the same guardrail does: the text that the model or the client gets, and the status. */
+/** The result of a turn under the same guardrail: the text that the model or the client gets, and the status. */
 async function turn(side: string, pieces: readonly string[], settings: object) {
   const made = await send("/guardrails", { name: "same", ...settings });
   const { id } = made.body.data as unknown as { readonly id: string };

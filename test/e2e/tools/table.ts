@@ -6,7 +6,7 @@ export interface AskingTool {
   readonly tool: Readonly<Record<string, unknown>> & { readonly type: string };
   /** Call that the model makes. @param n never the same twice, because pages are kept @param url of the scripted service */
   readonly call: (n: number, url: string) => Call;
-  /** Who is asked: the scripted service, or the model behind the tool. */
+  /** The service that the tool asks: the scripted one, or the model behind the tool. */
   readonly asks: "service" | "other";
   /** Replies before the one to the call. */
   readonly before?: readonly Reply[];

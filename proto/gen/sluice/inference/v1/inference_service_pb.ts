@@ -62,7 +62,7 @@ export const TryGuardrailRequestSchema: GenMessage<TryGuardrailRequest> = /*@__P
   messageDesc(file_sluice_inference_v1_inference_service, 0);
 
 /**
- * What the guardrail did.
+ * Decisions of the guardrail.
  *
  * @generated from message sluice.inference.v1.TryGuardrailResponse
  */

@@ -40,7 +40,7 @@ export class JsonScanner {
   readonly #name: string;
   /** Arrays and objects around the text that count towards the depth limit. */
   readonly #around: number;
-  /** By depth. The entries beyond the present depth are used again. */
+  /** One entry for each depth. Those beyond the present depth are used again. */
   readonly #open: OpenValue[] = [];
   #depth = 0;
   #inner: OpenValue | undefined;

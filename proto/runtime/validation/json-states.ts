@@ -1,4 +1,4 @@
-/** What a scan of a JSON text expects next, and what it is within. */
+/** States of a scan of a JSON text: the token that it expects next, and the value that it is within. */
 import type { KeyedObject } from "./json-keys.ts";
 
 export const aValue = 0;

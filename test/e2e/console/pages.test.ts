@@ -1,6 +1,6 @@
 /**
  * Every page of the console, wide and narrow, light and dark: nothing that axe objects to, no script error, no request elsewhere.
- * With SCREENSHOTS=folder it also writes a picture of each.
+ * The variable SCREENSHOTS names a folder to which it writes a picture of each.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

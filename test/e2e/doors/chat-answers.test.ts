@@ -1,4 +1,4 @@
-/** What answers of chat completions can hold beside text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
+/** Parts of answers of chat completions beside text: citations, probabilities, refusals, calls of custom tools; whole and in chunks. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { sample, sampleStream } from "../../support/contract.ts";
 import { type House, startHouse } from "../../support/house.ts";

@@ -85,13 +85,25 @@ async function measureRecords(database: pg.Client): Promise<void> {
       from (select usage_records as r from usage_records limit 1) one, generate_series(1, $1) n`,
     [rows],
   );
-  const { rows: found } = await database.query<{ whole: string; heap: string; count: string }>(
-    "select pg_total_relation_size('usage_records') as whole, pg_relation_size('usage_records') as heap, (select count(*) from usage_records) as count",
+  await database.query(
+    `insert into turns
+      select (jsonb_populate_record(r, jsonb_build_object(
+        'opened_at', (r).opened_at + n * interval '1 ms', 'generation_id', 'gen-' || md5(n::text), 'request_id', 'req_' || md5(n::text)))).*
+      from (select turns as r from turns limit 1) one, generate_series(1, $1) n`,
+    [rows],
   );
+  await printRowSize(database, "a record of usage", "usage_records");
+  await printRowSize(database, "the row of a turn", "turns");
   await database.query("rollback");
+}
+
+async function printRowSize(database: pg.Client, title: string, table: "usage_records" | "turns"): Promise<void> {
+  const { rows: found } = await database.query<{ whole: string; heap: string; count: string }>(
+    `select pg_total_relation_size('${table}') as whole, pg_relation_size('${table}') as heap, (select count(*) from ${table}) as count`,
+  );
   const { whole, heap, count } = found[0] as { whole: string; heap: string; count: string };
   const each = (bytes: string) => `${(Number(bytes) / Number(count)).toFixed(0)} bytes`;
-  console.log(`a record of usage in Postgres: ${each(whole)}, of which ${each(heap)} are the row (${count} of them)`);
+  console.log(`${title} in Postgres: ${each(whole)}, of which ${each(heap)} are the row (${count} of them)`);
 }
 
 async function measureStreams(house: House): Promise<void> {

@@ -66,7 +66,7 @@ export function PlaygroundPage() {
                 <AreaField label="Plugins as JSON" code rows={2} placeholder='[{"id": "web"}]' {...bind("plugins")} />
               </div>
             </details>
-            <Buttons run={run} draft={draft} />
+            <Buttons run={run} draft={draft} ready={!models.loading} />
           </form>
           <CopyAs draft={draft} />
         </Card>
@@ -121,9 +121,16 @@ type Update = (change: (outcome: Outcome) => Outcome) => void;
 const stream = (request: PlaygroundRequest, signal: AbortSignal, update: Update): Promise<void> =>
   streamRequest(request, (event) => update((known) => ({ ...known, events: [...known.events, event] })), signal);
 
-const Buttons = ({ run, draft }: { run: Run; draft: PlaygroundDraft }) => (
+interface ButtonsProps {
+  readonly run: Run;
+  readonly draft: PlaygroundDraft;
+  /** Whether the first model of the catalogue had time to become the default. */
+  readonly ready: boolean;
+}
+
+const Buttons = ({ run, draft, ready }: ButtonsProps) => (
   <div class="form-foot">
-    <button type="button" class="button" disabled={run.busy} onClick={() => void run.send(draft, false)}>
+    <button type="button" class="button" disabled={run.busy || !ready} onClick={() => void run.send(draft, false)}>
       Dry run
     </button>
     {run.busy ? (
@@ -131,7 +138,7 @@ const Buttons = ({ run, draft }: { run: Run; draft: PlaygroundDraft }) => (
         <Icon name="stop" /> Stop
       </button>
     ) : (
-      <button type="submit" class="button primary">
+      <button type="submit" class="button primary" disabled={!ready}>
         <Icon name="play" /> Send
       </button>
     )}

@@ -23,9 +23,7 @@ const budgets = { "checkout-service": 20, "search-ranking": 7, "support-bot": 90
 const turns = 60;
 
 export async function fillHouse(house: House): Promise<void> {
-  const keys = await Promise.all(
-    Object.entries(budgets).map(([name, limit]) => post(house, "/keys", { name, limit, limit_reset: "monthly" })),
-  );
+  const keys = await Promise.all(Object.keys(budgets).map((name) => send(house, "POST", "/keys", { name })));
   const guardrail = {
     name: "No secrets",
     description: "Keys and tokens stay with us",
@@ -34,32 +32,46 @@ export async function fillHouse(house: House): Promise<void> {
       { slug: "email", action: "redact" },
     ],
   };
-  await post(house, "/guardrails", guardrail);
-  for (const n of [1, 2, 3]) await post(house, "/end-users", { user: `customer-${n}` });
+  await send(house, "POST", "/guardrails", guardrail);
+  for (const n of [1, 2, 3]) await send(house, "POST", "/end-users", { user: `customer-${n}` });
   for (let n = 0; n < turns; n++) {
     const body = {
       model: models[Math.floor(n / 3) % 3],
       input: "Tell me about water. ".repeat(1 + (n % 9)),
       max_output_tokens: 100,
     };
-    await post(house, "/responses", body, keys[n % 3]?.["key"]);
+    await send(house, "POST", "/responses", body, keys[n % 3]?.key);
   }
+  await limitKeys(house, keys);
   await spread(house);
 }
 
-async function post(
+/** Limits come after the turns, whose cost depends on the provider that routing draws: none may be refused. */
+async function limitKeys(house: House, keys: readonly Answer[]): Promise<void> {
+  for (const [n, limit] of Object.values(budgets).entries()) {
+    await send(house, "PATCH", `/keys/${keys[n]?.data?.hash ?? ""}`, { limit, limit_reset: "monthly" });
+  }
+}
+
+interface Answer {
+  readonly key?: string;
+  readonly data?: { readonly hash: string };
+}
+
+async function send(
   house: House,
+  method: string,
   path: string,
   body: object,
   key = house.managementKey,
-): Promise<Record<string, string>> {
+): Promise<Answer> {
   const response = await fetch(`${house.baseUrl}${path}`, {
-    method: "POST",
+    method,
     headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Record<string, string>;
+  return (await response.json()) as Answer;
 }
 
 /** Moves the records over the last 30 days, the same way each time. */

@@ -15,7 +15,7 @@ import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import Koa from "koa";
 import { embedDryRun } from "./embeddings/dry-run.ts";
 import { embed } from "./embeddings/handler.ts";
-import { isDocument, documentPath, writeDocument } from "./docs/route.ts";
+import { documentRoute, isDocument, writeDocument } from "./docs/route.ts";
 import { Console, isConsole } from "./console-api/console.ts";
 import { doorAt, doorOf, faultsAt } from "./doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
@@ -104,7 +104,7 @@ async function publish(parts: AppParts, context: EdgeContext): Promise<void> {
   const { req: request, res: response } = context;
   const refusal = await parts.keylessLimiter.admit(request);
   context.fault = refusal;
-  context.route = documentPath(request);
+  context.route = documentRoute(request);
   if (refusal) writeFault(response, refusal, { requestId: context.requestId });
   else writeDocument(request, response);
 }

@@ -1,4 +1,4 @@
-/** Answers below `/console`: the files of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
+/** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
@@ -9,6 +9,7 @@ import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { object, string } from "@sluice/proto/runtime/validation/shape.js";
+import { site } from "../http/site.ts";
 import { readBody } from "../http/body.ts";
 import type { EdgeContext, HandlerParts } from "../http/context.ts";
 import { writeFault, writeJson, writeNothing } from "../http/errors.ts";
@@ -19,7 +20,6 @@ import { presentedSecret, sessionCookie } from "./cookie.ts";
 import { requireSameOrigin } from "./origin.ts";
 import { Sessions } from "./sessions.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
-import { loadSite } from "./site.ts";
 
 const root = "/console";
 const api = `${root}/api`;
@@ -42,7 +42,6 @@ export class Console {
   readonly #parts: ConsoleParts;
   readonly #operateOn: Operate;
   readonly #sessions: Sessions;
-  readonly #site = loadSite();
   readonly #limiter = new SignInLimiter();
 
   constructor(parts: ConsoleParts, operate: Operate) {
@@ -55,22 +54,21 @@ export class Console {
     const path = pathIn(context.req.url ?? "");
     try {
       if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length));
-      else await this.#serveFile(context, path.slice(root.length + 1));
+      else await this.#servePage(context);
     } catch (error) {
       await fail(this.#parts, context, error);
     }
   }
 
-  async #serveFile(context: EdgeContext, path: string): Promise<void> {
+  async #servePage(context: EdgeContext): Promise<void> {
     const { req: request, res: response } = context;
     const refusal = await this.#parts.keylessLimiter.admit(request);
     context.route = `${root}/*`;
     context.fault = refusal;
     if (refusal) return writeFault(response, refusal, { requestId: context.requestId });
     const isRead = request.method === "GET" || request.method === "HEAD";
-    const file = isRead ? this.#site.find(path) : undefined;
-    if (!file) throw notFound(context);
-    writePublished(request, response, file);
+    if (!isRead || !site.page) throw notFound(context);
+    writePublished(request, response, site.page);
   }
 
   async #serveApi(context: EdgeContext, path: string): Promise<void> {

@@ -10,7 +10,7 @@ import { ModelsPage } from "./models/page.tsx";
 import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
 import { PlaygroundPage } from "./playground/page.tsx";
-import { ReferencePage } from "./reference/page.tsx";
+import { ConsoleReference } from "./reference/on-session.tsx";
 import { Missing } from "./shell/missing.tsx";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
@@ -35,7 +35,7 @@ export function App() {
           <Route path="/console/playground" component={PlaygroundPage} />
           <Route path="/console/audit" component={AuditPage} />
           <Route path="/console/workspaces" component={WorkspacesPage} />
-          <Route path="/console/reference/:id?" component={ReferencePage} />
+          <Route path="/console/reference/:id?" component={ConsoleReference} />
           <Route default component={Missing} />
         </Router>
       </Shell>

@@ -1,5 +1,5 @@
 /**
- * Builds the console into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when the file was
+ * Builds the console and the API reference into `dist/site.json`: types of the contract, type check, bundle, and every file compressed. Does nothing when the file was
  * made of the same sources. Needs the build of `proto`.
  */
 import { createHash } from "node:crypto";
@@ -72,7 +72,7 @@ async function bundle() {
   const { output } = await build({
     configFile: false,
     root,
-    base: "/console/",
+    base: "/docs/",
     logLevel: "error",
     build: { write: false, target: "es2023", modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
   });

@@ -1,7 +1,9 @@
-/** Starts the console. */
+/** Starts the console, or the API reference where it stands alone. */
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { readSession } from "./api/session.ts";
+import { Docs, docsRoot } from "./docs/docs.tsx";
 
-void readSession();
-render(<App />, document.getElementById("app") as HTMLElement);
+const isDocs = location.pathname === docsRoot || location.pathname.startsWith(`${docsRoot}/`);
+if (!isDocs) void readSession();
+render(isDocs ? <Docs /> : <App />, document.getElementById("app") as HTMLElement);

@@ -1,14 +1,13 @@
 /**
- * Documents that are answered without a key: the contract, and the addresses that people and browsers try first. All are built and compressed
- * once, at the start of the process.
+ * Documents that are answered without a key: the contract, its reference for people, and the addresses that people and browsers try first. All
+ * are compressed before the first request.
  */
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { openApi } from "@sluice/proto/contract/operations/openapi.js";
 import { type Published, writePublished } from "../http/published.ts";
-import { buildPage } from "./page.ts";
-import { style } from "./style.ts";
+import { site } from "../http/site.ts";
 
 const digest = (text: string | Buffer): string => createHash("sha256").update(text).digest("base64");
 
@@ -42,12 +41,6 @@ const index = {
   models: "/api/v1/models",
 };
 
-const page = publish(buildPage(document), {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": `default-src 'none'; style-src 'sha256-${digest(style.text)}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  "referrer-policy": "no-referrer",
-});
-
 const greeting = publish(JSON.stringify(index), json);
 
 const published: ReadonlyMap<string, Published> = new Map([
@@ -55,8 +48,6 @@ const published: ReadonlyMap<string, Published> = new Map([
   ["/", greeting],
   ["/api/v1", greeting],
   ["/api/v1/", greeting],
-  ["/docs", page],
-  ["/docs/", page],
 ]);
 
 /** Answers without a body: browsers ask for an icon that does not exist, and Claude Code asks, without a key, whether anything is there. */
@@ -68,17 +59,31 @@ const bodiless: ReadonlyMap<string, { readonly status: number; readonly headers:
     ["/favicon.ico", { status: 204, headers: { "cache-control": "public, max-age=86400" } }],
   ]);
 
-/** The route of a request for a document, for metrics; the path is compared as it was sent. */
-export const documentPath = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] as string;
+const reference = "/docs";
+
+function find(path: string): Published | undefined {
+  if (path === reference) return site.page;
+  return path.startsWith(`${reference}/`) ? site.find(path.slice(reference.length + 1)) : published.get(path);
+}
+
+/** The path is compared as it was sent. */
+const pathOf = ({ url = "" }: IncomingMessage): string => url.split("?", 1)[0] as string;
+
+/** The route of a request for a document, for metrics. */
+export function documentRoute(request: IncomingMessage): string {
+  const path = pathOf(request);
+  return path.startsWith(`${reference}/`) ? `${reference}/*` : path;
+}
 
 /** Whether the request is for a published document. */
-export const isDocument = (request: IncomingMessage): boolean =>
-  (request.method === "GET" || request.method === "HEAD") &&
-  (published.has(documentPath(request)) || bodiless.has(documentPath(request)));
+export function isDocument(request: IncomingMessage): boolean {
+  const path = pathOf(request);
+  return (request.method === "GET" || request.method === "HEAD") && (bodiless.has(path) || find(path) !== undefined);
+}
 
 export function writeDocument(request: IncomingMessage, response: ServerResponse): void {
-  const path = documentPath(request);
+  const path = pathOf(request);
   const short = bodiless.get(path);
   if (short !== undefined) return void response.writeHead(short.status, short.headers).end();
-  writePublished(request, response, published.get(path) as Published);
+  writePublished(request, response, find(path) as Published);
 }

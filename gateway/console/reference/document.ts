@@ -14,7 +14,10 @@ interface Body {
   readonly content: Readonly<
     Record<
       string,
-      { readonly schema: JsonSchema; readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }
+      {
+        readonly schema: JsonSchema;
+        readonly examples?: Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
+      }
     >
   >;
 }
@@ -29,13 +32,19 @@ export interface Operation {
   /** Whether a management key calls it. */
   readonly manages: boolean;
   readonly parameters: readonly Parameter[];
+  /** Names of the body's fields. */
+  readonly fields: readonly string[];
   readonly body: { readonly schema: JsonSchema; readonly example: unknown } | undefined;
-  /** Statuses with their descriptions, and the form of what is no failure. */
-  readonly answers: readonly {
-    readonly status: string;
-    readonly says: string;
-    readonly schema: JsonSchema | undefined;
-  }[];
+  /** The answers that are no failures. */
+  readonly answers: readonly Answer[];
+  readonly failures: readonly Answer[];
+}
+
+export interface Answer {
+  readonly status: string;
+  readonly says: string;
+  readonly schema: JsonSchema | undefined;
+  readonly examples: readonly { readonly summary: string; readonly value: unknown }[];
 }
 
 export interface Contract {
@@ -52,28 +61,38 @@ interface RawOperation {
   readonly security: readonly object[];
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: Body;
-  readonly responses: Readonly<
-    Record<string, { readonly description?: string; readonly $ref?: string } & Partial<Body>>
-  >;
+  readonly responses: Readonly<Record<string, RawAnswer & { readonly $ref?: string }>>;
 }
+
+type RawAnswer = { readonly description?: string } & Partial<Body>;
 
 interface RawDocument {
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, RawOperation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    /** The failures that operations refer to. */
+    readonly responses: Readonly<Record<string, RawAnswer>>;
+  };
 }
 
 export const contractPath = "/api/v1/openapi.json";
 
 export async function loadContract(): Promise<Contract> {
   const document = (await (await fetch(contractPath)).json()) as RawDocument;
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, raw]) => toOperation(path, method, raw)),
+  const { info, paths, components } = document;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]) => toOperation(path, method, raw, components)),
   );
-  return { version: document.info.version, operations, schemas: document.components.schemas };
+  return { version: info.version, operations, schemas: components.schemas };
 }
 
-function toOperation(path: string, method: string, raw: RawOperation): Operation {
+function toOperation(
+  path: string,
+  method: string,
+  raw: RawOperation,
+  { schemas, responses: failures }: RawDocument["components"],
+): Operation {
   const { operationId, tags, summary, description, security, parameters = [], requestBody, responses } = raw;
   const content = requestBody && Object.values(requestBody.content)[0];
   return {
@@ -85,26 +104,39 @@ function toOperation(path: string, method: string, raw: RawOperation): Operation
     description,
     manages: security.some((scheme) => "managementKey" in scheme),
     parameters,
+    fields: Object.keys((content && fieldsOf(content.schema, schemas)?.["properties"]) ?? {}),
     body: content && { schema: content.schema, example: Object.values(content.examples ?? {})[0]?.value },
-    answers: Object.entries(responses).map(([status, answer]) => ({
-      status,
-      says: answer.description ?? "",
-      schema: Object.values(answer.content ?? {})[0]?.schema,
-    })),
+    answers: Object.entries(responses).flatMap(([status, answer]) =>
+      answer.$ref === undefined ? [toAnswer(status, answer)] : [],
+    ),
+    failures: Object.entries(responses).flatMap(([status, { $ref: reference }]) =>
+      reference === undefined ? [] : [toAnswer(status, failures[lastName(reference)] ?? {})],
+    ),
   };
 }
+
+function toAnswer(status: string, { description = "", content = {} }: RawAnswer): Answer {
+  const [form] = Object.values(content);
+  const examples = Object.entries(form?.examples ?? {}).map(([name, { summary = name, value }]) => ({
+    summary,
+    value,
+  }));
+  return { status, says: description, schema: form?.schema, examples };
+}
+
+const lastName = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
 
 /** The schema that a reference names, or the schema itself. */
 export function resolve(schema: JsonSchema, schemas: Contract["schemas"]): JsonSchema {
   const reference = schema["$ref"];
   if (typeof reference !== "string") return schema;
-  return schemas[reference.slice(reference.lastIndexOf("/") + 1)] ?? {};
+  return schemas[lastName(reference)] ?? {};
 }
 
 /** The type of a value in a few words. */
 export function typeWords(schema: JsonSchema): string {
   const reference = schema["$ref"];
-  if (typeof reference === "string") return reference.slice(reference.lastIndexOf("/") + 1);
+  if (typeof reference === "string") return lastName(reference);
   const choices = schema["anyOf"];
   if (Array.isArray(choices)) return choices.map((choice) => typeWords(choice as JsonSchema)).join(" or ");
   if (schema["const"] !== undefined) return JSON.stringify(schema["const"]);

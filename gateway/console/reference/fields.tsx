@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { Prose } from "./prose.tsx";
 import { type Contract, type JsonSchema, fieldsOf, typeWords } from "./document.ts";
+import { listLimits } from "./limits.ts";
 
 interface FieldsProps {
   readonly schema: JsonSchema;
@@ -16,7 +17,8 @@ export function Fields({ schema, schemas }: FieldsProps) {
     <ul class="schema">
       {Object.entries(owner["properties"] as Record<string, JsonSchema>).map(([name, field]) => (
         <li key={name}>
-          <code class="field-name">{name}</code> <span class="muted">{typeWords(field)}</span>
+          <code class="field-name">{name}</code>{" "}
+          <span class="muted">{[typeWords(field), ...listLimits(field)].join(", ")}</span>
           {required.has(name) && <span class="badge">required</span>}
           {typeof field["description"] === "string" && <Prose text={field["description"]} />}
           {fieldsOf(field, schemas) && <Inner name={name} schema={field} schemas={schemas} />}

@@ -5,12 +5,20 @@ import { useLoad } from "../api/load.ts";
 import { TextField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { type Contract, type Operation, contractPath, loadContract, typeWords } from "./document.ts";
+import type { Caller } from "./caller.ts";
+import { type Answer, type Contract, type Operation, contractPath, loadContract, typeWords } from "./document.ts";
 import { Fields } from "./fields.tsx";
-import { Prose } from "./prose.tsx";
+import { listLimits } from "./limits.ts";
+import { Blocks, Prose } from "./prose.tsx";
 import { Try } from "./try.tsx";
 
-export function ReferencePage() {
+interface ReferenceProps {
+  /** Path of the page, without a slash at the end. */
+  readonly root: string;
+  readonly caller: Caller;
+}
+
+export function ReferencePage({ root, caller }: ReferenceProps) {
   const { params } = useRoute();
   const contract = useLoad(loadContract);
   const download = (
@@ -23,8 +31,8 @@ export function ReferencePage() {
       <Show of={contract} lines={12}>
         {(found) => (
           <div class="reference">
-            <Index operations={found.operations} current={params["id"]} />
-            <Detail contract={found} id={params["id"]} />
+            <Index root={root} operations={found.operations} current={params["id"]} />
+            <Detail contract={found} id={params["id"]} caller={caller} />
           </div>
         )}
       </Show>
@@ -32,17 +40,25 @@ export function ReferencePage() {
   );
 }
 
-const textOf = ({ operationId, method, path, summary, description }: Operation): string =>
-  `${operationId} ${method} ${path} ${summary} ${description}`.toLowerCase();
+function textOf({ operationId, method, path, summary, description, parameters, fields }: Operation): string {
+  const names = [...parameters.map(({ name }) => name), ...fields];
+  return `${operationId} ${method} ${path} ${summary} ${description} ${names.join(" ")}`.toLowerCase();
+}
 
-function Index({ operations, current }: { operations: readonly Operation[]; current: string | undefined }) {
+interface IndexProps {
+  readonly root: string;
+  readonly operations: readonly Operation[];
+  readonly current: string | undefined;
+}
+
+function Index({ root, operations, current }: IndexProps) {
   const [search, setSearch] = useState("");
   const { route } = useLocation();
   const words = search.toLowerCase().split(/\s+/);
   const found = operations.filter((operation) => words.every((word) => textOf(operation).includes(word)));
   const open = (event: Event) => {
     event.preventDefault();
-    if (found[0]) route(`/console/reference/${found[0].operationId}`);
+    if (found[0]) route(`${root}/${found[0].operationId}`);
   };
   return (
     <form class="reference-index" onSubmit={open}>
@@ -54,10 +70,7 @@ function Index({ operations, current }: { operations: readonly Operation[]; curr
           <ul class="nav">
             {group.map(({ operationId, method, summary }) => (
               <li key={operationId}>
-                <a
-                  href={`/console/reference/${operationId}`}
-                  aria-current={operationId === current ? "page" : undefined}
-                >
+                <a href={`${root}/${operationId}`} aria-current={operationId === current ? "page" : undefined}>
                   <span class={`method ${method.toLowerCase()}`}>{method}</span> {summary}
                 </a>
               </li>
@@ -69,10 +82,16 @@ function Index({ operations, current }: { operations: readonly Operation[]; curr
   );
 }
 
-function Detail({ contract, id }: { contract: Contract; id: string | undefined }) {
+interface DetailProps {
+  readonly contract: Contract;
+  readonly id: string | undefined;
+  readonly caller: Caller;
+}
+
+function Detail({ contract, id, caller }: DetailProps) {
   const operation = contract.operations.find(({ operationId }) => operationId === id) ?? contract.operations[0];
   if (!operation) return null;
-  const { method, path, summary, description, manages, parameters, body, answers } = operation;
+  const { method, path, summary, description, manages, parameters, body, answers, failures } = operation;
   return (
     <Card key={operation.operationId}>
       <h2>{summary}</h2>
@@ -80,9 +99,7 @@ function Detail({ contract, id }: { contract: Contract; id: string | undefined }
         <span class={`method ${method.toLowerCase()}`}>{method}</span> <code>/api/v1{path}</code>{" "}
         <span class="badge">{manages ? "management key" : "API key"}</span>
       </p>
-      {description.split("\n\n").map((text) => (
-        <Prose key={text} text={text} />
-      ))}
+      <Blocks text={description} />
       {parameters.length > 0 && <Parameters parameters={parameters} />}
       {body && (
         <section class="dialog-part">
@@ -92,28 +109,31 @@ function Detail({ contract, id }: { contract: Contract; id: string | undefined }
       )}
       <section class="dialog-part">
         <h3>Answers</h3>
-        {answers.map(({ status, says, schema }) =>
-          schema ? (
-            <details key={status} class="more">
-              <summary>
-                {status} {says}
-              </summary>
-              <Fields schema={schema} schemas={contract.schemas} />
-            </details>
-          ) : null,
-        )}
-        <p class="hint">
-          Failures:{" "}
-          {answers
-            .filter(({ schema }) => !schema)
-            .map(({ status }) => status)
-            .join(", ")}
-        </p>
+        {[...answers, ...failures].map((answer) => (
+          <AnswerView key={answer.status} answer={answer} schemas={contract.schemas} />
+        ))}
       </section>
-      <Try operation={operation} />
+      <Try operation={operation} caller={caller} />
     </Card>
   );
 }
+
+const AnswerView = ({ answer, schemas }: { answer: Answer } & Pick<Contract, "schemas">) => (
+  <details class="more">
+    <summary>
+      {answer.status} {answer.says.split("\n", 1)[0]}
+    </summary>
+    {answer.schema && <Fields schema={answer.schema} schemas={schemas} />}
+    {answer.examples.map(({ summary, value }) => (
+      <figure key={summary}>
+        <figcaption class="hint">{summary}</figcaption>
+        <pre class="json" tabIndex={0}>
+          {JSON.stringify(value, null, 2)}
+        </pre>
+      </figure>
+    ))}
+  </details>
+);
 
 const Parameters = ({ parameters }: Pick<Operation, "parameters">) => (
   <section class="dialog-part">
@@ -122,9 +142,7 @@ const Parameters = ({ parameters }: Pick<Operation, "parameters">) => (
       {parameters.map(({ name, in: place, description, required, schema }) => (
         <li key={`${place} ${name}`}>
           <code class="field-name">{name}</code>{" "}
-          <span class="muted">
-            {place}, {typeWords(schema)}
-          </span>
+          <span class="muted">{[place, typeWords(schema), ...listLimits(schema)].join(", ")}</span>
           {required === true && <span class="badge">required</span>}
           <Prose text={description} />
         </li>

@@ -1,10 +1,9 @@
-/** Calls an operation, on the session or on the playground's key. */
+/** Tries an operation. */
 import { useState } from "preact/hooks";
-import { base } from "../api/client.ts";
-import { playgroundKey } from "../api/playground-key.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { AreaField, TextField } from "../parts/field.tsx";
 import { milliseconds } from "../parts/words.ts";
+import type { Caller } from "./caller.ts";
 import type { Operation } from "./document.ts";
 
 interface Answer {
@@ -13,22 +12,24 @@ interface Answer {
   readonly text: string;
 }
 
-export function Try({ operation }: { operation: Operation }) {
-  const { parameters, body, manages, method } = operation;
+interface TryProps {
+  readonly operation: Operation;
+  readonly caller: Caller;
+}
+
+export function Try({ operation, caller }: TryProps) {
+  const { parameters, body, method } = operation;
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const [text, setText] = useState(() => (body ? JSON.stringify(body.example ?? {}, null, 2) : ""));
   const [answer, setAnswer] = useState<Answer>();
   const asked = parameters.filter((parameter) => parameter.in !== "header");
-  const send = async () => setAnswer(await callOperation(operation, values, text));
+  const send = async () => setAnswer(await callOperation(operation, caller, values, text));
   return (
     <section class="dialog-part">
       <h3>Try it</h3>
-      <p class="hint">
-        {manages
-          ? `Runs with the rights of your session${method === "GET" ? "" : ", and changes what it says it changes"}.`
-          : "Runs with a key that lives for an hour and may spend a dollar."}
-      </p>
+      <p class="hint">{caller.explain(operation)}</p>
       <ActionForm label={`Send ${method}`} act={send}>
+        {caller.Field && <caller.Field />}
         {asked.map((parameter) => (
           <TextField
             key={parameter.name}
@@ -58,16 +59,18 @@ export function Try({ operation }: { operation: Operation }) {
 }
 
 async function callOperation(
-  { method, path, parameters, body, manages }: Operation,
+  operation: Operation,
+  caller: Caller,
   values: Readonly<Record<string, string>>,
   text: string,
 ): Promise<Answer> {
+  const { method, path, parameters, body } = operation;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));
   const given = parameters.filter(({ name, in: place }) => place === "query" && (values[name] ?? "") !== "");
   const query = new URLSearchParams(given.map(({ name }) => [name, values[name] ?? ""]));
-  const headers: Record<string, string> = { "content-type": "application/json" };
-  if (!manages) headers["authorization"] = `Bearer ${(await playgroundKey()).secret}`;
-  const url = `${manages ? base : "/api/v1"}${filled}${query.size > 0 ? `?${query}` : ""}`;
+  const authorization = await caller.authorize(operation);
+  const headers = { "content-type": "application/json", ...(authorization !== undefined && { authorization }) };
+  const url = `${caller.baseFor(operation)}${filled}${query.size > 0 ? `?${query}` : ""}`;
   const began = performance.now();
   const response = await fetch(url, { method, headers, ...(body && { body: text }) });
   return { status: response.status, text: readable(await response.text()), ms: performance.now() - began };

@@ -4,7 +4,7 @@ import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { type Session, signOut } from "../api/session.ts";
 import { Icon, type IconName, Logo } from "../parts/icon.tsx";
-import { switchTheme, theme } from "./theme.ts";
+import { ThemeButton } from "./theme-button.tsx";
 
 interface Place {
   readonly path: string;
@@ -117,14 +117,7 @@ const Foot = ({ session: { key, workspace } }: { session: Session }) => (
       <span class="muted">{key.name}</span>
     </p>
     <div class="row">
-      <button
-        type="button"
-        class="button small icon-only"
-        aria-label={theme.value === "dark" ? "Light colours" : "Dark colours"}
-        onClick={switchTheme}
-      >
-        <Icon name={theme.value === "dark" ? "sun" : "moon"} />
-      </button>
+      <ThemeButton />
       <button type="button" class="button small" onClick={() => void signOut()}>
         <Icon name="out" size={16} /> Sign out
       </button>

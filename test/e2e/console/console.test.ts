@@ -50,6 +50,23 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(complaints).toEqual([]);
   });
 
+  test("shows the API reference to everybody, who try operations with a key of their own", async () => {
+    const { page, complaints } = await visit(browser, origin());
+    await page.goto("/docs");
+    await page.getByLabel("Search operations").fill("content_filter_builtins");
+    await page.getByRole("link", { name: "Make a guardrail" }).waitFor();
+    await page.getByLabel("Search operations").fill("list the keys");
+    await page.getByRole("link", { name: "GET List the keys", exact: true }).click();
+    expect(new URL(page.url()).pathname).toBe("/docs/listKeys");
+    await page.getByLabel("Key", { exact: true }).fill(house.managementKey);
+    await page.getByRole("button", { name: "Send GET" }).click();
+    await page.getByRole("status").getByText("200", { exact: true }).waitFor();
+    expect(
+      await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"),
+    ).not.toContain("mk-sl-");
+    expect(complaints).toEqual([]);
+  });
+
   const ask = async (key: string): Promise<number> => {
     const response = await fetch(`${house.baseUrl}/responses`, {
       method: "POST",

@@ -33,6 +33,7 @@ const pages = [
   { path: "/audit", title: "Audit log", shows: "keys.create" },
   { path: "/playground", title: "Playground", shows: "Dry run" },
   { path: "/reference/createKey", title: "API reference", shows: "Answers" },
+  { path: "/docs/createResponse", title: "API reference", shows: "Answers" },
 ] as const;
 
 const forms = [
@@ -70,7 +71,7 @@ describeWithChromium(`pages of the console ${inChromium}`, () => {
     await picture(page, "sign-in", form);
     await signInTo(visited, house.managementKey);
     for (const { path, title, shows } of pages) {
-      await page.goto(`/console${path}`);
+      await page.goto(path.startsWith("/docs") ? path : `/console${path}`);
       await page.getByRole("heading", { level: 1, name: title, includeHidden: true }).waitFor();
       await page.getByRole("main").getByText(shows, { exact: true }).first().waitFor();
       found[path] = await findBarriers(page);

@@ -1,12 +1,12 @@
-/** The files of the console, held in memory: the path of a request is looked up among them and never reaches a disk. */
+/** The pages for people, the console and the API reference, held in memory: the path of a request is looked up among them and never reaches a disk. */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
-import type { Published } from "../http/published.ts";
+import type { Published } from "./published.ts";
 
 /** A file as the build of the console writes it. */
 interface BuiltFile {
-  /** Below `/console/`. */
+  /** Below `/docs/`. */
   readonly path: string;
   readonly type: string;
   readonly etag: string;
@@ -49,9 +49,14 @@ export class Site {
     this.#files = new Map(files.map((file) => [file.path, publish(file)]));
   }
 
-  /** @param path below `/console/`; every path but that of a file is one of the console's pages, which are one document */
+  /** The document of every page; undefined when none was built. */
+  get page(): Published | undefined {
+    return this.#files.get(page);
+  }
+
+  /** @param path below `/docs/`; every path but that of a file is a page's */
   find(path: string): Published | undefined {
-    return this.#files.get(path) ?? (path.startsWith("assets/") ? undefined : this.#files.get(page));
+    return this.#files.get(path) ?? (path.startsWith("assets/") ? undefined : this.page);
   }
 }
 
@@ -69,8 +74,10 @@ function publish({ path, type, etag, br, gzip }: BuiltFile): Published {
 
 const built = fileURLToPath(new URL("../../console/dist/site.json", import.meta.url));
 
-/** The built console; a site without files when it was not built. */
-export function loadSite(): Site {
+function load(): Site {
   if (!existsSync(built)) return new Site([]);
   return new Site((JSON.parse(readFileSync(built, "utf8")) as { readonly files: readonly BuiltFile[] }).files);
 }
+
+/** The built pages; without files when they were not built. */
+export const site = load();

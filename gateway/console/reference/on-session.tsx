@@ -1,0 +1,16 @@
+/** The reference within the console, where the session of the person tries operations. */
+import { base } from "../api/client.ts";
+import { playgroundKey } from "../api/playground-key.ts";
+import type { Caller } from "./caller.ts";
+import { ReferencePage } from "./page.tsx";
+
+const caller: Caller = {
+  baseFor: ({ manages }) => (manages ? base : "/api/v1"),
+  authorize: async ({ manages }) => (manages ? undefined : `Bearer ${(await playgroundKey()).secret}`),
+  explain: ({ manages, method }) =>
+    manages
+      ? `Runs with the rights of your session${method === "GET" ? "" : ", and changes what it says it changes"}.`
+      : "Runs with a key that lives for an hour and may spend a dollar.",
+};
+
+export const ConsoleReference = () => <ReferencePage root="/console/reference" caller={caller} />;

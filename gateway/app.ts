@@ -16,7 +16,7 @@ import Koa from "koa";
 import { embedDryRun } from "./embeddings/dry-run.ts";
 import { embed } from "./embeddings/handler.ts";
 import { documentRoute, isDocument, writeDocument } from "./docs/route.ts";
-import { Console, isConsole } from "./console-api/console.ts";
+import { Console, type ConsoleParts, isConsole } from "./console-api/console.ts";
 import { doorAt, doorOf, faultsAt } from "./doors.ts";
 import type { Edge, EdgeContext, HandlerParts } from "./http/context.ts";
 import type { Handle } from "./http/edge-server.ts";
@@ -30,7 +30,7 @@ import { countInput } from "./responses/input-tokens.ts";
 import { type EdgeRouter, createRouter } from "./routes.ts";
 import { TurnRoute, type TurnRouteParts } from "./turns/route.ts";
 
-export interface AppParts extends HandlerParts, TurnRouteParts {
+export interface AppParts extends HandlerParts, TurnRouteParts, Pick<ConsoleParts, "live"> {
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
 }

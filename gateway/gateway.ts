@@ -17,6 +17,7 @@ import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { type AppParts, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
+import { LiveTurns } from "./console-api/live.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { KeylessLimiter } from "./http/keyless-limiter.ts";
@@ -48,6 +49,7 @@ interface Connections {
   readonly inference: Client;
   readonly access: Access;
   readonly pool: LanePool;
+  readonly live: LiveTurns;
 }
 
 export interface Gateway {
@@ -94,6 +96,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createEdgeServer(createApp(parts));
   serveUpgrades(server, sockets);
   lifecycle.onDrain(() => sockets.drain());
+  lifecycle.onDrain(() => connections.live.stop());
   const port = await serve(options, server, () => pool.endTurns());
   lifecycle.onDrain(() => parts.refusals.stop());
   lifecycle.onDrain(() => {
@@ -144,7 +147,8 @@ function connect({ settings, instance, token, certificates, log, registry }: Gat
     () => pool.waiting,
   );
   const inference = dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer);
-  return { admin, inference, access, pool };
+  const live = new LiveTurns({ pool, dialInference: (address) => dial(address, inferencePeer), token });
+  return { admin, inference, access, pool, live };
 }
 
 function openLimiter({ settings, house, instance, log, registry }: GatewayOptions): Limiter {

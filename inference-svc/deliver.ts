@@ -13,6 +13,8 @@ export class AnswerDelivery {
   #reject: (failure: unknown) => void = () => {};
   /** Outcome of an answer that has come to its end. */
   outcome: Outcome | undefined;
+  /** UTF-16 units of text and arguments that were given out so far. */
+  textUnits = 0;
 
   /** @param metadata makes the service metadata that the end carries */
   constructor(answer: Answer, turn: EngineTurn, trace: Trace, metadata: () => Uint8Array) {
@@ -68,7 +70,9 @@ export class AnswerDelivery {
       const last = batch.at(-1);
       if (last?.type === "end") this.outcome = last.outcome;
       if (this.#trace.firstMs === undefined && batch.some(commits)) this.#trace.markFirstEvent();
-      return this.#turn.take(toWire(batch, this.#metadata), last?.type === "end");
+      const wire = toWire(batch, this.#metadata);
+      this.textUnits += wire.textUnits;
+      return this.#turn.take(wire, last?.type === "end");
     } catch (error) {
       this.#leave();
       throw error;

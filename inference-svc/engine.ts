@@ -10,6 +10,7 @@ import { AnswerDelivery } from "./deliver.ts";
 import type { Requester } from "./turn/requester.ts";
 import { type EndUserDeps, checkEndUser } from "./end-users.ts";
 import type { TurnObserver } from "./observe/turns.ts";
+import { OpenTurn, type OpenTurns } from "./open-turns.ts";
 import { requestedSlug, serviceMetadata } from "./routing/records/service-metadata.ts";
 import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
@@ -25,6 +26,7 @@ export interface EngineDeps extends EndUserDeps {
   readonly access: Access;
   readonly budget: ByteBudget;
   readonly turn: Turn;
+  readonly openTurns: OpenTurns;
   readonly observer: TurnObserver;
   readonly registry: Registry;
   readonly region: string;
@@ -65,6 +67,7 @@ export class Engine {
     const { keyHash, policyGeneration } = requester;
     const room = this.#parts.budget.open(keyHash);
     let leave = () => {};
+    let place: number | undefined;
     let caller: Caller | undefined;
     let trace: Trace | undefined;
     let delivery: AnswerDelivery | undefined;
@@ -85,9 +88,12 @@ export class Engine {
       const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
       if (checking) await checking;
       leave = this.#openKeys.enter(scope.caller, turn);
+      const open = new OpenTurn(scope, requestedSlug(request), turn);
+      place = this.#parts.openTurns.add(open);
       turn.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
       delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, metadata);
+      open.delivery = delivery;
       const delivered = delivery.run();
       if (delivered) await delivered;
       if (!delivery.outcome && !hasLeft(signal)) throw connectionLost();
@@ -104,6 +110,7 @@ export class Engine {
     } finally {
       room.release();
       leave();
+      if (place !== undefined) this.#parts.openTurns.delete(place);
       this.#open--;
       const cancelled = hasLeft(signal);
       observation.ended(request, requester, { caller, trace, outcome: delivery?.outcome, failure, cancelled });

@@ -34,6 +34,7 @@ import { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import type { DirectTurn } from "./handlers/direct-call.ts";
 import { LearnedSpending } from "./routing/records/learned-spending.ts";
 import { InferenceHandlers } from "./handlers/handlers.ts";
+import { OpenTurns } from "./open-turns.ts";
 import { senderResolver } from "./senders.ts";
 import { Runtime } from "./runtime.ts";
 import { Identities } from "./turn/identity.ts";
@@ -77,11 +78,13 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const pressure = new Pressure({ waiting: () => 0, log, registry });
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
   const limiter = openLimiter(options, config);
-  const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger });
+  const openTurns = new OpenTurns();
+  const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger, openTurns });
   const beforeSending = () => ledger.flush();
   const { embed, planEmbedDryRun, tryGuardrail } = runtime;
   const parts = {
     engine,
+    openTurns,
     dryRun,
     parse,
     budget,
@@ -176,10 +179,11 @@ interface EngineParts {
   readonly config: CurrentConfig;
   readonly runtime: Runtime;
   readonly ledger: Ledger;
+  readonly openTurns: OpenTurns;
 }
 
 function openEngine({ settings, log, registry, tracing }: InferenceOptions, parts: EngineParts) {
-  const { access, budget, config, runtime, ledger } = parts;
+  const { access, budget, config, runtime, ledger, openTurns } = parts;
   const parser = new RequestParser(config, new Identities(settings.SLUICE_SECRET));
   const shared = {
     access,
@@ -193,7 +197,7 @@ function openEngine({ settings, log, registry, tracing }: InferenceOptions, part
   return {
     turns,
     parse: parser.parse,
-    engine: new Engine({ ...shared, turn: runtime.turn, observer, registry }),
+    engine: new Engine({ ...shared, turn: runtime.turn, openTurns, observer, registry }),
     dryRun: new DryRun({ ...shared, plan: runtime.planDryRun, log }),
   };
 }

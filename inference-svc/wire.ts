@@ -27,6 +27,11 @@ export interface WireBatch {
   readonly cost: number;
 }
 
+export interface AnswerBatch extends WireBatch {
+  /** UTF-16 units of text and arguments in it. */
+  readonly textUnits: number;
+}
+
 /** A turn as the engine sees it: its batches go there, and it can be cancelled from outside. */
 export interface EngineTurn extends Cancellable {
   /** Called when the turn is admitted, before any upstream call. */
@@ -36,18 +41,24 @@ export interface EngineTurn extends Cancellable {
 }
 
 /** @param serviceMetadata the JSON that the end of the turn carries; called only when an end is among the events */
-export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): WireBatch {
+export function toWire(batch: Batch, serviceMetadata: () => Uint8Array): AnswerBatch {
   let cost = 0;
+  let textUnits = 0;
   const events: WireEvent[] = [];
   for (const event of batch) {
     const wire = wireEvent(event, serviceMetadata);
-    cost += overheadBytes + sizeOf(wire);
+    const size = sizeOf(wire);
+    cost += overheadBytes + size;
+    if (isText(wire.case)) textUnits += size;
     events.push({ $typeName: "sluice.inference.v1.TurnEvent", event: wire });
   }
-  return { events, cost };
+  return { events, cost, textUnits };
 }
 
 type WireCase = Exclude<WireEvent["event"], { case: undefined }>;
+
+const isText = (word: WireCase["case"]): boolean =>
+  word === "textDelta" || word === "argumentsDelta" || word === "reasoningDelta" || word === "summaryDelta";
 
 function sizeOf(event: WireCase): number {
   switch (event.case) {

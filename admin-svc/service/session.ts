@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import {
   EndSessionResponseSchema,
   OpenSessionResponseSchema,
+  RecordEndedTurnResponseSchema,
   ResolveSessionResponseSchema,
   type Session,
   SessionSchema,
@@ -14,7 +15,7 @@ import { randomBase62 } from "@sluice/proto/runtime/id.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { requestIdIn, requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { isKeyHash } from "../rules/key.ts";
-import { type SessionRow, endSessions, openSession, useSession } from "../store/sessions.ts";
+import { type SessionRow, endSessions, openSession, recordEndedTurn, useSession } from "../store/sessions.ts";
 import { administering } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { orRetryLater } from "./outage.ts";
@@ -47,6 +48,13 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
       return orRetryLater(async () => {
         if (isKeyHash(sessionHash)) await endSessions(writes, sessionHash, all, requestIdIn(requestHeader) ?? null);
         return create(EndSessionResponseSchema);
+      });
+    },
+    recordEndedTurn: ({ generationId }, context) => {
+      requireServiceToken(context.requestHeader, serviceToken);
+      return administer(context, async (administrator) => {
+        await recordEndedTurn(writes, administrator, generationId);
+        return create(RecordEndedTurnResponseSchema);
       });
     },
   };

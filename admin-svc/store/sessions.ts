@@ -74,6 +74,17 @@ export async function endSessions(
   });
 }
 
+/** @param generationId of a turn that the author has ended */
+export async function recordEndedTurn(
+  database: Kysely<Database>,
+  author: SessionAuthor,
+  generationId: string,
+): Promise<void> {
+  await transact(database, (transaction) =>
+    recordAudit(transaction, author, { action: "turns.end", target: generationId }),
+  );
+}
+
 export async function dropEndedSessions(database: Kysely<Database>): Promise<void> {
   await sql`
     delete from console_sessions as session using api_keys as key

@@ -17,14 +17,20 @@ import { type ExchangeParts, enter, fail } from "../http/exchange.ts";
 import { pathIn } from "../http/path.ts";
 import { writePublished } from "../http/published.ts";
 import { presentedSecret, sessionCookie } from "./cookie.ts";
+import type { LiveTurns } from "./live.ts";
+import { LiveStream } from "./live-stream.ts";
 import { requireSameOrigin } from "./origin.ts";
 import { Sessions } from "./sessions.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
 
 const root = "/console";
 const api = `${root}/api`;
+/** Open turns, below `api`. */
+const live = "/live";
 
-type ConsoleParts = ExchangeParts & Pick<HandlerParts, "admin" | "token">;
+export interface ConsoleParts extends ExchangeParts, Pick<HandlerParts, "admin" | "token"> {
+  readonly live: LiveTurns;
+}
 
 /** Serves an operation of the contract for the caller that the context names. */
 type Operate = (context: EdgeContext) => Promise<void>;
@@ -81,11 +87,28 @@ export class Console {
     const asksForSession = path === "/session" && request.method === "GET";
     if (asksForSession) return this.#showSession(context, session);
     if (!session || secret === undefined) throw noSession();
+    if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, secret, path);
     if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
     context.route = `${api}${path}`;
     if (request.method !== "DELETE") throw notFound(context);
     await this.#sessions.end(secret, { all: path === "/sessions" }, context);
     response.setHeader("set-cookie", sessionCookie(request, ""));
+    writeNothing(response, context);
+  }
+
+  /** Shows the open turns of the session's workspace, or ends one. */
+  async #serveLive(context: EdgeContext, { keyHash }: Session, secret: string, path: string): Promise<void> {
+    const { req: request, res: response, requestId, trace } = context;
+    context.route = path === live ? `${api}${live}` : `${api}${live}/*`;
+    if (path === live && request.method === "GET") {
+      const lives = async () => (await this.#sessions.find(secret, context)) !== undefined;
+      return new LiveStream(response, lives).start(this.#parts.live, keyHash);
+    }
+    const generationId = path.slice(live.length + 1);
+    if (path === live || request.method !== "DELETE") throw notFound(context);
+    const caller = { keyHash, requestId, trace };
+    if (!(await this.#parts.live.end(generationId, caller))) throw notFound(context);
+    await this.#sessions.recordEndedTurn(generationId, caller);
     writeNothing(response, context);
   }
 

@@ -40,6 +40,12 @@ export class Sessions {
     await this.#call(endSession, create(endSession.input, { sessionHash: hashKey(secret), all }), caller);
   }
 
+  /** Writes into the audit log that the caller has ended a turn. */
+  async recordEndedTurn(generationId: string, caller: OnBehalf & { readonly keyHash: string }): Promise<void> {
+    const { recordEndedTurn } = SessionService.method;
+    await this.#call(recordEndedTurn, create(recordEndedTurn.input, { generationId }), caller);
+  }
+
   #call<Input extends DescMessage, Output extends DescMessage>(
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,

@@ -6,6 +6,7 @@ import { CallsPage } from "./calls/page.tsx";
 import { EndUsersPage } from "./end-users/page.tsx";
 import { GuardrailsPage } from "./guardrails/page.tsx";
 import { KeysPage } from "./keys/page.tsx";
+import { LivePage } from "./live/page.tsx";
 import { ModelsPage } from "./models/page.tsx";
 import { OverviewPage } from "./overview/page.tsx";
 import { Toast } from "./parts/toast.tsx";
@@ -27,6 +28,7 @@ export function App() {
           <Route path="/console" component={OverviewPage} />
           <Route path="/console/usage" component={UsagePage} />
           <Route path="/console/calls" component={CallsPage} />
+          <Route path="/console/live" component={LivePage} />
           <Route path="/console/keys/:hash?" component={KeysPage} />
           <Route path="/console/guardrails/:id?" component={GuardrailsPage} />
           <Route path="/console/models" component={ModelsPage} />

@@ -60,6 +60,11 @@ export class LanePool {
     return this.#usable().length;
   }
 
+  /** Addresses of the processes that take turns, host:port. */
+  get addresses(): readonly string[] {
+    return this.#usable().map(({ address }) => address);
+  }
+
   /** True while at least one process takes turns. */
   get ready(): boolean {
     return this.processes > 0;

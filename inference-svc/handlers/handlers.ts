@@ -8,6 +8,7 @@ import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
 import { type DryRunDeps, dryRunEmbedHandler, dryRunHandler } from "./dry-run.ts";
 import { type EmbedDeps, embedHandler } from "./embed.ts";
+import { type OpenTurnsDeps, openTurnsHandlers } from "./open-turns.ts";
 import { type RecordRefusalsDeps, recordRefusalsHandler } from "./record-refusals.ts";
 import { runTurnHandler } from "./run-turn.ts";
 import { type SessionDeps, SessionHandler } from "./session.ts";
@@ -23,7 +24,8 @@ export type HandlerDeps = SharedTurnDeps &
   CatalogueDeps &
   RecordRefusalsDeps &
   TryGuardrailDeps &
-  TestProviderDeps;
+  TestProviderDeps &
+  OpenTurnsDeps;
 
 export class InferenceHandlers {
   readonly #deps: HandlerDeps;
@@ -47,6 +49,7 @@ export class InferenceHandlers {
       ...catalogueHandlers(this.#deps),
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),
+      ...openTurnsHandlers(this.#deps),
     });
   };
 

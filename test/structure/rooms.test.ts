@@ -36,7 +36,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["ask"],
     ["kit"],
     ["deliver", "open-keys", "plugins", "compaction"],
-    ["observe"],
+    ["observe", "open-turns"],
     ["current-config", "dry-run-plan", "embedding-features"],
     ["stack", "engine", "lane"],
     ["dry-run", "runtime"],

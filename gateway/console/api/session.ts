@@ -16,10 +16,13 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Reason for which the sign-in page is shown, beyond that nobody is signed in. */
 export const signInNote = signal("");
 
-onSignedOut(() => {
+/** Shows the sign-in page, with the reason. */
+export function sessionEnded(): void {
   if (session.peek()) signInNote.value = "Your session has ended. Sign in again to go on.";
   session.value = null;
-});
+}
+
+onSignedOut(sessionEnded);
 
 interface SessionAnswer {
   readonly data: Session | null;

@@ -19,6 +19,7 @@ const groups: readonly (readonly [title: string, places: readonly Place[]])[] = 
       { path: "/console", name: "Overview", icon: "overview" },
       { path: "/console/usage", name: "Usage", icon: "usage" },
       { path: "/console/calls", name: "Calls", icon: "calls" },
+      { path: "/console/live", name: "Live", icon: "live" },
     ],
   ],
   [

@@ -14,7 +14,43 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/session_service.proto.
  */
 export const file_sluice_admin_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEi3gEKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiFAoST3BlblNlc3Npb25SZXF1ZXN0IlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiItChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIjYKEUVuZFNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoCRILCgNhbGwYAiABKAgiFAoSRW5kU2Vzc2lvblJlc3BvbnNlMqQCCg5TZXNzaW9uU2VydmljZRJYCgtPcGVuU2Vzc2lvbhIjLnNsdWljZS5hZG1pbi52MS5PcGVuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXNwb25zZRJhCg5SZXNvbHZlU2Vzc2lvbhImLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlU2Vzc2lvblJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXNwb25zZRJVCgpFbmRTZXNzaW9uEiIuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiLwoWUmVjb3JkRW5kZWRUdXJuUmVxdWVzdBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJIhkKF1JlY29yZEVuZGVkVHVyblJlc3BvbnNlIt4BCgdTZXNzaW9uEhAKCGtleV9oYXNoGAEgASgJEhAKCGtleV9uYW1lGAIgASgJEhEKCWtleV9sYWJlbBgDIAEoCRIUCgx3b3Jrc3BhY2VfaWQYBCABKAkSFgoOd29ya3NwYWNlX25hbWUYBSABKAkSDwoHYWNjb3VudBgGIAEoCBItCglvcGVuZWRfYXQYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCmV4cGlyZXNfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIhQKEk9wZW5TZXNzaW9uUmVxdWVzdCJQChNPcGVuU2Vzc2lvblJlc3BvbnNlEg4KBnNlY3JldBgBIAEoCRIpCgdzZXNzaW9uGAIgASgLMhguc2x1aWNlLmFkbWluLnYxLlNlc3Npb24iLQoVUmVzb2x2ZVNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoCSJDChZSZXNvbHZlU2Vzc2lvblJlc3BvbnNlEikKB3Nlc3Npb24YASABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiI2ChFFbmRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSCwoDYWxsGAIgASgIIhQKEkVuZFNlc3Npb25SZXNwb25zZTKKAwoOU2Vzc2lvblNlcnZpY2USWAoLT3BlblNlc3Npb24SIy5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLk9wZW5TZXNzaW9uUmVzcG9uc2USYQoOUmVzb2x2ZVNlc3Npb24SJi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVTZXNzaW9uUmVzcG9uc2USVQoKRW5kU2Vzc2lvbhIiLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVzcG9uc2USZAoPUmVjb3JkRW5kZWRUdXJuEicuc2x1aWNlLmFkbWluLnYxLlJlY29yZEVuZGVkVHVyblJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+
+/**
+ * A turn that an administrator has ended.
+ *
+ * @generated from message sluice.admin.v1.RecordEndedTurnRequest
+ */
+export type RecordEndedTurnRequest = Message<"sluice.admin.v1.RecordEndedTurnRequest"> & {
+  /**
+   * Its generation id.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.RecordEndedTurnRequest.
+ * Use `create(RecordEndedTurnRequestSchema)` to create a new message.
+ */
+export const RecordEndedTurnRequestSchema: GenMessage<RecordEndedTurnRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 0);
+
+/**
+ * Entry in the audit log.
+ *
+ * @generated from message sluice.admin.v1.RecordEndedTurnResponse
+ */
+export type RecordEndedTurnResponse = Message<"sluice.admin.v1.RecordEndedTurnResponse"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.RecordEndedTurnResponse.
+ * Use `create(RecordEndedTurnResponseSchema)` to create a new message.
+ */
+export const RecordEndedTurnResponseSchema: GenMessage<RecordEndedTurnResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 1);
 
 /**
  * Session of a console. It ends an hour after its last use, at its expiry, and with its key.
@@ -84,7 +120,7 @@ export type Session = Message<"sluice.admin.v1.Session"> & {
  * Use `create(SessionSchema)` to create a new message.
  */
 export const SessionSchema: GenMessage<Session> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 0);
+  messageDesc(file_sluice_admin_v1_session_service, 2);
 
 /**
  * Request for a session.
@@ -99,7 +135,7 @@ export type OpenSessionRequest = Message<"sluice.admin.v1.OpenSessionRequest"> &
  * Use `create(OpenSessionRequestSchema)` to create a new message.
  */
 export const OpenSessionRequestSchema: GenMessage<OpenSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 1);
+  messageDesc(file_sluice_admin_v1_session_service, 3);
 
 /**
  * New session.
@@ -127,7 +163,7 @@ export type OpenSessionResponse = Message<"sluice.admin.v1.OpenSessionResponse">
  * Use `create(OpenSessionResponseSchema)` to create a new message.
  */
 export const OpenSessionResponseSchema: GenMessage<OpenSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 2);
+  messageDesc(file_sluice_admin_v1_session_service, 4);
 
 /**
  * Search for a session.
@@ -148,7 +184,7 @@ export type ResolveSessionRequest = Message<"sluice.admin.v1.ResolveSessionReque
  * Use `create(ResolveSessionRequestSchema)` to create a new message.
  */
 export const ResolveSessionRequestSchema: GenMessage<ResolveSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 3);
+  messageDesc(file_sluice_admin_v1_session_service, 5);
 
 /**
  * Found session.
@@ -169,7 +205,7 @@ export type ResolveSessionResponse = Message<"sluice.admin.v1.ResolveSessionResp
  * Use `create(ResolveSessionResponseSchema)` to create a new message.
  */
 export const ResolveSessionResponseSchema: GenMessage<ResolveSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 4);
+  messageDesc(file_sluice_admin_v1_session_service, 6);
 
 /**
  * Session to end.
@@ -197,7 +233,7 @@ export type EndSessionRequest = Message<"sluice.admin.v1.EndSessionRequest"> & {
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 5);
+  messageDesc(file_sluice_admin_v1_session_service, 7);
 
 /**
  * Session that has ended.
@@ -212,7 +248,7 @@ export type EndSessionResponse = Message<"sluice.admin.v1.EndSessionResponse"> &
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 6);
+  messageDesc(file_sluice_admin_v1_session_service, 8);
 
 /**
  * Internal: only callers that present the service token are served.
@@ -250,6 +286,16 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof EndSessionRequestSchema;
     output: typeof EndSessionResponseSchema;
+  },
+  /**
+   * Writes into the audit log that the management key in `x-sluice-key-hash` has ended a turn. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.admin.v1.SessionService.RecordEndedTurn
+   */
+  recordEndedTurn: {
+    methodKind: "unary";
+    input: typeof RecordEndedTurnRequestSchema;
+    output: typeof RecordEndedTurnResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_session_service, 0);

@@ -24,7 +24,189 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/inference_service.proto.
  */
 export const file_sluice_inference_v1_inference_service: GenFile = /*@__PURE__*/
-  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxImIKE1RyeUd1YXJkcmFpbFJlcXVlc3QSLQoJZ3VhcmRyYWlsGAEgASgLMhouc2x1aWNlLmFkbWluLnYxLkd1YXJkcmFpbBIMCgRzaWRlGAIgASgJEg4KBnBpZWNlcxgDIAMoCSIrChRUcnlHdWFyZHJhaWxSZXNwb25zZRITCgtyZXN1bHRfanNvbhgBIAEoDCI5ChNUZXN0UHJvdmlkZXJSZXF1ZXN0EhMKC3Byb3ZpZGVyX2lkGAEgASgJEg0KBW1vZGVsGAIgASgJIq8CChRUZXN0UHJvdmlkZXJSZXNwb25zZRIKCgJvaxgBIAEoCBIQCghwcm92aWRlchgCIAEoCRINCgVtb2RlbBgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRISCgpsYXRlbmN5X21zGAUgASgNEhQKB291dGNvbWUYBiABKAlIAIgBARIZCgxpbnB1dF90b2tlbnMYByABKA1IAYgBARIaCg1vdXRwdXRfdG9rZW5zGAggASgNSAKIAQESNgoHZmFpbHVyZRgJIAEoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdEZhaWx1cmVIA4gBAUIKCghfb3V0Y29tZUIPCg1faW5wdXRfdG9rZW5zQhAKDl9vdXRwdXRfdG9rZW5zQgoKCF9mYWlsdXJlIkwKC1Rlc3RGYWlsdXJlEgwKBGtpbmQYASABKAkSEwoGc3RhdHVzGAIgASgNSACIAQESDwoHbWVzc2FnZRgDIAEoCUIJCgdfc3RhdHVzIkEKD1J1blR1cm5SZXNwb25zZRIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudCJNChVDcmVhdGVSZXNwb25zZVJlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiRgoWQ3JlYXRlUmVzcG9uc2VSZXNwb25zZRIVCg1yZXNwb25zZV9qc29uGAEgASgMEhUKDWdlbmVyYXRpb25faWQYAiABKAkiYAoNRHJ5UnVuUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIZChFwb2xpY3lfZ2VuZXJhdGlvbhgCIAEoBCImCg5EcnlSdW5SZXNwb25zZRIUCgxyZWNlaXB0X2pzb24YASABKAwiSAoSRHJ5UnVuRW1iZWRSZXF1ZXN0EjIKB3JlcXVlc3QYASABKAsyIS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVxdWVzdCIrChNEcnlSdW5FbWJlZFJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJKChJDb3VudFRva2Vuc1JlcXVlc3QSNAoHcmVxdWVzdBgBIAEoCzIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QiKwoTQ291bnRUb2tlbnNSZXNwb25zZRIUCgxpbnB1dF90b2tlbnMYASABKA0iQwoVUmVjb3JkUmVmdXNhbHNSZXF1ZXN0EioKBXR1cm5zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlR1cm5SZWNvcmQiGAoWUmVjb3JkUmVmdXNhbHNSZXNwb25zZSITChFMaXN0TW9kZWxzUmVxdWVzdCJAChJMaXN0TW9kZWxzUmVzcG9uc2USKgoGbW9kZWxzGAEgAygLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbCLYAwoFTW9kZWwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRIWCg5jb250ZXh0X2xlbmd0aBgDIAEoDRIeChFtYXhfb3V0cHV0X3Rva2VucxgEIAEoDUgAiAEBEhgKEGlucHV0X21vZGFsaXRpZXMYBSADKAkSGQoRb3V0cHV0X21vZGFsaXRpZXMYBiADKAkSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYByADKAkSFAoMcHJvbXB0X3ByaWNlGAggASgJEhgKEGNvbXBsZXRpb25fcHJpY2UYCSABKAkSDwoHY3JlYXRlZBgKIAEoAxITCgtkZXNjcmlwdGlvbhgLIAEoCRIRCgl0b2tlbml6ZXIYDCABKAkSMgoHcHJpY2luZxgNIAEoCzIcLnNsdWljZS5pbmZlcmVuY2UudjEuUHJpY2luZ0gBiAEBEhoKEnBhcmFtZXRlcnNfdW5rbm93bhgOIAEoCBIRCglwcm92aWRlcnMYDyADKAkSDwoHcmVnaW9ucxgQIAMoCRIWCg56ZXJvX3JldGVudGlvbhgRIAEoCBITCgtkaXN0aWxsYWJsZRgSIAEoCEIUChJfbWF4X291dHB1dF90b2tlbnNCCgoIX3ByaWNpbmciJQoUTGlzdEVuZHBvaW50c1JlcXVlc3QSDQoFbW9kZWwYASABKAkidAoVTGlzdEVuZHBvaW50c1Jlc3BvbnNlEikKBW1vZGVsGAEgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5Nb2RlbBIwCgllbmRwb2ludHMYAiADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZHBvaW50IhYKFExpc3RQcm92aWRlcnNSZXF1ZXN0IkkKFUxpc3RQcm92aWRlcnNSZXNwb25zZRIwCglwcm92aWRlcnMYASADKAsyHS5zbHVpY2UuaW5mZXJlbmNlLnYxLlByb3ZpZGVyMvoJChBJbmZlcmVuY2VTZXJ2aWNlElYKB1J1blR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVzcG9uc2UwARJpCg5DcmVhdGVSZXNwb25zZRIqLnNsdWljZS5pbmZlcmVuY2UudjEuQ3JlYXRlUmVzcG9uc2VSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlc3BvbnNlElEKBkRyeVJ1bhIiLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVxdWVzdBojLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuUmVzcG9uc2USYAoLQ291bnRUb2tlbnMSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNvdW50VG9rZW5zUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXNwb25zZRJOCgVFbWJlZBIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0GiIuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlc3BvbnNlEmAKC0RyeVJ1bkVtYmVkEicuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5FbWJlZFJlcXVlc3QaKC5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVzcG9uc2USWAoHU2Vzc2lvbhIjLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlNlc3Npb25SZXNwb25zZSgBMAESaQoOUmVjb3JkUmVmdXNhbHMSKi5zbHVpY2UuaW5mZXJlbmNlLnYxLlJlY29yZFJlZnVzYWxzUmVxdWVzdBorLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXNwb25zZRJdCgpMaXN0TW9kZWxzEiYuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVxdWVzdBonLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE1vZGVsc1Jlc3BvbnNlEmYKDUxpc3RFbmRwb2ludHMSKS5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXF1ZXN0Giouc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0RW5kcG9pbnRzUmVzcG9uc2USZgoNTGlzdFByb3ZpZGVycxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZRJjCgxUcnlHdWFyZHJhaWwSKC5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlcXVlc3QaKS5zbHVpY2UuaW5mZXJlbmNlLnYxLlRyeUd1YXJkcmFpbFJlc3BvbnNlEmMKDFRlc3RQcm92aWRlchIoLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVGVzdFByb3ZpZGVyUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_access_service, file_sluice_admin_v1_ledger_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+  fileDesc("CitzbHVpY2UvaW5mZXJlbmNlL3YxL2luZmVyZW5jZV9zZXJ2aWNlLnByb3RvEhNzbHVpY2UuaW5mZXJlbmNlLnYxIiUKFExpc3RPcGVuVHVybnNSZXF1ZXN0Eg0KBWxpbWl0GAEgASgNIlQKFUxpc3RPcGVuVHVybnNSZXNwb25zZRIsCgV0dXJucxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuT3BlblR1cm4SDQoFdG90YWwYAiABKA0i5AEKCE9wZW5UdXJuEhUKDWdlbmVyYXRpb25faWQYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSDAoEZG9vchgDIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYBCABKAkSDQoFbW9kZWwYBSABKAkSEAoIcHJvdmlkZXIYBiABKAkSDAoEdXNlchgHIAEoCRIPCgdvcGVuX21zGAggASgNEhUKCGZpcnN0X21zGAkgASgNSACIAQESEgoKdGV4dF91bml0cxgKIAEoDRIQCghhdHRlbXB0cxgLIAEoDUILCglfZmlyc3RfbXMiJwoORW5kVHVyblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCSIgCg9FbmRUdXJuUmVzcG9uc2USDQoFZW5kZWQYASABKAgiYgoTVHJ5R3VhcmRyYWlsUmVxdWVzdBItCglndWFyZHJhaWwYASABKAsyGi5zbHVpY2UuYWRtaW4udjEuR3VhcmRyYWlsEgwKBHNpZGUYAiABKAkSDgoGcGllY2VzGAMgAygJIisKFFRyeUd1YXJkcmFpbFJlc3BvbnNlEhMKC3Jlc3VsdF9qc29uGAEgASgMIjkKE1Rlc3RQcm92aWRlclJlcXVlc3QSEwoLcHJvdmlkZXJfaWQYASABKAkSDQoFbW9kZWwYAiABKAkirwIKFFRlc3RQcm92aWRlclJlc3BvbnNlEgoKAm9rGAEgASgIEhAKCHByb3ZpZGVyGAIgASgJEg0KBW1vZGVsGAMgASgJEhYKDnVwc3RyZWFtX21vZGVsGAQgASgJEhIKCmxhdGVuY3lfbXMYBSABKA0SFAoHb3V0Y29tZRgGIAEoCUgAiAEBEhkKDGlucHV0X3Rva2VucxgHIAEoDUgBiAEBEhoKDW91dHB1dF90b2tlbnMYCCABKA1IAogBARI2CgdmYWlsdXJlGAkgASgLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0RmFpbHVyZUgDiAEBQgoKCF9vdXRjb21lQg8KDV9pbnB1dF90b2tlbnNCEAoOX291dHB1dF90b2tlbnNCCgoIX2ZhaWx1cmUiTAoLVGVzdEZhaWx1cmUSDAoEa2luZBgBIAEoCRITCgZzdGF0dXMYAiABKA1IAIgBARIPCgdtZXNzYWdlGAMgASgJQgkKB19zdGF0dXMiQQoPUnVuVHVyblJlc3BvbnNlEi4KBmV2ZW50cxgBIAMoCzIeLnNsdWljZS5pbmZlcmVuY2UudjEuVHVybkV2ZW50Ik0KFUNyZWF0ZVJlc3BvbnNlUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCJGChZDcmVhdGVSZXNwb25zZVJlc3BvbnNlEhUKDXJlc3BvbnNlX2pzb24YASABKAwSFQoNZ2VuZXJhdGlvbl9pZBgCIAEoCSJgCg1EcnlSdW5SZXF1ZXN0EjQKB3JlcXVlc3QYASABKAsyIy5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXF1ZXN0EhkKEXBvbGljeV9nZW5lcmF0aW9uGAIgASgEIiYKDkRyeVJ1blJlc3BvbnNlEhQKDHJlY2VpcHRfanNvbhgBIAEoDCJIChJEcnlSdW5FbWJlZFJlcXVlc3QSMgoHcmVxdWVzdBgBIAEoCzIhLnNsdWljZS5pbmZlcmVuY2UudjEuRW1iZWRSZXF1ZXN0IisKE0RyeVJ1bkVtYmVkUmVzcG9uc2USFAoMcmVjZWlwdF9qc29uGAEgASgMIkoKEkNvdW50VG9rZW5zUmVxdWVzdBI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdCIrChNDb3VudFRva2Vuc1Jlc3BvbnNlEhQKDGlucHV0X3Rva2VucxgBIAEoDSJDChVSZWNvcmRSZWZ1c2Fsc1JlcXVlc3QSKgoFdHVybnMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuVHVyblJlY29yZCIYChZSZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IkAKEkxpc3RNb2RlbHNSZXNwb25zZRIqCgZtb2RlbHMYASADKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsItgDCgVNb2RlbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEhYKDmNvbnRleHRfbGVuZ3RoGAMgASgNEh4KEW1heF9vdXRwdXRfdG9rZW5zGAQgASgNSACIAQESGAoQaW5wdXRfbW9kYWxpdGllcxgFIAMoCRIZChFvdXRwdXRfbW9kYWxpdGllcxgGIAMoCRIcChRzdXBwb3J0ZWRfcGFyYW1ldGVycxgHIAMoCRIUCgxwcm9tcHRfcHJpY2UYCCABKAkSGAoQY29tcGxldGlvbl9wcmljZRgJIAEoCRIPCgdjcmVhdGVkGAogASgDEhMKC2Rlc2NyaXB0aW9uGAsgASgJEhEKCXRva2VuaXplchgMIAEoCRIyCgdwcmljaW5nGA0gASgLMhwuc2x1aWNlLmluZmVyZW5jZS52MS5QcmljaW5nSAGIAQESGgoScGFyYW1ldGVyc191bmtub3duGA4gASgIEhEKCXByb3ZpZGVycxgPIAMoCRIPCgdyZWdpb25zGBAgAygJEhYKDnplcm9fcmV0ZW50aW9uGBEgASgIEhMKC2Rpc3RpbGxhYmxlGBIgASgIQhQKEl9tYXhfb3V0cHV0X3Rva2Vuc0IKCghfcHJpY2luZyIlChRMaXN0RW5kcG9pbnRzUmVxdWVzdBINCgVtb2RlbBgBIAEoCSJ0ChVMaXN0RW5kcG9pbnRzUmVzcG9uc2USKQoFbW9kZWwYASABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLk1vZGVsEjAKCWVuZHBvaW50cxgCIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuRW5kcG9pbnQiFgoUTGlzdFByb3ZpZGVyc1JlcXVlc3QiSQoVTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEjAKCXByb3ZpZGVycxgBIAMoCzIdLnNsdWljZS5pbmZlcmVuY2UudjEuUHJvdmlkZXIyuAsKEEluZmVyZW5jZVNlcnZpY2USVgoHUnVuVHVybhIjLnNsdWljZS5pbmZlcmVuY2UudjEuUnVuVHVyblJlcXVlc3QaJC5zbHVpY2UuaW5mZXJlbmNlLnYxLlJ1blR1cm5SZXNwb25zZTABEmkKDkNyZWF0ZVJlc3BvbnNlEiouc2x1aWNlLmluZmVyZW5jZS52MS5DcmVhdGVSZXNwb25zZVJlcXVlc3QaKy5zbHVpY2UuaW5mZXJlbmNlLnYxLkNyZWF0ZVJlc3BvbnNlUmVzcG9uc2USUQoGRHJ5UnVuEiIuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXF1ZXN0GiMuc2x1aWNlLmluZmVyZW5jZS52MS5EcnlSdW5SZXNwb25zZRJgCgtDb3VudFRva2VucxInLnNsdWljZS5pbmZlcmVuY2UudjEuQ291bnRUb2tlbnNSZXF1ZXN0Giguc2x1aWNlLmluZmVyZW5jZS52MS5Db3VudFRva2Vuc1Jlc3BvbnNlEk4KBUVtYmVkEiEuc2x1aWNlLmluZmVyZW5jZS52MS5FbWJlZFJlcXVlc3QaIi5zbHVpY2UuaW5mZXJlbmNlLnYxLkVtYmVkUmVzcG9uc2USYAoLRHJ5UnVuRW1iZWQSJy5zbHVpY2UuaW5mZXJlbmNlLnYxLkRyeVJ1bkVtYmVkUmVxdWVzdBooLnNsdWljZS5pbmZlcmVuY2UudjEuRHJ5UnVuRW1iZWRSZXNwb25zZRJYCgdTZXNzaW9uEiMuc2x1aWNlLmluZmVyZW5jZS52MS5TZXNzaW9uUmVxdWVzdBokLnNsdWljZS5pbmZlcmVuY2UudjEuU2Vzc2lvblJlc3BvbnNlKAEwARJpCg5SZWNvcmRSZWZ1c2FscxIqLnNsdWljZS5pbmZlcmVuY2UudjEuUmVjb3JkUmVmdXNhbHNSZXF1ZXN0Gisuc2x1aWNlLmluZmVyZW5jZS52MS5SZWNvcmRSZWZ1c2Fsc1Jlc3BvbnNlEl0KCkxpc3RNb2RlbHMSJi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RNb2RlbHNSZXF1ZXN0Gicuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0TW9kZWxzUmVzcG9uc2USZgoNTGlzdEVuZHBvaW50cxIpLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdEVuZHBvaW50c1JlcXVlc3QaKi5zbHVpY2UuaW5mZXJlbmNlLnYxLkxpc3RFbmRwb2ludHNSZXNwb25zZRJmCg1MaXN0UHJvdmlkZXJzEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdFByb3ZpZGVyc1Jlc3BvbnNlEmMKDFRyeUd1YXJkcmFpbBIoLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVxdWVzdBopLnNsdWljZS5pbmZlcmVuY2UudjEuVHJ5R3VhcmRyYWlsUmVzcG9uc2USYwoMVGVzdFByb3ZpZGVyEiguc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXF1ZXN0Gikuc2x1aWNlLmluZmVyZW5jZS52MS5UZXN0UHJvdmlkZXJSZXNwb25zZRJmCg1MaXN0T3BlblR1cm5zEikuc2x1aWNlLmluZmVyZW5jZS52MS5MaXN0T3BlblR1cm5zUmVxdWVzdBoqLnNsdWljZS5pbmZlcmVuY2UudjEuTGlzdE9wZW5UdXJuc1Jlc3BvbnNlElQKB0VuZFR1cm4SIy5zbHVpY2UuaW5mZXJlbmNlLnYxLkVuZFR1cm5SZXF1ZXN0GiQuc2x1aWNlLmluZmVyZW5jZS52MS5FbmRUdXJuUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_access_service, file_sluice_admin_v1_ledger_service, file_sluice_inference_v1_catalogue, file_sluice_inference_v1_embed, file_sluice_inference_v1_session, file_sluice_inference_v1_turn]);
+
+/**
+ * Search for open turns.
+ *
+ * @generated from message sluice.inference.v1.ListOpenTurnsRequest
+ */
+export type ListOpenTurnsRequest = Message<"sluice.inference.v1.ListOpenTurnsRequest"> & {
+  /**
+   * Most turns to list; 0 means 1,000, which is also the most.
+   *
+   * @generated from field: uint32 limit = 1;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListOpenTurnsRequest.
+ * Use `create(ListOpenTurnsRequestSchema)` to create a new message.
+ */
+export const ListOpenTurnsRequestSchema: GenMessage<ListOpenTurnsRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 0);
+
+/**
+ * Open turns of one process.
+ *
+ * @generated from message sluice.inference.v1.ListOpenTurnsResponse
+ */
+export type ListOpenTurnsResponse = Message<"sluice.inference.v1.ListOpenTurnsResponse"> & {
+  /**
+   * The turns that have been open for the longest time.
+   *
+   * @generated from field: repeated sluice.inference.v1.OpenTurn turns = 1;
+   */
+  turns: OpenTurn[];
+
+  /**
+   * Number of open turns of the workspace, those beyond the limit included.
+   *
+   * @generated from field: uint32 total = 2;
+   */
+  total: number;
+};
+
+/**
+ * Describes the message sluice.inference.v1.ListOpenTurnsResponse.
+ * Use `create(ListOpenTurnsResponseSchema)` to create a new message.
+ */
+export const ListOpenTurnsResponseSchema: GenMessage<ListOpenTurnsResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 1);
+
+/**
+ * A turn that has not ended.
+ *
+ * @generated from message sluice.inference.v1.OpenTurn
+ */
+export type OpenTurn = Message<"sluice.inference.v1.OpenTurn"> & {
+  /**
+   * Id by which its record can be looked up once it has ended.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+
+  /**
+   * SHA-256 of its key, lower-case hexadecimal.
+   *
+   * @generated from field: string key_hash = 2;
+   */
+  keyHash: string;
+
+  /**
+   * Format in which the client speaks: responses, chat, messages or embeddings.
+   *
+   * @generated from field: string door = 3;
+   */
+  door: string;
+
+  /**
+   * Requested model.
+   *
+   * @generated from field: string requested_model = 4;
+   */
+  requestedModel: string;
+
+  /**
+   * Slug of the model that answers; empty before one does.
+   *
+   * @generated from field: string model = 5;
+   */
+  model: string;
+
+  /**
+   * Provider that answers; empty before one does.
+   *
+   * @generated from field: string provider = 6;
+   */
+  provider: string;
+
+  /**
+   * End user as the client named it; empty when it named none.
+   *
+   * @generated from field: string user = 7;
+   */
+  user: string;
+
+  /**
+   * Milliseconds since the turn began.
+   *
+   * @generated from field: uint32 open_ms = 8;
+   */
+  openMs: number;
+
+  /**
+   * Milliseconds until its first event; absent before.
+   *
+   * @generated from field: optional uint32 first_ms = 9;
+   */
+  firstMs?: number | undefined;
+
+  /**
+   * UTF-16 units of text and arguments that were given out so far.
+   *
+   * @generated from field: uint32 text_units = 10;
+   */
+  textUnits: number;
+
+  /**
+   * Calls to providers so far.
+   *
+   * @generated from field: uint32 attempts = 11;
+   */
+  attempts: number;
+};
+
+/**
+ * Describes the message sluice.inference.v1.OpenTurn.
+ * Use `create(OpenTurnSchema)` to create a new message.
+ */
+export const OpenTurnSchema: GenMessage<OpenTurn> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 2);
+
+/**
+ * Turn to end.
+ *
+ * @generated from message sluice.inference.v1.EndTurnRequest
+ */
+export type EndTurnRequest = Message<"sluice.inference.v1.EndTurnRequest"> & {
+  /**
+   * Its generation id.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+};
+
+/**
+ * Describes the message sluice.inference.v1.EndTurnRequest.
+ * Use `create(EndTurnRequestSchema)` to create a new message.
+ */
+export const EndTurnRequestSchema: GenMessage<EndTurnRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 3);
+
+/**
+ * Result of EndTurn.
+ *
+ * @generated from message sluice.inference.v1.EndTurnResponse
+ */
+export type EndTurnResponse = Message<"sluice.inference.v1.EndTurnResponse"> & {
+  /**
+   * False when this process has no such turn of the workspace.
+   *
+   * @generated from field: bool ended = 1;
+   */
+  ended: boolean;
+};
+
+/**
+ * Describes the message sluice.inference.v1.EndTurnResponse.
+ * Use `create(EndTurnResponseSchema)` to create a new message.
+ */
+export const EndTurnResponseSchema: GenMessage<EndTurnResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_inference_v1_inference_service, 4);
 
 /**
  * A guardrail and a text.
@@ -59,7 +241,7 @@ export type TryGuardrailRequest = Message<"sluice.inference.v1.TryGuardrailReque
  * Use `create(TryGuardrailRequestSchema)` to create a new message.
  */
 export const TryGuardrailRequestSchema: GenMessage<TryGuardrailRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 0);
+  messageDesc(file_sluice_inference_v1_inference_service, 5);
 
 /**
  * Decisions of the guardrail.
@@ -80,7 +262,7 @@ export type TryGuardrailResponse = Message<"sluice.inference.v1.TryGuardrailResp
  * Use `create(TryGuardrailResponseSchema)` to create a new message.
  */
 export const TryGuardrailResponseSchema: GenMessage<TryGuardrailResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 1);
+  messageDesc(file_sluice_inference_v1_inference_service, 6);
 
 /**
  * A provider to test.
@@ -108,7 +290,7 @@ export type TestProviderRequest = Message<"sluice.inference.v1.TestProviderReque
  * Use `create(TestProviderRequestSchema)` to create a new message.
  */
 export const TestProviderRequestSchema: GenMessage<TestProviderRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 2);
+  messageDesc(file_sluice_inference_v1_inference_service, 7);
 
 /**
  * How the test went.
@@ -185,7 +367,7 @@ export type TestProviderResponse = Message<"sluice.inference.v1.TestProviderResp
  * Use `create(TestProviderResponseSchema)` to create a new message.
  */
 export const TestProviderResponseSchema: GenMessage<TestProviderResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 3);
+  messageDesc(file_sluice_inference_v1_inference_service, 8);
 
 /**
  * Cause of a failed test.
@@ -220,7 +402,7 @@ export type TestFailure = Message<"sluice.inference.v1.TestFailure"> & {
  * Use `create(TestFailureSchema)` to create a new message.
  */
 export const TestFailureSchema: GenMessage<TestFailure> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 4);
+  messageDesc(file_sluice_inference_v1_inference_service, 9);
 
 /**
  * All events that one read of the upstream made known; never empty.
@@ -241,7 +423,7 @@ export type RunTurnResponse = Message<"sluice.inference.v1.RunTurnResponse"> & {
  * Use `create(RunTurnResponseSchema)` to create a new message.
  */
 export const RunTurnResponseSchema: GenMessage<RunTurnResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 5);
+  messageDesc(file_sluice_inference_v1_inference_service, 10);
 
 /**
  * Request for a response object.
@@ -262,7 +444,7 @@ export type CreateResponseRequest = Message<"sluice.inference.v1.CreateResponseR
  * Use `create(CreateResponseRequestSchema)` to create a new message.
  */
 export const CreateResponseRequestSchema: GenMessage<CreateResponseRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 6);
+  messageDesc(file_sluice_inference_v1_inference_service, 11);
 
 /**
  * A response object.
@@ -290,7 +472,7 @@ export type CreateResponseResponse = Message<"sluice.inference.v1.CreateResponse
  * Use `create(CreateResponseResponseSchema)` to create a new message.
  */
 export const CreateResponseResponseSchema: GenMessage<CreateResponseResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 7);
+  messageDesc(file_sluice_inference_v1_inference_service, 12);
 
 /**
  * Request for a dry run.
@@ -318,7 +500,7 @@ export type DryRunRequest = Message<"sluice.inference.v1.DryRunRequest"> & {
  * Use `create(DryRunRequestSchema)` to create a new message.
  */
 export const DryRunRequestSchema: GenMessage<DryRunRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 8);
+  messageDesc(file_sluice_inference_v1_inference_service, 13);
 
 /**
  * Result of a dry run.
@@ -339,7 +521,7 @@ export type DryRunResponse = Message<"sluice.inference.v1.DryRunResponse"> & {
  * Use `create(DryRunResponseSchema)` to create a new message.
  */
 export const DryRunResponseSchema: GenMessage<DryRunResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 9);
+  messageDesc(file_sluice_inference_v1_inference_service, 14);
 
 /**
  * Request for a dry run of embeddings.
@@ -360,7 +542,7 @@ export type DryRunEmbedRequest = Message<"sluice.inference.v1.DryRunEmbedRequest
  * Use `create(DryRunEmbedRequestSchema)` to create a new message.
  */
 export const DryRunEmbedRequestSchema: GenMessage<DryRunEmbedRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 10);
+  messageDesc(file_sluice_inference_v1_inference_service, 15);
 
 /**
  * Result of a dry run of embeddings.
@@ -381,7 +563,7 @@ export type DryRunEmbedResponse = Message<"sluice.inference.v1.DryRunEmbedRespon
  * Use `create(DryRunEmbedResponseSchema)` to create a new message.
  */
 export const DryRunEmbedResponseSchema: GenMessage<DryRunEmbedResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 11);
+  messageDesc(file_sluice_inference_v1_inference_service, 16);
 
 /**
  * Request to count the tokens of a prompt.
@@ -402,7 +584,7 @@ export type CountTokensRequest = Message<"sluice.inference.v1.CountTokensRequest
  * Use `create(CountTokensRequestSchema)` to create a new message.
  */
 export const CountTokensRequestSchema: GenMessage<CountTokensRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 12);
+  messageDesc(file_sluice_inference_v1_inference_service, 17);
 
 /**
  * Size of a prompt.
@@ -423,7 +605,7 @@ export type CountTokensResponse = Message<"sluice.inference.v1.CountTokensRespon
  * Use `create(CountTokensResponseSchema)` to create a new message.
  */
 export const CountTokensResponseSchema: GenMessage<CountTokensResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 13);
+  messageDesc(file_sluice_inference_v1_inference_service, 18);
 
 /**
  * Turns that the gateway refused.
@@ -444,7 +626,7 @@ export type RecordRefusalsRequest = Message<"sluice.inference.v1.RecordRefusalsR
  * Use `create(RecordRefusalsRequestSchema)` to create a new message.
  */
 export const RecordRefusalsRequestSchema: GenMessage<RecordRefusalsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 14);
+  messageDesc(file_sluice_inference_v1_inference_service, 19);
 
 /**
  * Confirmation that the records are on the disk.
@@ -459,7 +641,7 @@ export type RecordRefusalsResponse = Message<"sluice.inference.v1.RecordRefusals
  * Use `create(RecordRefusalsResponseSchema)` to create a new message.
  */
 export const RecordRefusalsResponseSchema: GenMessage<RecordRefusalsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 15);
+  messageDesc(file_sluice_inference_v1_inference_service, 20);
 
 /**
  * Asks for the whole catalogue.
@@ -474,7 +656,7 @@ export type ListModelsRequest = Message<"sluice.inference.v1.ListModelsRequest">
  * Use `create(ListModelsRequestSchema)` to create a new message.
  */
 export const ListModelsRequestSchema: GenMessage<ListModelsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 16);
+  messageDesc(file_sluice_inference_v1_inference_service, 21);
 
 /**
  * The catalogue, in the order of the configuration.
@@ -495,7 +677,7 @@ export type ListModelsResponse = Message<"sluice.inference.v1.ListModelsResponse
  * Use `create(ListModelsResponseSchema)` to create a new message.
  */
 export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 17);
+  messageDesc(file_sluice_inference_v1_inference_service, 22);
 
 /**
  * Entry of the catalogue.
@@ -635,7 +817,7 @@ export type Model = Message<"sluice.inference.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 18);
+  messageDesc(file_sluice_inference_v1_inference_service, 23);
 
 /**
  * Asks for the endpoints of a model.
@@ -656,7 +838,7 @@ export type ListEndpointsRequest = Message<"sluice.inference.v1.ListEndpointsReq
  * Use `create(ListEndpointsRequestSchema)` to create a new message.
  */
 export const ListEndpointsRequestSchema: GenMessage<ListEndpointsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 19);
+  messageDesc(file_sluice_inference_v1_inference_service, 24);
 
 /**
  * A model and its endpoints.
@@ -684,7 +866,7 @@ export type ListEndpointsResponse = Message<"sluice.inference.v1.ListEndpointsRe
  * Use `create(ListEndpointsResponseSchema)` to create a new message.
  */
 export const ListEndpointsResponseSchema: GenMessage<ListEndpointsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 20);
+  messageDesc(file_sluice_inference_v1_inference_service, 25);
 
 /**
  * Asks for all providers.
@@ -699,7 +881,7 @@ export type ListProvidersRequest = Message<"sluice.inference.v1.ListProvidersReq
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 21);
+  messageDesc(file_sluice_inference_v1_inference_service, 26);
 
 /**
  * The providers, in the order of the configuration.
@@ -720,7 +902,7 @@ export type ListProvidersResponse = Message<"sluice.inference.v1.ListProvidersRe
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_inference_v1_inference_service, 22);
+  messageDesc(file_sluice_inference_v1_inference_service, 27);
 
 /**
  * Runs turns. RunTurn, CreateResponse and Session use the same engine.
@@ -867,6 +1049,28 @@ export const InferenceService: GenService<{
     methodKind: "unary";
     input: typeof TestProviderRequestSchema;
     output: typeof TestProviderResponseSchema;
+  },
+  /**
+   * Lists the turns of a workspace that are open in this process, the longest first. Internal: needs the service token, and the hash of a
+   * management key of that workspace in `x-sluice-key-hash` metadata. Faults: UNAUTHENTICATED, PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.ListOpenTurns
+   */
+  listOpenTurns: {
+    methodKind: "unary";
+    input: typeof ListOpenTurnsRequestSchema;
+    output: typeof ListOpenTurnsResponseSchema;
+  },
+  /**
+   * Ends a turn that is open in this process: its client gets PERMISSION_DENIED. Callers are those of ListOpenTurns. Faults: UNAUTHENTICATED,
+   * PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.inference.v1.InferenceService.EndTurn
+   */
+  endTurn: {
+    methodKind: "unary";
+    input: typeof EndTurnRequestSchema;
+    output: typeof EndTurnResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_inference_v1_inference_service, 0);

@@ -1,0 +1,137 @@
+/**
+ * Turns that are open in all inference processes, asked for once a second while pages watch them, and ended on demand.
+ *
+ * Watchers with the same key share the questions and the text of the answer, so that a second page costs next to nothing.
+ */
+import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import {
+  InferenceService,
+  type ListOpenTurnsResponse,
+  type OpenTurn,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+
+const intervalMs = 1_000;
+/** A process that does not answer by then is left out of the snapshot. */
+const timeoutMs = 900;
+/** Most turns of a snapshot; the longest are listed. */
+const maxTurns = 1_000;
+
+export interface LiveParts {
+  readonly pool: { readonly addresses: readonly string[] };
+  /** Connects to one inference process. */
+  readonly dialInference: (address: string) => Client;
+  readonly token: ServiceToken;
+}
+
+export interface Watcher {
+  /** Takes a snapshot as JSON. */
+  see(json: string): void;
+  /** Called when this process stops. */
+  stop(): void;
+}
+
+type Caller = OnBehalf & { readonly keyHash: string };
+
+const { listOpenTurns, endTurn } = InferenceService.method;
+
+export class LiveTurns {
+  readonly #parts: LiveParts;
+  readonly #clients = new Map<string, Client>();
+  /** Watchers by the key whose workspace they see. */
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: LiveParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns ends the watch */
+  watch({ keyHash }: Caller, watcher: Watcher): () => void {
+    const watchers = this.#watchers.get(keyHash) ?? new Set();
+    this.#watchers.set(keyHash, watchers.add(watcher));
+    this.#timer ??= setInterval(() => this.#tellAll(), intervalMs);
+    void this.#tell(keyHash, [watcher]);
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0) this.#watchers.delete(keyHash);
+      if (this.#watchers.size === 0) this.#rest();
+    };
+  }
+
+  /** @returns whether a process had the turn. @throws Fault */
+  async end(generationId: string, caller: Caller): Promise<boolean> {
+    const request = create(endTurn.input, { generationId });
+    const answers = await Promise.all(this.#ask(endTurn, request, caller));
+    if (this.#watchers.size === 0) this.#rest();
+    return answers.some(({ ended }) => ended);
+  }
+
+  /** Ends all watches, because this process stops. */
+  stop(): void {
+    for (const watcher of [...this.#watchers.values()].flatMap((watchers) => [...watchers])) watcher.stop();
+  }
+
+  #tellAll(): void {
+    for (const [keyHash, watchers] of this.#watchers) void this.#tell(keyHash, watchers);
+  }
+
+  async #tell(keyHash: string, watchers: Iterable<Watcher>): Promise<void> {
+    const request = create(listOpenTurns.input, { limit: maxTurns });
+    const settled = await Promise.allSettled(this.#ask(listOpenTurns, request, { keyHash }));
+    const answers = settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+    const json = JSON.stringify(merge(answers, settled.length - answers.length));
+    for (const watcher of watchers) watcher.see(json);
+  }
+
+  #ask<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageShape<Input>,
+    caller: OnBehalf,
+  ): Promise<MessageShape<Output>>[] {
+    const metadata = serviceMetadata(this.#parts.token, caller);
+    return this.#parts.pool.addresses.map((address) =>
+      call(this.#connect(address), method, request, metadata, timeoutMs),
+    );
+  }
+
+  #connect(address: string): Client {
+    const known = this.#clients.get(address) ?? this.#parts.dialInference(address);
+    this.#clients.set(address, known);
+    return known;
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    for (const client of this.#clients.values()) client.close();
+    this.#clients.clear();
+  }
+}
+
+/** @param silent number of processes that gave no answer */
+function merge(answers: readonly ListOpenTurnsResponse[], silent: number): object {
+  const turns = answers.flatMap((answer) => answer.turns).sort((a, b) => b.openMs - a.openMs);
+  return {
+    at: new Date().toISOString(),
+    total: answers.reduce((sum, { total }) => sum + total, 0),
+    silent,
+    turns: turns.slice(0, maxTurns).map(toShown),
+  };
+}
+
+const toShown = (turn: OpenTurn): object => ({
+  id: turn.generationId,
+  key_hash: turn.keyHash,
+  door: turn.door,
+  requested_model: turn.requestedModel,
+  model: turn.model,
+  provider: turn.provider,
+  user: turn.user,
+  open_ms: turn.openMs,
+  first_ms: turn.firstMs ?? null,
+  text_units: turn.textUnits,
+  attempts: turn.attempts,
+});

@@ -1,0 +1,90 @@
+/** Open turns, as the gateway tells them once a second. */
+import { useEffect, useState } from "preact/hooks";
+import { api, base, send, take } from "../api/client.ts";
+import { everyPage } from "../api/lists.ts";
+import { sessionEnded } from "../api/session.ts";
+
+export interface OpenTurn {
+  /** Generation id. */
+  readonly id: string;
+  readonly key_hash: string;
+  readonly door: string;
+  readonly requested_model: string;
+  /** Empty before a model answers. */
+  readonly model: string;
+  /** Empty before a provider answers. */
+  readonly provider: string;
+  readonly user: string;
+  readonly open_ms: number;
+  readonly first_ms: number | null;
+  /** UTF-16 units that were given out so far. */
+  readonly text_units: number;
+  readonly attempts: number;
+}
+
+interface Snapshot {
+  readonly total: number;
+  /** Inference processes that gave no answer. */
+  readonly silent: number;
+  readonly turns: readonly OpenTurn[];
+}
+
+/** A turn with what it did in the last second. */
+export interface WatchedTurn extends OpenTurn {
+  /** UTF-16 units in the second before; undefined in the first one. */
+  readonly rate: number | undefined;
+}
+
+export interface Watch {
+  readonly total: number;
+  readonly silent: number;
+  readonly turns: readonly WatchedTurn[];
+  /** Turns that ended while they were watched, latest first. */
+  readonly ended: readonly OpenTurn[];
+}
+
+const maxEnded = 50;
+
+/** Undefined until the first snapshot; the error says that none comes at present. */
+export function useLive(): { readonly watch: Watch | undefined; readonly isCut: boolean } {
+  const [watch, setWatch] = useState<Watch>();
+  const [isCut, setCut] = useState(false);
+  useEffect(() => {
+    const source = new EventSource(`${base}/live`);
+    source.onmessage = ({ data }) => {
+      setCut(false);
+      setWatch((known) => next(known, JSON.parse(data as string) as Snapshot));
+    };
+    source.onerror = () => setCut(true);
+    source.addEventListener("over", () => {
+      source.close();
+      sessionEnded();
+    });
+    return () => source.close();
+  }, []);
+  return { watch, isCut };
+}
+
+function next(known: Watch | undefined, { total, silent, turns }: Snapshot): Watch {
+  const before = new Map(known?.turns.map((turn) => [turn.id, turn]));
+  const watched = turns.map((turn) => ({ ...turn, rate: rateOf(before.get(turn.id), turn) }));
+  const open = new Set(turns.map(({ id }) => id));
+  // A turn beyond the list, or of a process that gave no answer, may still be open.
+  const isWhole = silent === 0 && total === turns.length;
+  const gone = isWhole ? [...before.values()].filter(({ id }) => !open.has(id)) : [];
+  return { total, silent, turns: watched, ended: [...gone, ...(known?.ended ?? [])].slice(0, maxEnded) };
+}
+
+function rateOf(before: OpenTurn | undefined, now: OpenTurn): number | undefined {
+  if (!before || now.open_ms <= before.open_ms) return undefined;
+  return ((now.text_units - before.text_units) * 1_000) / (now.open_ms - before.open_ms);
+}
+
+/** @throws ApiError 404 where the turn has ended */
+export const endTurn = (id: string): Promise<void> => send("DELETE", `/live/${encodeURIComponent(id)}`);
+
+/** Names of keys by their hash. */
+export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
+  const keys = await everyPage((query) => take(api.GET("/keys", { params: { query } })));
+  return new Map(keys.map(({ hash, name }) => [hash, name]));
+}

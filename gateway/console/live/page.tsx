@@ -1,0 +1,176 @@
+/** Requests that are running now, each with its pace, and a button that ends it. */
+import { useState } from "preact/hooks";
+import { useLoad } from "../api/load.ts";
+import { Confirm } from "../parts/dialog.tsx";
+import { Card, Page } from "../parts/page.tsx";
+import { Empty, Skeleton } from "../parts/state.tsx";
+import { say } from "../parts/toast.tsx";
+import { count, milliseconds, plural } from "../parts/words.ts";
+import { type OpenTurn, type Watch, type WatchedTurn, endTurn, loadKeyNames, useLive } from "./data.ts";
+
+export function LivePage() {
+  const { watch, isCut } = useLive();
+  const names = useLoad(loadKeyNames);
+  const [ending, setEnding] = useState<OpenTurn>();
+  const nameOf = (hash: string): string => names.data?.get(hash) ?? hash.slice(0, 12);
+  return (
+    <Page title="Live" lead="Requests that are running now, told once a second.">
+      {isCut && (
+        <p class="note note-warn" role="status">
+          The connection was lost, and is tried again.
+        </p>
+      )}
+      {watch ? <Open watch={watch} nameOf={nameOf} onEnd={setEnding} /> : <Skeleton lines={6} />}
+      {watch && watch.ended.length > 0 && <Ended turns={watch.ended} nameOf={nameOf} />}
+      {ending && <End turn={ending} onClose={() => setEnding(undefined)} />}
+    </Page>
+  );
+}
+
+type NameOf = (keyHash: string) => string;
+
+interface OpenProps {
+  readonly watch: Watch;
+  readonly nameOf: NameOf;
+  readonly onEnd: (turn: OpenTurn) => void;
+}
+
+function Open({ watch: { total, silent, turns }, nameOf, onEnd }: OpenProps) {
+  const answering = turns.filter(({ first_ms: first }) => first !== null).length;
+  return (
+    <>
+      <p class="facts-line">
+        <span class="badge accent">{plural(total, "open request")}</span>
+        <span>{count(answering)} answering</span>
+        <span>{count(turns.length - answering)} waiting</span>
+        {total > turns.length && <span>the longest {count(turns.length)} are listed</span>}
+        {silent > 0 && <span class="badge warn">{plural(silent, "process", "processes")} did not answer</span>}
+      </p>
+      <Card flush>
+        {turns.length === 0 ? (
+          <Empty title="Nothing is running">
+            <p>Requests appear here while they are answered.</p>
+          </Empty>
+        ) : (
+          <OpenTable turns={turns} nameOf={nameOf} onEnd={onEnd} />
+        )}
+      </Card>
+    </>
+  );
+}
+
+interface TableProps {
+  readonly turns: readonly WatchedTurn[];
+  readonly nameOf: NameOf;
+  readonly onEnd: (turn: OpenTurn) => void;
+}
+
+const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">Model</th>
+          <th scope="col">Key</th>
+          <th scope="col">State</th>
+          <th scope="col" class="wide number">
+            Characters/s
+          </th>
+          <th scope="col" class="wide number">
+            Characters
+          </th>
+          <th scope="col" class="number">
+            Open for
+          </th>
+          <th scope="col">
+            <span class="unseen">End</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {turns.map((turn) => (
+          <tr key={turn.id}>
+            <Asked turn={turn} />
+            <td>
+              {nameOf(turn.key_hash)}
+              {turn.user !== "" && <span class="sub">{turn.user}</span>}
+            </td>
+            <td>
+              <State turn={turn} />
+            </td>
+            <td class="wide number">{turn.rate === undefined ? "" : count(Math.round(turn.rate))}</td>
+            <td class="wide number">{count(turn.text_units)}</td>
+            <td class="number">{milliseconds(turn.open_ms)}</td>
+            <td class="number">
+              <button type="button" class="button small" onClick={() => onEnd(turn)}>
+                End…
+              </button>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+);
+
+const Asked = ({ turn: { model, requested_model: requested, provider, door } }: { turn: OpenTurn }) => (
+  <th scope="row">
+    {model === "" ? requested : model}
+    <span class="sub">{provider === "" ? door : `${provider}, ${door}`}</span>
+  </th>
+);
+
+const State = ({ turn: { first_ms: first, attempts } }: { turn: OpenTurn }) => (
+  <>
+    <span class={first === null ? "badge" : "badge good"}>{first === null ? "waiting" : "answering"}</span>
+    {attempts > 1 && <span class="sub">attempt {attempts}</span>}
+  </>
+);
+
+const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }) => (
+  <Card title="Ended while you watch" flush>
+    <div class="table-scroll">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Model</th>
+            <th scope="col">Key</th>
+            <th scope="col" class="number">
+              Characters
+            </th>
+            <th scope="col" class="number">
+              Last seen after
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {turns.map((turn) => (
+            <tr key={turn.id}>
+              <Asked turn={turn} />
+              <td>{nameOf(turn.key_hash)}</td>
+              <td class="number">{count(turn.text_units)}</td>
+              <td class="number">{milliseconds(turn.open_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </Card>
+);
+
+function End({ turn, onClose }: { turn: OpenTurn; onClose: () => void }) {
+  const act = async () => {
+    await endTurn(turn.id);
+    say("The request is ended");
+    onClose();
+  };
+  return (
+    <Confirm title="End this request" label="End request" danger act={act} onClose={onClose}>
+      <p>
+        Its client gets an error that says that an administrator ended it. What was answered so far is paid for, and the
+        audit log keeps who ended it.
+      </p>
+      <p class="mono">{turn.id}</p>
+    </Confirm>
+  );
+}

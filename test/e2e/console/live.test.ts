@@ -1,0 +1,175 @@
+/** Open requests, watched and ended by an administrator. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { Browser } from "playwright-core";
+import { parseSse } from "../../support/answers/sse.ts";
+import { describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+
+let upstream: Upstream;
+let house: House;
+let origin: string;
+
+beforeAll(async () => {
+  upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
+  house = await startHouse({
+    inferenceReplicas: 2,
+    config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1", timeouts: {idle_ms: 600000}}
+models:
+  - {id: acme/large-2, endpoints: [{provider: acme}]}
+limits: {status_gate_ms: 300}
+`,
+  });
+  ({ origin } = new URL(house.baseUrl));
+});
+afterAll(async () => {
+  await house.stop();
+  await upstream.stop();
+});
+
+/** A stream that has no end of its own. */
+async function openStream(user: string): Promise<{ readonly id: string; readonly rest: Promise<string> }> {
+  const response = await fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/large-2", input: "Hello", stream: true, user }),
+  });
+  return { id: response.headers.get("x-generation-id") as string, rest: response.text() };
+}
+
+interface Snapshot {
+  readonly total: number;
+  readonly turns: readonly { readonly id: string; readonly user: string; readonly text_units: number }[];
+}
+
+async function signIn(key = house.managementKey): Promise<string> {
+  const { headers } = await fetch(`${origin}/console/api/session`, {
+    method: "POST",
+    headers: { origin, "content-type": "application/json" },
+    body: JSON.stringify({ management_key: key }),
+  });
+  return (headers.get("set-cookie") as string).split(";")[0] as string;
+}
+
+const watch = (cookie: string, signal?: AbortSignal) =>
+  fetch(`${origin}/console/api/live`, { headers: { cookie }, ...(signal && { signal }) });
+
+/** Reads snapshots until one fits. */
+async function readUntil(cookie: string, fits: (snapshot: Snapshot) => boolean): Promise<Snapshot> {
+  const stop = new AbortController();
+  const { body } = await watch(cookie, stop.signal);
+  let text = "";
+  for await (const piece of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    text += piece;
+    const lines = text.split("\n\n").slice(0, -1);
+    const fitting = lines.map((line) => JSON.parse(line.slice("data: ".length)) as Snapshot).find(fits);
+    if (!fitting) continue;
+    stop.abort();
+    return fitting;
+  }
+  throw new Error(`no snapshot fits: ${text}`);
+}
+
+const end = (cookie: string, id: string) =>
+  fetch(`${origin}/console/api/live/${id}`, {
+    method: "DELETE",
+    headers: { cookie, origin, "content-type": "application/json" },
+  });
+
+async function makeWorkspaceKey(): Promise<string> {
+  const { stdout: workspace } = await house.admin("workspaces", "create", "--name", "other");
+  const { stdout } = await house.admin(
+    "keys",
+    "create",
+    "--management",
+    "--workspace",
+    workspace.trim(),
+    "--name",
+    "theirs",
+    "--json",
+  );
+  return (JSON.parse(stdout) as { readonly key: string }).key;
+}
+
+describe("open requests", () => {
+  test("are told with what they have answered, whichever process runs them, and to their own workspace alone", async () => {
+    const streams = await Promise.all(["ann", "ben", "cem", "dot"].map(openStream));
+    const ids = streams.map(({ id }) => id).toSorted();
+    const cookie = await signIn();
+    const { total, turns } = await readUntil(
+      cookie,
+      (seen) => seen.turns.filter((turn) => turn.text_units > 0).length === 4,
+    );
+    expect(total).toBe(4);
+    expect(turns.map(({ id }) => id).toSorted()).toEqual(ids);
+    expect(turns.map(({ user }) => user).toSorted()).toEqual(["ann", "ben", "cem", "dot"]);
+    expect(JSON.stringify(turns)).not.toContain("Hello");
+
+    const theirs = await signIn(await makeWorkspaceKey());
+    expect(await readUntil(theirs, () => true)).toMatchObject({ total: 0, turns: [] });
+    expect((await end(theirs, ids[0] as string)).status).toBe(404);
+    for (const id of ids) expect((await end(cookie, id)).status).toBe(204);
+    await Promise.all(streams.map(({ rest }) => rest));
+  });
+
+  test("end with an error that says why, a record and an entry in the audit log", async () => {
+    const { id, rest } = await openStream("eve");
+    const cookie = await signIn();
+    await readUntil(cookie, ({ turns }) => turns.some((turn) => turn.id === id));
+    expect((await end(cookie, id)).status).toBe(204);
+    expect(parseSse(await rest).events.at(-1)).toMatchObject({
+      type: "response.failed",
+      response: { error: { message: "An administrator ended this request" } },
+    });
+    expect((await end(cookie, id)).status).toBe(404);
+    await eventually(async () => {
+      const { stdout } = await house.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
+      return stdout.includes(id);
+    });
+    await eventually(async () => {
+      const found = await fetch(`${house.baseUrl}/generation?id=${id}`, {
+        headers: { authorization: `Bearer ${house.managementKey}` },
+      });
+      return found.status === 200;
+    });
+  });
+
+  test("are told no longer once the session has ended", async () => {
+    const cookie = await signIn();
+    const watched = (await watch(cookie)).text();
+    await fetch(`${origin}/console/api/session`, {
+      method: "DELETE",
+      headers: { cookie, origin, "content-type": "application/json" },
+    });
+    expect(await watched).toMatch(/event: over\ndata: \{\}\n\n$/);
+    expect((await watch(cookie)).status).toBe(401);
+  });
+});
+
+describeWithChromium(`the page of open requests ${inChromium}`, () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  });
+  afterAll(() => browser.close());
+
+  test("shows a request, ends it, and keeps it among those that ended", async () => {
+    const { id, rest } = await openStream("fay");
+    const visited = await visit(browser, origin);
+    const { page, complaints } = visited;
+    await signInTo(visited, house.managementKey);
+    await page.getByRole("link", { name: "Live" }).click();
+    await page.getByText("1 open request").waitFor();
+    await page.getByText("answering", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "End…" }).click();
+    await page.getByRole("dialog").getByText(id).waitFor();
+    await page.getByRole("button", { name: "End request" }).click();
+    await page.getByText("Nothing is running").waitFor();
+    await page.getByRole("heading", { name: "Ended while you watch" }).waitFor();
+    expect(await rest).toContain("An administrator ended this request");
+    expect(complaints).toEqual([]);
+  });
+});

@@ -27,6 +27,7 @@ import { administrationServices } from "./service/administration.ts";
 import { auditService } from "./service/audit.ts";
 import { endUserService } from "./service/end-user.ts";
 import { usageService } from "./service/usage.ts";
+import { UsageFolder } from "./service/usage-folder.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
@@ -75,13 +76,15 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
   await registerKeys(writes, options.bootstrapKeys, log);
   const trimming = await keepLogShort(writes, log);
+  const folder = new UsageFolder(writes, log);
+  folder.start();
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
-  const server = await serve(options, { reads, writes, bulkWrites, policy, serviceToken });
+  const server = await serve(options, { reads, writes, bulkWrites, policy, folder, serviceToken });
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
-    await listener.stop();
+    await Promise.all([listener.stop(), folder.stop()]);
     await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
   });
   outliveErrors(log, options.registry);

@@ -33,6 +33,7 @@ import * as usageSums from "./0028_usage_sums.ts";
 import * as auditList from "./0029_audit_list.ts";
 import * as externalIds from "./0030_external_ids.ts";
 import * as consoleSessions from "./0031_console_sessions.ts";
+import * as usageChanges from "./0032_usage_changes.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -66,4 +67,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0029_audit_list": auditList,
   "0030_external_ids": externalIds,
   "0031_console_sessions": consoleSessions,
+  "0032_usage_changes": usageChanges,
 };

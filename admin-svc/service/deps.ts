@@ -3,6 +3,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../store/database.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
+import type { UsageFolder } from "./usage-folder.ts";
 
 export interface Deps {
   /** Connections for point reads. */
@@ -11,5 +12,6 @@ export interface Deps {
   /** Connections for changes of many keys at once. */
   readonly bulkWrites: Kysely<Database>;
   readonly policy: PolicyFeed;
+  readonly folder: UsageFolder;
   readonly serviceToken: ServiceToken;
 }

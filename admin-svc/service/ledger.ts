@@ -35,7 +35,7 @@ const scopes = {
   guardrail: BudgetScope.GUARDRAIL,
 } as const;
 
-export function ledgerService({ writes, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
+export function ledgerService({ writes, folder, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
   return {
     recordUsage: (request, { requestHeader }) => {
@@ -43,6 +43,7 @@ export function ledgerService({ writes, serviceToken }: Deps): ServiceImpl<typeo
       const { records, turns } = readUsageRecords(request);
       return orUnavailable(async () => {
         const storedCount = await insertUsage(writes, records.map(toRow), turns.map(toTurnRow));
+        folder.poke();
         return create(RecordUsageResponseSchema, { storedCount });
       });
     },

@@ -257,21 +257,38 @@ export interface UsageSumsTable {
   cached_tokens: BigInteger;
   output_tokens: BigInteger;
   reasoning_tokens: BigInteger;
+  /** Answered turns by the time of their first event: twelve decimal digits for each bucket, the last twelve for the first one. */
+  first_events: string;
+  /** Answered turns by their duration, likewise. */
+  durations: string;
 }
 
-/** Answered turns by latency, in an hour or on a day, of one value of a dimension. */
-export interface UsageLatenciesTable {
+/** What batches have changed in the sums by hour, and is not in them yet. Figures are negative where a turn was taken out as it was before. */
+export interface UsageChangesTable {
   workspace_id: string;
-  dimension: string;
-  step: "hour" | "day";
+  /** Beginning of an hour. */
   at: Date;
-  value: string;
-  /** Latencies of at most 2^(bucket/4) ms, and more than those of the bucket before. */
-  bucket: number;
-  /** Turns whose first event falls into the bucket. */
-  first_events: BigInteger;
-  /** Turns whose end falls into the bucket. */
-  turns: BigInteger;
+  /** A change by turns, which has the figures of their calls as well; otherwise one by calls. */
+  is_turn: boolean;
+  key_hash: string;
+  model: string;
+  provider: string;
+  user: string;
+  door: string;
+  operation: string;
+  task: string;
+  status: string;
+  guardrail: string;
+  requests: BigInteger;
+  failures: BigInteger;
+  attempts: BigInteger;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  first_events: string;
+  durations: string;
 }
 
 /** Usage of a key on one day in UTC: the sum of its records. */
@@ -341,7 +358,7 @@ export interface Database {
   turns: TurnsTable;
   turn_deliveries: TurnDeliveriesTable;
   usage_sums: UsageSumsTable;
-  usage_latencies: UsageLatenciesTable;
+  usage_changes: UsageChangesTable;
   key_days: KeyDaysTable;
   workspace_days: WorkspaceDaysTable;
   ledger_retention: LedgerRetentionTable;

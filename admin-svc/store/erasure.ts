@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { lockLedger } from "./ledger/usage.ts";
+import { foldAll } from "./ledger/fold.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -74,13 +74,15 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
   const within = (column: RawBuilder<unknown>) => sql`
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
   return transact(database, async (transaction) => {
-    await lockLedger(transaction, [workspaceId]);
+    // A record that came in between would keep the name, and its sums would lose it.
+    await sql`lock table usage_changes in exclusive mode`.execute(transaction);
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
     await sql`
       update turns set "user" = null, session_id = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);
+    await foldAll(transaction);
     await moveSums(transaction, { workspaceId, dimension: "user", value: user, to: "", where: within(sql`at`) });
     return Number(numAffectedRows);
   });

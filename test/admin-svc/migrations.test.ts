@@ -9,6 +9,7 @@ import { pageOfAssignments } from "@sluice/admin-svc/store/assignments.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
 import { findGuardrail } from "@sluice/admin-svc/store/guardrails.js";
+import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { findKey } from "@sluice/admin-svc/store/keys.js";
@@ -184,6 +185,23 @@ test("an upgrade to operations: records of the build before it say theirs, and i
     "primary",
     "image",
   ]);
+});
+
+test("an upgrade to sums that follow the ledger keeps what they say", async () => {
+  await migrateTo("0026_task");
+  const insertCall = (index: number, status: string) =>
+    sql`
+    insert into usage_records (turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id,
+      request_id, opened_at, duration_ms, model, provider, upstream_model, service_tier, status, http_status,
+      is_estimated, cost_usd, streamed, first_ms)
+    values (${randomUUID()}, 1, ${randomUUID()}, 1, 'i', ${defaultWorkspaceId}, ${`k-${index % 2}`}, ${`g-${index % 7}`}, 'r',
+      ${new Date(Date.parse("2026-03-01T22:00:00Z") + index * 2_400_000)}, ${index ** 3}, 'm', 'p', 'u', '', ${status}, 200, false, 0.5, false,
+      ${index})`.execute(database);
+  for (let index = 0; index < 12; index++) await insertCall(index, index % 3 === 0 ? "failed" : "completed");
+  await migrateTo("0031_console_sessions");
+  await migrate(database);
+  const { turns, wrongSums } = await ledgerState(database);
+  expect([turns, wrongSums.filter(({ column }) => column === "dimension")]).toEqual([12, []]);
 });
 
 test("a schema of a later build is refused by name, and left as it is", async () => {

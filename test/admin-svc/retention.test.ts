@@ -114,7 +114,7 @@ describe("retention", () => {
 describe("an end user who is erased", () => {
   const user = "mallory@example.com";
   beforeEach(async () => {
-    for (const table of ["usage_records", "turns", "usage_sums", "usage_latencies"] as const)
+    for (const table of ["usage_records", "turns", "usage_changes", "usage_sums"] as const)
       await house.database.deleteFrom(table).execute();
   });
 

@@ -1,7 +1,7 @@
 /** Checks the ledger: every sequence number of a process is present, turns match their calls, and the sums match the records. */
-import { type Kysely, type RawBuilder, sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Database } from "../database.ts";
-import { latencyFigures, latencyKeys, recordedLatencies, recordedSums, sumFigures, sumKeys } from "./usage-rollup.ts";
+import { callChanges, changeSums, joinColumns, sumColumns, sumFigures, sumKeys, turnChanges } from "./usage-rollup.ts";
 
 /** Missing records of one start of a process. */
 export interface Gap {
@@ -93,29 +93,22 @@ async function wrongTurns(database: Kysely<Database>): Promise<readonly WrongSum
   return rows.map((row) => ({ ...row, column: "generation_id" }));
 }
 
-/** Sums by hour and day that differ from the records in any figure. */
+/** Sums by hour and day that differ from the records in any figure, together with the changes that are not in them yet. */
 async function wrongRollups(database: Kysely<Database>): Promise<readonly WrongSum[]> {
-  const sums = await differing(database, "usage_sums", recordedSums, sumKeys, sumFigures);
-  const latencies = await differing(database, "usage_latencies", recordedLatencies, latencyKeys, latencyFigures);
-  return [...sums, ...latencies];
-}
-
-/** @param recorded the rows that the table would have if it were made of the records now */
-async function differing(
-  database: Kysely<Database>,
-  table: "usage_sums" | "usage_latencies",
-  recorded: RawBuilder<unknown>,
-  keys: readonly string[],
-  figures: readonly string[],
-): Promise<readonly WrongSum[]> {
-  const figure = (column: string) => `coalesce(summed.${column}, 0) <> coalesce(recorded.${column}, 0)`;
-  const shown = (alias: string) =>
-    table === "usage_sums" ? `${alias}.cost_usd` : `${alias}.first_events + ${alias}.turns`;
+  const keys = joinColumns(sumKeys);
+  const stored = sql`select ${joinColumns([...sumKeys, ...sumFigures])} from usage_sums`;
+  const recorded = changeSums(sql`(${callChanges(sql`usage_records`)} union all ${turnChanges})`);
+  const differs = sumFigures.map((figure) => `coalesce(summed.${figure}, 0) <> coalesce(recorded.${figure}, 0)`);
   const { rows } = await sql<Omit<WrongSum, "column">>`
+    with summed as (
+      select ${keys}, ${sumColumns(sumFigures)}
+      from (${stored} union all select * from (${changeSums(sql`usage_changes`)}) as changed) as found
+      group by ${keys}
+    )
     select dimension || ' ' || value as owner, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24') as day,
-      coalesce(${sql.raw(shown("summed"))}, 0)::text as "summedUsd", coalesce(${sql.raw(shown("recorded"))}, 0)::text as "recordedUsd"
-    from ${sql.table(table)} as summed full join (${recorded}) as recorded using (${sql.raw(keys.join(", "))})
-    where (${sql.raw(figures.map(figure).join(" or "))}) and (at at time zone 'UTC')::date >= ${keptFrom}
+      coalesce(summed.cost_usd, 0)::text as "summedUsd", coalesce(recorded.cost_usd, 0)::text as "recordedUsd"
+    from summed full join (${recorded}) as recorded using (${keys})
+    where (${sql.raw(differs.join(" or "))}) and (at at time zone 'UTC')::date >= ${keptFrom}
     order by 2, 1`.execute(database);
   return rows.map((row) => ({ ...row, column: "dimension" }));
 }

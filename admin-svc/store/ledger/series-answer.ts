@@ -19,7 +19,8 @@ import {
 import { type Problems, checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { Kysely } from "kysely";
 import type { Database } from "../database.ts";
-import { type SeriesQuery, type SeriesRow, latencyIn, usageSeries } from "./series.ts";
+import type { Percentiles as Latencies } from "./percentiles.ts";
+import { type SeriesQuery, type SeriesRow, usageSeries } from "./series.ts";
 
 /** The query in the words of the contract. */
 export interface UsageSeriesQuery {
@@ -91,14 +92,10 @@ function toPoint(row: SeriesRow): UsagePoint {
     outputTokens: BigInt(row.output_tokens),
     reasoningTokens: BigInt(row.reasoning_tokens),
   });
-  const first = toPercentiles(row.first_p50, row.first_p95);
-  const duration = toPercentiles(row.duration_p50, row.duration_p95);
-  if (first) point.firstMs = first;
-  if (duration) point.durationMs = duration;
+  if (row.first) point.firstMs = toPercentiles(row.first);
+  if (row.duration) point.durationMs = toPercentiles(row.duration);
   return point;
 }
 
-function toPercentiles(p50: number | null, p95: number | null): Percentiles | undefined {
-  if (p50 === null || p95 === null) return undefined;
-  return create(PercentilesSchema, { p50: Math.round(latencyIn(p50)), p95: Math.round(latencyIn(p95)) });
-}
+const toPercentiles = ({ p50, p95 }: Latencies): Percentiles =>
+  create(PercentilesSchema, { p50: Math.round(p50), p95: Math.round(p95) });

@@ -1,7 +1,16 @@
-/** Sums of usage over time, from the sums by hour and day. */
-import { type Kysely, sql } from "kysely";
+/** Sums of usage over time: the sums by hour and day, and the changes that are not in them yet. */
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../database.ts";
-import type { Dimension } from "./usage-rollup.ts";
+import { type Percentiles, findPercentiles } from "./percentiles.ts";
+import {
+  type Dimension,
+  hourSums,
+  joinColumns,
+  plainFigures,
+  sumColumns,
+  sumFigures,
+  wholeOf,
+} from "./usage-rollup.ts";
 
 export interface SeriesQuery {
   readonly workspaceId: string;
@@ -30,76 +39,107 @@ export interface SeriesRow {
   readonly cached_tokens: string;
   readonly output_tokens: string;
   readonly reasoning_tokens: string;
-  /** Numbers of buckets; null where no turn was answered. */
-  readonly first_p50: number | null;
-  readonly first_p95: number | null;
-  readonly duration_p50: number | null;
-  readonly duration_p95: number | null;
+  /** Undefined where no turn was answered, and for values that are not listed apart. */
+  readonly first: Percentiles | undefined;
+  readonly duration: Percentiles | undefined;
 }
 
-const figures = [
-  "requests",
-  "failures",
-  "attempts",
-  "cost_usd",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-];
-const sums = sql.raw(figures.map((column) => `sum(${column}) as ${column}`).join(", "));
+type StoredRow = Omit<SeriesRow, "first" | "duration"> & {
+  readonly first_events: string;
+  readonly durations: string;
+};
 
-/** The bucket in which the share of all is reached. */
-const percentile = (share: string, figure: "first" | "duration") =>
-  sql.raw(`min(bucket) filter (where ${figure}_until >= ${share} * ${figure}_all and ${figure}_all > 0)`);
+/** Times of one step; the end is not included. */
+interface Span {
+  readonly step: "hour" | "day";
+  readonly from: Date;
+  readonly to: Date;
+}
+
+const dayMs = 86_400_000;
+
+/** The fewest sums that cover a period: whole days, and hours at its ends. */
+function coveringSpans({ from, to }: SeriesQuery): readonly Span[] {
+  const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);
+  const lastDay = new Date(Math.floor(to.getTime() / dayMs) * dayMs);
+  if (firstDay >= lastDay) return [{ step: "hour", from, to }];
+  const spans: readonly Span[] = [
+    { step: "day", from: firstDay, to: lastDay },
+    { step: "hour", from, to: firstDay },
+    { step: "hour", from: lastDay, to },
+  ];
+  return spans.filter((span) => span.from < span.to);
+}
+
+const isUsed = sql.raw("sum(requests) <> 0 or sum(attempts) <> 0");
 
 /**
- * In the order of time, the whole period last, and of cost over the whole period; what is not listed apart comes last. The whole period is at
- * infinity until the end, because times that may be null are joined row by row.
+ * In the order of time, the whole period last, and of cost over the whole period; what is not listed apart comes last. Values are chosen from whole
+ * days, their rows are read one by one, and the others are the rest of what all values have together: no query reads every value of every hour.
  */
 export async function usageSeries(database: Kysely<Database>, query: SeriesQuery): Promise<readonly SeriesRow[]> {
+  const { workspaceId, step, from, to } = query;
   const by = query.by ?? "all";
-  const within = sql`
-    workspace_id = ${query.workspaceId} and dimension = ${by} and step = ${query.step} and at >= ${query.from} and at < ${query.to}`;
-  const { rows } = await sql<SeriesRow>`
-    with found as materialized (select at, value, ${sql.raw(figures.join(", "))} from usage_sums where ${within}),
+  const whole = wholeOf(query.by);
+  const summed = (dimension: string, figures: readonly string[], spans: readonly Span[]) => {
+    const columns = joinColumns(["at", "value", ...figures]);
+    const parts = spans.map(
+      (span) => sql`
+        select ${columns} from usage_sums
+        where workspace_id = ${workspaceId} and dimension = ${dimension} and step = ${span.step} and at >= ${span.from} and at < ${span.to}`,
+    );
+    return sql`${sql.join(parts, sql` union all `)}
+      union all select ${columns} from fresh where dimension = ${dimension}`;
+  };
+  const { rows } = await sql<StoredRow>`
+    with fresh as materialized (${freshSums(query)}),
     picked as materialized (
       select value, row_number() over (order by sum(cost_usd) desc, sum(requests) desc, value) as place
-      from found group by value having sum(requests) <> 0 or sum(attempts) <> 0
+      from (${summed(by, ["requests", "attempts", "cost_usd"], coveringSpans(query))}) as found
+      group by value having ${isUsed}
       order by place limit ${query.limit}
     ),
     points as materialized (
-      select at, picked.value, min(place) as place, ${sums} from found left join picked using (value) group by 1, 2
-    ),
-    sums as (
-      select * from points where requests <> 0 or attempts <> 0
-      union all
-      select 'infinity', value, min(place), ${sums} from points group by value having sum(requests) <> 0 or sum(attempts) <> 0
-    ),
-    buckets as materialized (
-      select at, value, bucket, first_events, turns from usage_latencies where ${within} and value in (select value from picked)
-    ),
-    latencies as (
-      select at, value, ${percentile("0.5", "first")} as first_p50, ${percentile("0.95", "first")} as first_p95,
-        ${percentile("0.5", "duration")} as duration_p50, ${percentile("0.95", "duration")} as duration_p95
+      select at, value, min(place) as place, ${sumColumns(sumFigures)}
       from (
-        select at, value, bucket,
-          sum(first_events) over (of_point order by bucket) as first_until, sum(first_events) over of_point as first_all,
-          sum(turns) over (of_point order by bucket) as duration_until, sum(turns) over of_point as duration_all
-        from (
-          select * from buckets
-          union all
-          select 'infinity', value, bucket, sum(first_events), sum(turns) from buckets group by value, bucket
-        ) as counted window of_point as (partition by at, value)
-      ) as reached group by at, value
+        select sums.at, value, place, ${joinColumns(sumFigures)}
+        from picked cross join generate_series(${from}::timestamptz, ${to}::timestamptz - ${`1 ${step}`}::interval, ${`1 ${step}`}::interval) as times (at)
+          join usage_sums as sums using (at, value)
+        where workspace_id = ${workspaceId} and dimension = ${by} and step = ${step}
+        union all
+        select at, value, place, ${joinColumns(sumFigures)} from fresh join picked using (value) where dimension = ${by}
+      ) as found group by 1, 2 having ${isUsed}
+    ),
+    others as materialized (
+      select at, ${sumColumns(plainFigures)}
+      from (
+        select at, ${joinColumns(plainFigures)} from (${summed(whole, plainFigures, [query])}) as found
+        union all
+        select at, ${joinColumns(plainFigures.map((figure) => `-${figure}`))} from points
+      ) as found group by 1 having ${isUsed}
+    ),
+    rows as (
+      select at, value, place, ${joinColumns(sumFigures)} from points
+      union all select null, value, min(place), ${sumColumns(sumFigures)} from points group by value
+      union all select at, null, null, ${joinColumns(plainFigures)}, 0, 0 from others
+      union all select null, null, null, ${sumColumns(plainFigures)}, 0, 0 from others having ${isUsed}
     )
-    select nullif(sums.at, 'infinity') as at, sums.value, ${sql.raw(figures.join(", "))},
-      first_p50, first_p95, duration_p50, duration_p95,
-      case when ${by} = 'key' then (select name from api_keys where hash = sums.value) end as name
-    from sums left join latencies on latencies.at = sums.at and latencies.value = sums.value
-    order by sums.at, place nulls last`.execute(database);
-  return rows;
+    select at, value, ${joinColumns(sumFigures)},
+      case when ${by} = 'key' then (select name from api_keys where hash = value) end as name
+    from rows order by at nulls last, place nulls last`.execute(database);
+  return rows.map(({ first_events: first, durations, ...row }) => ({
+    ...row,
+    first: findPercentiles(first),
+    duration: findPercentiles(durations),
+  }));
 }
 
-/** Middle of a bucket in milliseconds: at most 9 % (2^(1/8)) from any latency in it. */
-export const latencyIn = (bucket: number): number => 2 ** ((bucket - 0.5) / 4);
+/** Changes of the period that are not in the sums yet, by the step of the series. */
+const freshSums = ({ workspaceId, step, by, from, to }: SeriesQuery): RawBuilder<unknown> => sql`
+  select dimension, date_trunc(${step}, at, 'UTC') as at, value, ${sumColumns(sumFigures)}
+  from (
+    ${hourSums(
+      sql`(select * from usage_changes where workspace_id = ${workspaceId} and at >= ${from} and at < ${to})`,
+      by === undefined ? [] : [by],
+    )}
+  ) as hours group by 1, 2, 3`;

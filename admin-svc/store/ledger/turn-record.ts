@@ -82,8 +82,8 @@ const assignments = [
 ];
 
 /**
- * Common table expressions after `stored`, the calls that are new. They define `known` and `changed`: the rows of all turns concerned, before
- * and after. The caller holds the lock of the workspaces, so that no other transaction changes these rows.
+ * Common table expressions after `stored`, the calls that are new. The caller holds the lock of the processes whose records these are, so that
+ * none arrives twice at once.
  * @param recordsJson NewTurnRecords
  */
 export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`
@@ -143,12 +143,8 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       coalesce(c.any_estimated, false) as is_estimated, coalesce(c.last_attempt, 0) as last_attempt, r.sequence is not null as is_recorded
     from recorded as r full join called as c on c.generation_id = r.generation_id and c.key_hash = r.key_hash
   ),
-  known as (
-    select turns.* from turns join changes using (generation_id, key_hash)
-  ),
-  changed as (
+  told as (
     insert into turns (${sql.raw(columns.join(", "))})
     select ${sql.raw(columns.join(", "))} from changes order by generation_id, key_hash
     on conflict (generation_id, key_hash) do update set ${sql.raw(assignments.join(", "))}
-    returning *
   )`;

@@ -1,7 +1,6 @@
 /**
- * The part of the statement that stores records which keeps the sums by hour and day. A dimension of a call gets the cost in the hour of the
- * call; status and guardrail belong to a turn, and get all of its cost in the hour in which it began. A turn that changes is taken out of the
- * sums as it was, and put in as it is.
+ * What records change in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to
+ * a turn, and get all of its cost in the hour in which it began. Changes of turns are noted by a trigger of their table.
  */
 import { type RawBuilder, type Transaction, sql } from "kysely";
 import type { Database } from "../database.ts";
@@ -20,100 +19,102 @@ export const dimensions = [
 ] as const;
 export type Dimension = (typeof dimensions)[number];
 
-const ofBoth = `('all', ''), ('key', key_hash collate "C"), ('provider', provider), ('user', coalesce("user", '')), ('door', door),
-  ('operation', operation), ('task', coalesce(task, ''))`;
-const ofCalls = `${ofBoth}, ('model', model)`;
-// A model that was asked for and never called may be any text that a client invents.
-const ofTurns = `${ofBoth}, ('model', case when attempts > 0 then model else '' end), ('status', http_status::text),
-  ('guardrail', coalesce(guardrail_id, ''))`;
-
-const lateral = (values: string): RawBuilder<unknown> =>
-  sql`cross join lateral (values ${sql.raw(values)}) as dimensions (dimension, value)`;
-
-export const sumKeys = ["workspace_id", "dimension", "step", "at", "value"];
-export const sumFigures = [
-  "requests",
-  "failures",
-  "attempts",
-  "cost_usd",
-  "input_tokens",
-  "cached_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-];
-export const latencyKeys = [...sumKeys, "bucket"];
-export const latencyFigures = ["first_events", "turns"];
-/** Figures of calls. */
-const summed = sumFigures.slice(2);
-const sumsOf = (columns: readonly string[]): string =>
-  columns.map((column) => `sum(${column}) as ${column}`).join(", ");
-
-/** Rows that add calls to the sums. @param calls a table or expression with the columns of `usage_records` */
-const callPoints = (calls: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select workspace_id, dimension, value collate "C" as value, opened_at, 0 as requests, 0 as failures, 1 as attempts,
-    ${sql.raw(
-      summed
-        .slice(1)
-        .map((column) => `coalesce(${column}, 0) as ${column}`)
-        .join(", "),
-    )}
-  from ${calls} as calls ${lateral(ofCalls)} where payer = 'key'`;
-
-/** Rows that add turns to the sums. @param turns a table or expression with the columns of `turns` @param sign 1, or -1 to take them out */
-const turnPoints = (turns: RawBuilder<unknown>, sign: 1 | -1): RawBuilder<unknown> => {
-  const own = summed.map(
-    (column) => `case when dimension in ('status', 'guardrail') then ${sign} * ${column} else 0 end as ${column}`,
-  );
-  return sql`
-    select workspace_id, dimension, value collate "C" as value, opened_at, ${sql.lit(sign)} * requests as requests,
-      case when outcome in ('failed', 'lost', 'refused') then ${sql.lit(sign)} * requests else 0 end as failures, ${sql.raw(own.join(", "))}
-    from ${turns} as turns ${lateral(ofTurns)}`;
+const columns: Readonly<Record<Dimension, string>> = {
+  key: "key_hash",
+  model: "model",
+  provider: "provider",
+  user: '"user"',
+  status: "status",
+  guardrail: "guardrail",
+  door: "door",
+  operation: "operation",
+  task: "task",
 };
 
-/** Latencies of turns that were answered. */
-const latencyPoints = (turns: RawBuilder<unknown>, sign: 1 | -1): RawBuilder<unknown> => sql`
-  select workspace_id, dimension, value collate "C" as value, opened_at, bucket,
-    ${sql.lit(sign)} * is_first as first_events, ${sql.lit(sign)} * is_end as turns
-  from ${turns} as turns ${lateral(ofTurns)}
-    cross join lateral (values (latency_bucket(first_ms), 1, 0), (latency_bucket(duration_ms), 0, 1)) as latencies (bucket, is_first, is_end)
-  where outcome in ('completed', 'incomplete') and bucket is not null`;
+const isOfTurn = (dimension: Dimension): boolean => dimension === "status" || dimension === "guardrail";
 
-const steps = sql`cross join (values ('hour'), ('day')) as steps (step)`;
-const at = sql`date_trunc(step, opened_at at time zone 'UTC') at time zone 'UTC'`;
+/** The dimension whose only value is the sum of all values of another one. */
+export const wholeOf = (dimension: Dimension | undefined): "all" | "turns" =>
+  dimension !== undefined && isOfTurn(dimension) ? "turns" : "all";
 
-/** Sums of points, by the primary key of `usage_sums`. */
-const sumPoints = (points: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select workspace_id, dimension, step, ${at} as at, value, ${sql.raw(sumsOf(sumFigures))} from (${points}) as points ${steps}
-  group by 1, 2, 3, 4, 5`;
+export const sumKeys = ["workspace_id", "dimension", "step", "at", "value"];
+/** Figures of calls. */
+const spent = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens"];
+/** Counts of latencies in buckets: twelve decimal digits of one number for each bucket, the first bucket last. */
+const latencyFigures = ["first_events", "durations"];
+/** Figures that one line of text can show. */
+export const plainFigures = ["requests", "failures", ...spent];
+export const sumFigures = [...plainFigures, ...latencyFigures];
 
-const sumLatencies = (points: RawBuilder<unknown>): RawBuilder<unknown> => sql`
-  select workspace_id, dimension, step, ${at} as at, value, bucket, sum(first_events) as first_events, sum(turns) as turns
-  from (${points}) as points ${steps} group by 1, 2, 3, 4, 5, 6`;
+export const joinColumns = (expressions: readonly string[]): RawBuilder<unknown> => sql.raw(expressions.join(", "));
+export const sumColumns = (figures: readonly string[]): RawBuilder<unknown> =>
+  joinColumns(figures.map((figure) => `sum(${figure}) as ${figure}`));
 
-const added = (table: string, columns: readonly string[]): string =>
-  columns.map((column) => `${column} = ${table}.${column} + excluded.${column}`).join(", ");
+/** Rows of `usage_changes` for calls. @param calls a table or expression with the columns of `usage_records` */
+export const callChanges = (calls: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, false as is_turn, key_hash, model, provider, coalesce("user", '') as "user",
+    door, operation, coalesce(task, '') as task, '' as status, '' as guardrail, 0 as requests, 0 as failures, count(*) as attempts,
+    ${joinColumns(spent.slice(1).map((column) => `coalesce(sum(${column}), 0) as ${column}`))}, 0 as first_events, 0 as durations
+  from ${calls} as calls where payer = 'key'
+  group by 1, 2, 4, 5, 6, 7, 8, 9, 10`;
 
-/** Common table expressions after `stored`, `known` and `changed`. */
-export const rollupExpressions: RawBuilder<unknown> = sql`
-  rolled_up as (
-    insert into usage_sums
-    ${sumPoints(sql`
-      ${callPoints(sql`stored`)} union all ${turnPoints(sql`changed`, 1)} union all ${turnPoints(sql`known`, -1)}`)}
-    order by 1, 2, 3, 4, 5
-    on conflict (workspace_id, dimension, step, at, value) do update set ${sql.raw(added("usage_sums", sumFigures))}
-  ),
-  latencies as (
-    insert into usage_latencies
-    ${sumLatencies(sql`${latencyPoints(sql`changed`, 1)} union all ${latencyPoints(sql`known`, -1)}`)}
-    having sum(first_events) <> 0 or sum(turns) <> 0
-    order by 1, 2, 3, 4, 5, 6
-    on conflict (workspace_id, dimension, step, at, value, bucket) do update
-      set ${sql.raw(added("usage_latencies", latencyFigures))}
-  )`;
+/** Rows that `usage_changes` would have if all turns were new. */
+export const turnChanges: RawBuilder<unknown> = sql`
+  select workspace_id, date_trunc('hour', opened_at, 'UTC') as at, true as is_turn, key_hash, case when attempts > 0 then model else '' end as model,
+    provider, coalesce("user", '') as "user", door, operation, coalesce(task, '') as task, http_status::text as status,
+    coalesce(guardrail_id, '') as guardrail, requests, case when outcome in ('failed', 'lost', 'refused') then requests else 0 end as failures,
+    ${joinColumns(spent)}, case when is_answered then coalesce(latency_count(first_ms), 0) else 0 end as first_events,
+    case when is_answered then latency_count(duration_ms) else 0 end as durations
+  from (select *, outcome in ('completed', 'incomplete') as is_answered from turns) as turns`;
 
-/** The sums as the records say. */
-export const recordedSums = sumPoints(sql`${callPoints(sql`usage_records`)} union all ${turnPoints(sql`turns`, 1)}`);
-export const recordedLatencies = sumLatencies(latencyPoints(sql`turns`, 1));
+/**
+ * Sums of changes by hour, with the columns of `usage_sums` but for the step.
+ * @param changes a table or expression with the columns of `usage_changes`
+ */
+export const hourSums = (changes: RawBuilder<unknown>, wanted: readonly Dimension[]): RawBuilder<unknown> => sql`
+  ${grouped(
+    sql`${changes} as changes`,
+    "all",
+    wanted.filter((dimension) => !isOfTurn(dimension)),
+    joinColumns([
+      "sum(requests) as requests",
+      "sum(failures) as failures",
+      ...spent.map((figure) => `coalesce(sum(${figure}) filter (where not is_turn), 0) as ${figure}`),
+      ...latencyFigures.map((figure) => `sum(${figure}) as ${figure}`),
+    ]),
+  )}
+  union all
+  ${grouped(sql`${changes} as changes where is_turn`, "turns", wanted.filter(isOfTurn), sumColumns(sumFigures))}`;
+
+/** One pass over the changes for all dimensions. */
+function grouped(
+  from: RawBuilder<unknown>,
+  whole: "all" | "turns",
+  wanted: readonly Dimension[],
+  figures: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  const names = wanted.map((dimension) => `when grouping(${columns[dimension]}) = 0 then '${dimension}'`);
+  const sets = wanted.map((dimension) => `(${columns[dimension]})`);
+  const dimension = names.length === 0 ? `'${whole}'` : `case ${names.join(" ")} else '${whole}' end`;
+  const value = `coalesce(${[...wanted.map((each) => columns[each]), "''"].join(", ")})`;
+  return sql`
+    select workspace_id, ${sql.raw(dimension)} as dimension, at, ${sql.raw(value)} collate "C" as value, ${figures}
+    from ${from} group by workspace_id, at, grouping sets (${joinColumns(["()", ...sets])})`;
+}
+
+/** Sums of changes by hour and by day, with the columns of `usage_sums`. */
+export const changeSums = (changes: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  with hours as materialized (${hourSums(changes, dimensions)})
+  select workspace_id, dimension, 'hour' as step, at, value, ${joinColumns(sumFigures)} from hours
+  union all
+  select workspace_id, dimension, 'day', date_trunc('day', at, 'UTC'), value, ${sumColumns(sumFigures)} from hours group by 1, 2, 4, 5`;
+
+/** Writes rows in the order of their key, and adds to those that are there. @param rows with the columns of `usage_sums` */
+export const addSums = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+  insert into usage_sums (${joinColumns([...sumKeys, ...sumFigures])})
+  select ${joinColumns([...sumKeys, ...sumFigures])} from (${rows}) as rows order by ${joinColumns(sumKeys)}
+  on conflict (${joinColumns(sumKeys)}) do update
+    set ${joinColumns(sumFigures.map((figure) => `${figure} = usage_sums.${figure} + excluded.${figure}`))}`;
 
 export interface SumsMove {
   readonly workspaceId: string;
@@ -125,26 +126,16 @@ export interface SumsMove {
 }
 
 /** Adds the sums of one value to those of another one. */
-export async function moveSums(transaction: Transaction<Database>, move: SumsMove): Promise<void> {
-  await moveRows(transaction, "usage_sums", sumKeys, sumFigures, move);
-  await moveRows(transaction, "usage_latencies", latencyKeys, latencyFigures, move);
-}
-
-async function moveRows(
+export async function moveSums(
   transaction: Transaction<Database>,
-  table: "usage_sums" | "usage_latencies",
-  keys: readonly string[],
-  figures: readonly string[],
   { workspaceId, dimension, value, to, where }: SumsMove,
 ): Promise<void> {
-  const columns = [...keys, ...figures];
-  const moved = columns.map((column) => (column === "value" ? sql`${to}` : sql.ref(column)));
+  const keys = sumKeys.map((column) => (column === "value" ? sql`${to} as value` : sql.ref(column)));
   await sql`
     with moved as (
-      delete from ${sql.table(table)}
+      delete from usage_sums
       where workspace_id = ${workspaceId} and dimension = ${dimension} and value = ${value} and ${where}
       returning *
     )
-    insert into ${sql.table(table)} (${sql.raw(columns.join(", "))}) select ${sql.join(moved)} from moved
-    on conflict (${sql.raw(keys.join(", "))}) do update set ${sql.raw(added(table, figures))}`.execute(transaction);
+    ${addSums(sql`select ${sql.join(keys)}, ${joinColumns(sumFigures)} from moved`)}`.execute(transaction);
 }

@@ -4,7 +4,7 @@ import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Database, UsageRecordsTable } from "../database.ts";
 import { transact } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
-import { rollupExpressions } from "./usage-rollup.ts";
+import { callChanges } from "./usage-rollup.ts";
 import { answersRequest, countsRequest } from "./usage-sums.ts";
 
 export type NewUsageRecord = Omit<
@@ -20,8 +20,8 @@ export type NewUsageRecord = Omit<
 type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
 
 /**
- * Stores all records of calls and turns or none. The reservations of the calls are released, and the sums of key and workspace, the rows of
- * turns and the sums by hour and day follow.
+ * Stores all records of calls and turns or none. The reservations of the calls are released, the sums of key and workspace and the rows of
+ * turns follow, and what the sums by hour and day have to follow is noted.
  * @returns how many records of calls were new
  */
 export function insertUsage(
@@ -29,30 +29,44 @@ export function insertUsage(
   records: readonly NewUsageRecord[],
   turns: readonly NewTurnRecord[] = [],
 ): Promise<number> {
-  const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
+  const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
   return transact(database, async (transaction) => {
-    await lockLedger(transaction, workspaceIds);
-    return insertAll(transaction, records, turns);
+    await lockProcesses(transaction, bootIds);
+    const spent = await insertAll(transaction, records, turns);
+    await addToDays(transaction, spent);
+    return spent.reduce((sum, { calls }) => sum + calls, 0);
   });
 }
 
 /**
- * Records of a workspace are stored one batch after the other: a batch that is sent again while it is being stored would count twice in its
+ * Records of a process are stored one batch after the other: a batch that is sent again while it is being stored would count twice in its
  * turns. A separate statement, so that the next one sees the commit of the last holder.
  */
-export async function lockLedger(transaction: Transaction<Database>, workspaceIds: readonly string[]): Promise<void> {
+async function lockProcesses(transaction: Transaction<Database>, bootIds: readonly string[]): Promise<void> {
   await sql`
     select pg_advisory_xact_lock(hashtextextended(id, 1)) from (
-      select distinct id from unnest(${workspaceIds}::text[]) as named (id) order by 1
+      select distinct id from unnest(${bootIds}::text[]) as named (id) order by 1
     ) as ordered`.execute(transaction);
+}
+
+/** New calls of a key on a day in UTC. */
+interface SpentOnDay {
+  readonly key_hash: string;
+  readonly workspace_id: string;
+  readonly day: string;
+  readonly calls: number;
+  /** Calls that the key pays for. */
+  readonly attempts: number;
+  /** USD as a decimal. */
+  readonly cost_usd: string;
 }
 
 async function insertAll(
   transaction: Transaction<Database>,
   records: readonly NewUsageRecord[],
   turns: readonly NewTurnRecord[],
-): Promise<number> {
-  const { rows } = await sql<{ stored: number }>`
+): Promise<readonly SpentOnDay[]> {
+  const { rows } = await sql<SpentOnDay>`
     with stored as (
       insert into usage_records (
         turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
@@ -67,28 +81,43 @@ async function insertAll(
         door, task, operation, payer, first_ms, finish_reason, true
       from jsonb_populate_recordset(null::usage_records, ${JSON.stringify(records)}::jsonb)
       on conflict (turn_id, attempt) do nothing
-      returning *, (opened_at at time zone 'UTC')::date as day
+      returning *
     ),
     released as (
       delete from budget_reservations as held using stored
       where held.turn_id = stored.turn_id and held.attempt = stored.attempt
     ),
+    ${turnExpressions(JSON.stringify(turns))},
+    ${noteCalls}
+    select key_hash, workspace_id, to_char(opened_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*)::int as calls,
+      (count(*) filter (where payer = 'key'))::int as attempts, coalesce(sum(cost_usd) filter (where payer = 'key'), 0) as cost_usd
+    from stored group by 1, 2, 3`.execute(transaction);
+  return rows;
+}
+
+const noteCalls = sql`noted as (insert into usage_changes ${callChanges(sql`stored`)})`;
+
+/** Comes last, because batches of a workspace wait here for one another until they are committed. */
+async function addToDays(transaction: Transaction<Database>, spent: readonly SpentOnDay[]): Promise<void> {
+  const paid = spent.filter(({ attempts }) => attempts > 0);
+  if (paid.length === 0) return;
+  await sql`
+    with paid as (
+      select * from jsonb_to_recordset(${JSON.stringify(paid)}::jsonb)
+        as paid (key_hash text, workspace_id uuid, day date, attempts bigint, cost_usd numeric)
+    ),
     counted as (
       insert into key_days (key_hash, day, cost_usd, attempts)
-      select key_hash, day, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2 order by 1, 2
+      select key_hash, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
       on conflict (key_hash, day) do update
         set cost_usd = key_days.cost_usd + excluded.cost_usd, attempts = key_days.attempts + excluded.attempts
-    ),
-    counted_together as (
-      insert into workspace_days (workspace_id, day, cost_usd, attempts)
-      select workspace_id, day, coalesce(sum(cost_usd), 0), count(*) from stored where payer = 'key' group by 1, 2 order by 1, 2
-      on conflict (workspace_id, day) do update
-        set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts
-    ),
-    ${turnExpressions(JSON.stringify(turns))},
-    ${rollupExpressions}
-    select count(*)::int as stored from stored`.execute(transaction);
-  return rows[0]?.stored ?? 0;
+    )
+    insert into workspace_days (workspace_id, day, cost_usd, attempts)
+    select workspace_id, day, sum(cost_usd), sum(attempts) from paid group by 1, 2 order by 1, 2
+    on conflict (workspace_id, day) do update
+      set cost_usd = workspace_days.cost_usd + excluded.cost_usd, attempts = workspace_days.attempts + excluded.attempts`.execute(
+    transaction,
+  );
 }
 
 /**
@@ -97,20 +126,10 @@ async function insertAll(
  */
 export function addCallsApart(database: Kysely<Database>): Promise<number> {
   return transact(database, async (transaction) => {
-    const apart = await transaction
-      .selectFrom("usage_records")
-      .select("workspace_id")
-      .distinct()
-      .where("in_turn", "=", false)
-      .execute();
-    await lockLedger(
-      transaction,
-      apart.map(({ workspace_id: id }) => id),
-    );
     const { rows } = await sql<{ added: number }>`
       with stored as (update usage_records set in_turn = true where not in_turn returning *),
       ${turnExpressions("[]")},
-      ${rollupExpressions}
+      ${noteCalls}
       select count(*)::int as added from stored`.execute(transaction);
     return rows[0]?.added ?? 0;
   });

@@ -24,7 +24,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   turns: "select, insert, update",
   turn_deliveries: "select, insert, update",
   usage_sums: "select, insert, update",
-  usage_latencies: "select, insert, update",
+  usage_changes: "select, insert, delete",
   key_days: "select, insert, update",
   workspace_days: "select, insert, update",
   ledger_retention: "select",

@@ -1,7 +1,6 @@
 /** Rows of turns and sums by hour and day: the same whatever order records come in, however often, and from how many processes at once. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { create, toJsonString } from "@bufbuild/protobuf";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listTurns } from "@sluice/admin-svc/store/ledger/generations.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
@@ -11,20 +10,14 @@ import {
   AttemptStatus,
   CallOperation,
   CallPayer,
-  LedgerService,
-  RecordUsageRequestSchema,
   TurnOutcome,
-  type TurnRecord,
-  TurnRecordSchema,
-  type UsageRecord,
-  UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { decimal, pico } from "@sluice/proto/runtime/money.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import fc from "../../support/properties.ts";
 import { sql } from "kysely";
-import { type AdminHouse, openHouse, patiently, serviceToken, timeoutMs } from "../house.ts";
+import { type AdminHouse, openHouse } from "../house.ts";
 import { usageRecord } from "../usage.ts";
+import { type Delivery, Process, deliver, startMs, turnRecord } from "./deliveries.ts";
 
 let house: AdminHouse;
 beforeAll(async () => {
@@ -33,61 +26,10 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const hourMs = 3_600_000;
-const startMs = Date.parse("2026-03-01T22:00:00Z");
-
-interface Delivery {
-  readonly calls: readonly UsageRecord[];
-  readonly turns: readonly TurnRecord[];
-}
-
-const deliver = ({ calls, turns }: Delivery): Promise<unknown> => {
-  const request = create(RecordUsageRequestSchema, {
-    recordsJson: calls.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each))),
-    turnsJson: turns.map((each) => Buffer.from(toJsonString(TurnRecordSchema, each))),
-  });
-  const { recordUsage } = LedgerService.method;
-  return patiently(() => call(house.client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
-};
-
-const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord =>
-  create(TurnRecordSchema, {
-    generationId: `gen-${randomUUID()}`,
-    requestId: "req_1",
-    bootId: randomUUID(),
-    sequence: 1n,
-    instance: "test-1",
-    workspaceId: defaultWorkspaceId,
-    keyHash: "a".repeat(64),
-    openedAtMs: BigInt(startMs),
-    durationMs: 1_000,
-    firstMs: 300,
-    door: "responses",
-    operation: CallOperation.TURN,
-    model: "acme/asked",
-    outcome: TurnOutcome.COMPLETED,
-    httpStatus: 200,
-    ...fields,
-  });
-
 const stateOf = async () => {
   const { gaps, wrongSums } = await ledgerState(house.database);
   return { gaps, wrongSums };
 };
-
-/** A process with numbers of its own, whose records come in the order of these numbers. */
-class Process {
-  readonly #bootId = randomUUID();
-  #calls = 0n;
-  #turns = 0n;
-
-  call(fields: Partial<Omit<UsageRecord, "$typeName">>): UsageRecord {
-    return usageRecord({ bootId: this.#bootId, sequence: ++this.#calls, ...fields });
-  }
-
-  turn(fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord {
-    return turnRecord({ bootId: this.#bootId, sequence: ++this.#turns, ...fields });
-  }
-}
 
 const someTurn = fc.record({
   costs: fc.array(fc.bigInt({ min: 0n, max: 10n ** 15n }), { maxLength: 3 }),
@@ -151,10 +93,13 @@ test("calls and turns in any order, repeated, and in parts", async () => {
         }
         for (const [index, batch] of batches.entries()) {
           // Sent twice at once, as by a process whose first call was slow, and again with the one before.
-          await Promise.all([deliver(batch), deliver(batch)]);
+          await Promise.all([deliver(house, batch), deliver(house, batch)]);
           const before = batches[index - 1];
           if (before)
-            await deliver({ calls: [...before.calls, ...batch.calls], turns: [...before.turns, ...batch.turns] });
+            await deliver(house, {
+              calls: [...before.calls, ...batch.calls],
+              turns: [...before.turns, ...batch.turns],
+            });
         }
         expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
         for (const key of ["a", "b"] as const) {
@@ -180,7 +125,7 @@ test("processes that deliver at the same time", async () => {
     processes.map(async (process) => {
       for (let batch = 0; batch < 5; batch++) {
         const ids = Array.from({ length: 20 }, () => `gen-${randomUUID()}`);
-        await deliver({
+        await deliver(house, {
           calls: ids.map((generationId) => process.call({ generationId })),
           turns: ids.map((generationId) => process.turn({ generationId })),
         });
@@ -196,7 +141,10 @@ test("a call that was lost says how its turn ended, until a record of the turn c
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "e".repeat(64);
   const common = { generationId, keyHash };
-  await deliver({ calls: [process.call({ ...common, status: AttemptStatus.LOST, httpStatus: 502 })], turns: [] });
+  await deliver(house, {
+    calls: [process.call({ ...common, status: AttemptStatus.LOST, httpStatus: 502 })],
+    turns: [],
+  });
   const shown = async () => {
     const [row] = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 1);
     return row;
@@ -208,7 +156,7 @@ test("a call that was lost says how its turn ended, until a record of the turn c
     requested_model: null,
   });
   const { FAILED } = TurnOutcome;
-  await deliver({
+  await deliver(house, {
     calls: [],
     turns: [process.turn({ ...common, outcome: FAILED, httpStatus: 503, errorType: "provider_unavailable" })],
   });
@@ -221,7 +169,7 @@ test("what the operator pays is no part of a turn", async () => {
   const generationId = `gen-${randomUUID()}`;
   const keyHash = "f".repeat(64);
   const judged = { generationId, keyHash, operation: CallOperation.JUDGE, payer: CallPayer.OPERATOR };
-  await deliver({ calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
+  await deliver(house, { calls: [process.call(judged), process.call({ generationId, keyHash })], turns: [] });
   const rows = await listTurns(house.database, { workspaceId: defaultWorkspaceId, keyHash }, 2);
   expect(rows).toMatchObject([{ attempts: 1, cost_usd: "0.000123456789", operation: "turn" }]);
 });
@@ -229,7 +177,7 @@ test("what the operator pays is no part of a turn", async () => {
 test("calls that an admin-svc of before turns has stored are added by a repair, once", async () => {
   const keyHash = "d".repeat(64);
   const stored = usageRecord({ keyHash });
-  await deliver({ calls: [stored], turns: [] });
+  await deliver(house, { calls: [stored], turns: [] });
   // An earlier build names neither turns nor the column, and adds to the sums of key and workspace.
   await sql`
     insert into usage_records (
@@ -251,7 +199,7 @@ test("calls that an admin-svc of before turns has stored are added by a repair, 
 
 test("a record of a turn that is missing shows", async () => {
   const lost = turnRecord({ sequence: 4n });
-  await deliver({ calls: [], turns: [lost] });
+  await deliver(house, { calls: [], turns: [lost] });
   expect((await stateOf()).gaps).toMatchObject([{ bootId: lost.bootId, missing: 3 }]);
 });
 
@@ -259,7 +207,7 @@ test("values beyond the limit are summed together, and percentiles are near the 
   const process = new Process();
   const openedAtMs = BigInt(Date.parse("2025-01-01T00:00:00Z"));
   const latencies = Array.from({ length: 100 }, (_, index) => 10 * (index + 1));
-  await deliver({
+  await deliver(house, {
     calls: [],
     turns: latencies.map((durationMs, index) =>
       process.turn({
@@ -280,5 +228,10 @@ test("values beyond the limit are summed together, and percentiles are near the 
   ]);
   const [all] = await ask(undefined, 20);
   // Buckets up to 512 and 1024 ms hold 500 and 950 ms.
-  expect(all).toMatchObject({ requests: "100", duration_p50: 36, duration_p95: 40, first_p50: 23, first_p95: 27 });
+  const middle = (bucket: number) => 2 ** ((bucket - 0.5) / 4);
+  expect(all).toMatchObject({
+    requests: "100",
+    duration: { p50: middle(36), p95: middle(40) },
+    first: { p50: middle(23), p95: middle(27) },
+  });
 });

@@ -1,4 +1,5 @@
 /** Pages of turns and series read what they show and little more, however many turns there are. Pages of the database are counted, not time. */
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { type TurnFilter, listTurns, turnsQuery } from "@sluice/admin-svc/store/ledger/generations.js";
@@ -83,15 +84,21 @@ test("pages one after the other show every turn once", async () => {
 
 test("a series reads sums, and no turn", async () => {
   const period = { from: new Date("2026-01-01T00:00:00Z"), to: new Date("2026-01-12T00:00:00Z") };
+  const workspaceId = randomUUID();
+  const day = sql.raw("24 * (h / 24)");
   await sql`
+    with hours as (
+      select unit, h, 'v-' || v as value, 1 as values from unnest(${[...seriesUnits]}::text[]) as unit, generate_series(0, 250) as h, generate_series(1, 20) as v
+      union all
+      select unit, h, '', 20 from unnest(array['all', 'turns']) as unit, generate_series(0, 250) as h
+    )
     insert into usage_sums
-    select ${defaultWorkspaceId}, unit, 'hour', timestamptz '2026-01-01' + h * interval '1 hour', 'v-' || v, 5, 1, 5, 0.5, 1, 1, 1, 1
-    from unnest(${[...seriesUnits]}::text[]) as unit, generate_series(0, 250) as h, generate_series(1, 20) as v`.execute(
-    house.database,
-  );
+    select ${workspaceId}, unit, step, timestamptz '2026-01-01 00:00Z' + start * interval '1 hour', value, 5 * count(*) * values, 1, 5, 0.5, 1, 1, 1, 1, 0, 0
+    from hours cross join lateral (values ('hour', h), ('day', ${day})) as steps (step, start)
+    group by unit, step, start, value, values`.execute(house.database);
   for (const by of seriesUnits) {
     const series = await usageSeries(house.database, {
-      workspaceId: defaultWorkspaceId,
+      workspaceId,
       step: "hour",
       by,
       limit: 5,

@@ -1,0 +1,75 @@
+/** Keeps the sums by hour and day behind the ledger: a tenth of a second after a batch, and every second for those of processes that died. */
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Kysely } from "kysely";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "../store/database.ts";
+import { type Folded, hasChanges, tryFold } from "../store/ledger/fold.ts";
+
+const pollMs = 1_000;
+/** Batches that are stored meanwhile share the rows that are written. */
+const gatherMs = 100;
+
+export class UsageFolder {
+  readonly #database: Kysely<Database>;
+  readonly #log: Logger;
+  #stopped = false;
+  #poked = false;
+  #failing = false;
+  #wake = () => {};
+  #running: Promise<void> | undefined;
+
+  constructor(database: Kysely<Database>, log: Logger) {
+    this.#database = database;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#running = this.#run();
+  }
+
+  /** Call it once a batch is stored. */
+  poke(): void {
+    this.#poked = true;
+    this.#wake();
+  }
+
+  /** What is not added yet is left to other processes and to the next start. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.poke();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#pause();
+      await delay(gatherMs);
+      this.#poked = false;
+      await this.#fold();
+    }
+  }
+
+  async #fold(): Promise<void> {
+    try {
+      let folded: Folded = (await hasChanges(this.#database)) ? "some" : "all";
+      while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
+      // Another process has begun before the last batch was stored, perhaps.
+      if (folded === "locked") this.#poked = true;
+      this.#failing = false;
+    } catch (error) {
+      if (!this.#failing) this.#log.warn({ err: error }, "sums of usage cannot be brought up to date");
+      this.#failing = true;
+    }
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#poked) return resolve();
+      const timer = setTimeout(resolve, pollMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * Adds to the sums by hour and day what batches have changed. Changes are taken away in the transaction that adds them, so each counts once,
+ * whenever its batch was committed and whatever dies meanwhile.
+ */
+import { type Kysely, type Transaction, sql } from "kysely";
+import type { Database } from "../database.ts";
+import { transact } from "../postgres/transaction.ts";
+import { addSums, changeSums } from "./usage-rollup.ts";
+
+/** Lock number that every build shares; any number would do. Only its holder writes sums. */
+const sumsLock = 7_340_155_302n;
+
+/** Most changes that one transaction takes, which keeps it well below the time limit of a statement. */
+const maxChanges = 20_000;
+
+export type Folded = "all" | "some" | "locked";
+
+/** Adds changes to the sums, unless another process does so at this moment. */
+export function tryFold(database: Kysely<Database>): Promise<Folded> {
+  return transact(database, async (transaction) => {
+    const { rows } = await sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${sumsLock}) as locked`.execute(
+      transaction,
+    );
+    if (rows[0]?.locked !== true) return "locked";
+    return (await fold(transaction)) < maxChanges ? "all" : "some";
+  });
+}
+
+/** Adds every change to the sums, and keeps them from others until the end of the transaction. */
+export async function foldAll(transaction: Transaction<Database>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sumsLock})`.execute(transaction);
+  while ((await fold(transaction)) === maxChanges);
+}
+
+async function fold(transaction: Transaction<Database>): Promise<number> {
+  const { rows } = await sql<{ taken: number }>`
+    with taken as (
+      delete from usage_changes where ctid = any (array(select ctid from usage_changes limit ${maxChanges})) returning *
+    ),
+    added as (${addSums(changeSums(sql`taken`))})
+    select count(*)::int as taken from taken`.execute(transaction);
+  return rows[0]?.taken ?? 0;
+}
+
+/** Whether there is something to add, which costs less than to try. */
+export async function hasChanges(database: Kysely<Database>): Promise<boolean> {
+  const { rows } = await sql`select from usage_changes limit 1`.execute(database);
+  return rows.length > 0;
+}

@@ -1,0 +1,68 @@
+/** Records of calls and turns as processes that call providers deliver them. */
+import { randomUUID } from "node:crypto";
+import { create, toJsonString } from "@bufbuild/protobuf";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import {
+  CallOperation,
+  LedgerService,
+  RecordUsageRequestSchema,
+  TurnOutcome,
+  type TurnRecord,
+  TurnRecordSchema,
+  type UsageRecord,
+  UsageRecordSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { type AdminHouse, patiently, serviceToken, timeoutMs } from "../house.ts";
+import { usageRecord } from "../usage.ts";
+
+export interface Delivery {
+  readonly calls: readonly UsageRecord[];
+  readonly turns: readonly TurnRecord[];
+}
+
+export const deliver = ({ client }: AdminHouse, { calls, turns }: Delivery): Promise<unknown> => {
+  const request = create(RecordUsageRequestSchema, {
+    recordsJson: calls.map((each) => Buffer.from(toJsonString(UsageRecordSchema, each))),
+    turnsJson: turns.map((each) => Buffer.from(toJsonString(TurnRecordSchema, each))),
+  });
+  const { recordUsage } = LedgerService.method;
+  return patiently(() => call(client, recordUsage, request, serviceMetadata(serviceToken), timeoutMs));
+};
+
+export const startMs = Date.parse("2026-03-01T22:00:00Z");
+
+export const turnRecord = (fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord =>
+  create(TurnRecordSchema, {
+    generationId: `gen-${randomUUID()}`,
+    requestId: "req_1",
+    bootId: randomUUID(),
+    sequence: 1n,
+    instance: "test-1",
+    workspaceId: defaultWorkspaceId,
+    keyHash: "a".repeat(64),
+    openedAtMs: BigInt(startMs),
+    durationMs: 1_000,
+    firstMs: 300,
+    door: "responses",
+    operation: CallOperation.TURN,
+    model: "acme/asked",
+    outcome: TurnOutcome.COMPLETED,
+    httpStatus: 200,
+    ...fields,
+  });
+
+/** A process with numbers of its own, whose records come in the order of these numbers. */
+export class Process {
+  readonly #bootId = randomUUID();
+  #calls = 0n;
+  #turns = 0n;
+
+  call(fields: Partial<Omit<UsageRecord, "$typeName">>): UsageRecord {
+    return usageRecord({ bootId: this.#bootId, sequence: ++this.#calls, ...fields });
+  }
+
+  turn(fields: Partial<Omit<TurnRecord, "$typeName">>): TurnRecord {
+    return turnRecord({ bootId: this.#bootId, sequence: ++this.#turns, ...fields });
+  }
+}

@@ -1,0 +1,143 @@
+/** Sums follow the ledger, and equal it at every moment together with the changes that wait, whatever process adds to them or dies meanwhile. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { foldAll, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
+import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
+import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
+import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
+import { type Transaction, sql } from "kysely";
+import { eventually } from "../../support/processes.ts";
+import { type AdminHouse, openHouse } from "../house.ts";
+import { Process, deliver, startMs } from "./deliveries.ts";
+
+let house: AdminHouse;
+beforeAll(async () => {
+  house = await openHouse();
+});
+afterAll(() => house?.close());
+
+const changes = async (): Promise<number> => (await sql`select from usage_changes`.execute(house.database)).rows.length;
+const hasNone = async (): Promise<boolean> => (await changes()) === 0;
+const stateOf = async () => {
+  const { gaps, wrongSums } = await ledgerState(house.database);
+  return { gaps, wrongSums };
+};
+const whole = { gaps: [], wrongSums: [] };
+
+async function deliverTurns(process: Process, count: number, fields: object = {}): Promise<void> {
+  const ids = Array.from({ length: count }, () => `gen-${randomUUID()}`);
+  await deliver(house, {
+    calls: ids.map((generationId) => process.call({ generationId, openedAtMs: BigInt(startMs), ...fields })),
+    turns: ids.map((generationId) => process.turn({ generationId, ...fields })),
+  });
+}
+
+test("sums are brought up to date without being asked for", async () => {
+  await deliverTurns(new Process(), 3);
+  await eventually(hasNone);
+  expect(await stateOf()).toEqual(whole);
+});
+
+/** What all series and the ledger say of one moment. */
+async function figuresOf(snapshot: Transaction<Database>) {
+  const period = { step: "day", from: new Date("2026-03-01T00:00:00Z"), to: new Date("2026-03-02T00:00:00Z") } as const;
+  const series: string[] = [];
+  for (const by of [undefined, ...seriesUnits]) {
+    const rows = await usageSeries(snapshot, { workspaceId: defaultWorkspaceId, by, limit: 1, ...period });
+    const totals = rows.filter(({ at }) => at === null);
+    const sum = (figure: "requests" | "attempts" | "cost_usd") =>
+      totals.reduce((all, row) => all + BigInt(row[figure].replace(".", "")), 0n);
+    series.push([sum("requests"), sum("attempts"), sum("cost_usd")].join(" "));
+  }
+  const { rows } = await sql<{ figures: string }>`
+    select concat_ws(' ', (select sum(requests) from turns where opened_at < '2026-03-02 00:00Z'), count(*), (sum(cost_usd) * 1e12)::bigint) as figures
+    from usage_records where opened_at < '2026-03-02 00:00Z'`.execute(snapshot);
+  return { series: [...new Set(series)], ledger: rows.map(({ figures }) => figures) };
+}
+
+test("series equal the ledger while batches land and several processes add to the sums", async () => {
+  const progress = { over: false };
+  const delivering = Promise.all(
+    Array.from({ length: 3 }, async (_, n) => {
+      const process = new Process();
+      for (let batch = 0; batch < 8; batch++) {
+        await deliverTurns(process, 10, { user: `u-${batch % 3}`, keyHash: String(n).repeat(64) });
+      }
+    }),
+  ).finally(() => (progress.over = true));
+  const folding = Promise.all(
+    [1, 2].map(async () => {
+      while (!progress.over) await tryFold(house.database);
+    }),
+  );
+  let moments = 0;
+  while (!progress.over || moments < 3) {
+    const { series, ledger } = await house.database
+      .transaction()
+      .setIsolationLevel("repeatable read")
+      .execute(figuresOf);
+    expect(series).toEqual(ledger);
+    moments++;
+  }
+  await Promise.all([delivering, folding]);
+  await eventually(hasNone);
+  expect(await stateOf()).toEqual(whole);
+});
+
+test("two processes that add to one turn at once count it once", async () => {
+  for (let round = 0; round < 5; round++) {
+    const generationId = `gen-${randomUUID()}`;
+    const common = { generationId, keyHash: "b".repeat(64) };
+    await Promise.all([
+      ...Array.from({ length: 3 }, () => {
+        const process = new Process();
+        return deliver(house, { calls: [process.call({ ...common, turnId: randomUUID() })], turns: [] });
+      }),
+      deliver(house, {
+        calls: [],
+        turns: [new Process().turn({ ...common, outcome: TurnOutcome.FAILED, httpStatus: 502 })],
+      }),
+    ]);
+  }
+  await house.database.transaction().execute(foldAll);
+  expect(await stateOf()).toEqual(whole);
+});
+
+test("a batch that commits late is not skipped, and one that is rolled back counts nowhere", async () => {
+  const copy = (transaction: Transaction<Database>) =>
+    sql`
+      insert into turns
+      select (jsonb_populate_record(turn, jsonb_build_object('generation_id', ${`gen-${randomUUID()}`}::text, 'attempts', 0, 'cost_usd', 0,
+        'input_tokens', 0, 'cached_tokens', 0, 'output_tokens', 0, 'reasoning_tokens', 0))).*
+      from (select turns as turn from turns limit 1) as one`.execute(transaction);
+  await eventually(hasNone);
+  const late = house.database.transaction().execute(async (transaction) => {
+    await copy(transaction);
+    await deliverTurns(new Process(), 2);
+    await eventually(hasNone);
+  });
+  await late;
+  expect(await stateOf()).toEqual(whole);
+  await expect(
+    house.database.transaction().execute(async (transaction) => {
+      await copy(transaction);
+      throw new Error("rolled back");
+    }),
+  ).rejects.toThrow("rolled back");
+  await eventually(hasNone);
+  expect(await stateOf()).toEqual(whole);
+});
+
+test("what a process had taken when it died is added by the next one", async () => {
+  const dying = house.database.transaction().execute(async (transaction) => {
+    await foldAll(transaction);
+    await deliverTurns(new Process(), 2);
+    await foldAll(transaction);
+    await sql`select pg_terminate_backend(pg_backend_pid())`.execute(transaction);
+  });
+  await expect(dying).rejects.toThrow();
+  await eventually(hasNone);
+  expect(await stateOf()).toEqual(whole);
+});

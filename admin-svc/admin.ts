@@ -9,6 +9,7 @@ import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_servic
 import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
 import { WorkspaceService } from "@sluice/proto/gen/sluice/admin/v1/workspace_service_pb.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { type SinkSettings, noSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
@@ -35,6 +36,8 @@ import { sessionService } from "./service/session.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
+import { Alerts } from "./sinks/alerts.ts";
+import { Rounds } from "./sinks/rounds.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
@@ -55,6 +58,10 @@ export interface AdminOptions {
   /** Certificates of the RPC port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   readonly tracing?: Tracing | undefined;
+  /** Alerts as the configuration file has them at the moment; none by default. */
+  readonly sinks?: (() => SinkSettings) | undefined;
+  /** The clock of deliveries to sinks. */
+  readonly now?: (() => Date) | undefined;
 }
 
 /**
@@ -79,12 +86,15 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const folder = new UsageFolder(writes, log);
   folder.start();
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
-  const server = await serve(options, { reads, writes, bulkWrites, policy, folder, serviceToken });
+  const { sinks = () => noSinks, now = () => new Date(), registry } = options;
+  const alerts = new Alerts({ database: writes, settings: sinks, now, log, registry });
+  const server = await serve(options, { reads, writes, bulkWrites, policy, folder, alerts, serviceToken });
+  const rounds = new Rounds(() => alerts.deliver(), log);
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
-    await Promise.all([listener.stop(), folder.stop()]);
+    await Promise.all([listener.stop(), folder.stop(), rounds.stop()]);
     await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
   });
   outliveErrors(log, options.registry);

@@ -9,6 +9,7 @@ import {
   runCommand,
 } from "@sluice/proto/runtime/cli.js";
 import type { Kysely } from "kysely";
+import { alerts } from "./cli/alerts.ts";
 import { audit } from "./cli/audit.ts";
 import { bootstrap } from "./cli/bootstrap.ts";
 import { calls } from "./cli/calls.ts";
@@ -40,6 +41,7 @@ const nouns: Readonly<Record<string, Commands>> = {
   workspaces,
   ledger,
   audit,
+  alerts,
   retention,
   schema,
 };

@@ -1,5 +1,9 @@
 /** Entry point of admin-svc. */
 import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
+import { LiveFile } from "@sluice/proto/runtime/house/live.js";
+import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { openProcess } from "@sluice/proto/runtime/process-parts.js";
 import type { AddressInfo } from "node:net";
@@ -28,9 +32,19 @@ async function main(settings: Settings): Promise<void> {
     registry,
     tls: certificates && { certificates, clients: ["gateway", "inference-svc"], token },
     tracing,
+    sinks: watchSinks(settings.SLUICE_CONFIG, log, registry),
   });
   lifecycle.onDrain(() => tracing?.close());
   log.info({ port, health_port: (probes.address() as AddressInfo).port }, "ready");
+}
+
+/** @returns the settings in force; undefined without a configuration file */
+function watchSinks(path: string | undefined, log: Logger, registry: Registry): (() => SinkSettings) | undefined {
+  if (path === undefined) return undefined;
+  const load = () => loadSinks(path, process.env);
+  const file = new LiveFile({ path, load, files: (loaded) => loaded.files, log, registry });
+  file.watch(() => log.info("the changed configuration file is in force"));
+  return () => file.current.settings;
 }
 
 try {

@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import { migrate } from "./migrations/migrate.ts";
 import type { Author } from "./store/audit.ts";
+import { trimAlerts } from "./store/alerts/outbox.ts";
 import { dropExpiredReservations } from "./store/ledger/budgets.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
@@ -55,13 +56,14 @@ export async function registerKeys(database: Kysely<Database>, keys: readonly st
   }
 }
 
-/** Removes old log entries, expired reservations and ended sessions, now and every hour. */
+/** Removes old log entries, expired reservations, ended sessions and old alerts, now and every hour. */
 export async function keepLogShort(database: Kysely<Database>, log: Logger): Promise<NodeJS.Timeout> {
   await trimPolicyLog(database);
   const trim = () => {
     trimPolicyLog(database).catch((error: unknown) => log.warn({ err: error }, "policy log not trimmed"));
     dropExpiredReservations(database).catch((error: unknown) => log.warn({ err: error }, "reservations not dropped"));
     dropEndedSessions(database).catch((error: unknown) => log.warn({ err: error }, "ended sessions not dropped"));
+    trimAlerts(database).catch((error: unknown) => log.warn({ err: error }, "old alerts not removed"));
   };
   return setInterval(trim, 3_600_000).unref();
 }

@@ -1,6 +1,7 @@
 /** Dependencies of the services. */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
+import type { Alerts } from "../sinks/alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
 import type { UsageFolder } from "./usage-folder.ts";
@@ -13,5 +14,6 @@ export interface Deps {
   readonly bulkWrites: Kysely<Database>;
   readonly policy: PolicyFeed;
   readonly folder: UsageFolder;
+  readonly alerts: Alerts;
   readonly serviceToken: ServiceToken;
 }

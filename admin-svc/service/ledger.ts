@@ -35,14 +35,14 @@ const scopes = {
   guardrail: BudgetScope.GUARDRAIL,
 } as const;
 
-export function ledgerService({ writes, folder, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
+export function ledgerService({ writes, folder, alerts, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
   return {
     recordUsage: (request, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       const { records, turns } = readUsageRecords(request);
       return orUnavailable(async () => {
-        const storedCount = await insertUsage(writes, records.map(toRow), turns.map(toTurnRow));
+        const storedCount = await insertUsage(writes, records.map(toRow), turns.map(toTurnRow), alerts.around);
         folder.poke();
         return create(RecordUsageResponseSchema, { storedCount });
       });

@@ -1,6 +1,6 @@
 /** The remaining amounts of the budgets that a key spends from: its own, its guardrails', and its workspace's. */
 import { pico } from "@sluice/proto/runtime/money.js";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "./database.ts";
 import { periodStart } from "./ledger/spending.ts";
 
@@ -27,6 +27,21 @@ interface AccountRow {
 /** When two budgets have the same amount left, an error names the one with the lower rank. */
 const rank: Readonly<Record<BudgetScope, number>> = { key: 0, workspace: 1, guardrail: 2 };
 
+/** Common table expression after `listed`, which has keys with their limits: the budgets of each key alone, its own and its guardrails'. */
+export const keyBudgets: RawBuilder<unknown> = sql`
+  budgets as (
+    select 'key' as scope, hash, hash as id, limit_usd, limit_reset from listed
+    union all
+    select 'guardrail', hash, guardrail.id::text, guardrail.limit_usd, guardrail.limit_reset
+    from listed
+      cross join lateral (
+        select guardrail_id from guardrail_key_assignments where key_hash = hash
+        union select id from guardrails as usual where usual.workspace_id = listed.workspace_id and workspace_default
+        union select id from guardrails where account_default
+      ) as applied
+      join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
+  )`;
+
 /**
  * Budgets by key hash. Keys of a workspace share its budget; a guardrail's budget is separate for each key. One statement reads spent and
  * reserved amounts: between two, a record could move an amount from one to the other.
@@ -39,18 +54,7 @@ export async function accountsOf(
     with listed as (
       select hash, workspace_id, limit_usd, limit_reset from api_keys where hash = any(${keyHashes}::text[])
     ),
-    budgets as (
-      select 'key' as scope, hash, hash as id, limit_usd, limit_reset from listed
-      union all
-      select 'guardrail', hash, guardrail.id::text, guardrail.limit_usd, guardrail.limit_reset
-      from listed
-        cross join lateral (
-          select guardrail_id from guardrail_key_assignments where key_hash = hash
-          union select id from guardrails as usual where usual.workspace_id = listed.workspace_id and workspace_default
-          union select id from guardrails where account_default
-        ) as applied
-        join guardrails as guardrail on guardrail.id = applied.guardrail_id and guardrail.mode = 'enforce'
-    ),
+    ${keyBudgets},
     shared as (
       select id, limit_usd, limit_usd
         - (select coalesce(sum(cost_usd), 0) from workspace_days where workspace_id = id and day >= ${periodStart})

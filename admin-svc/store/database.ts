@@ -3,7 +3,9 @@ import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
 import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { AlertType } from "@sluice/proto/contract/records/alerts.js";
 import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { ColumnType, Generated, JSONColumnType } from "kysely";
 
 /** Written by the database only. */
@@ -344,6 +346,30 @@ export interface ConsoleSessionsTable {
   expires_at: Date;
 }
 
+/** An alert on its way to a sink. */
+export interface AlertsTable {
+  sink: string;
+  /** Names the fact: a sink is told of it once. */
+  event: string;
+  /** The same in every attempt to deliver it. */
+  id: Generated<string>;
+  workspace_id: string;
+  type: AlertType;
+  facts: JSONColumnType<JsonObject>;
+  /** Time of the fact. */
+  at: Date;
+  /** `dead`: given up. */
+  state: Generated<"waiting" | "delivered" | "dead">;
+  attempts: Generated<number>;
+  /** The next attempt, or the time at which the one under way counts as lost. */
+  due_at: Date;
+  /** An attempt that fails after that is the last one. */
+  give_up_at: Date;
+  settled_at: Date | null;
+  /** Status or kind of failure of the last attempt. */
+  last_error: string | null;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   audit_log: AuditLogTable;
@@ -365,6 +391,7 @@ export interface Database {
   removed_records: RemovedRecordsTable;
   budget_reservations: BudgetReservationsTable;
   console_sessions: ConsoleSessionsTable;
+  alerts: AlertsTable;
 }
 
 /** Id of the workspace that the first migration creates. */

@@ -1,4 +1,5 @@
 /** The three services as child processes. Each receives only the settings that it needs. */
+import { sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -52,6 +53,12 @@ function common({ settings, hosts, secrets, environment }: House, room: string):
   };
 }
 
+/** The variables that alerts name. A variable of any name may be meant, but not one that another service owns. */
+function sinkEnvironment({ settings, environment }: House): NodeJS.ProcessEnv {
+  const named = sinkVariables(settings.config, environment).filter((name) => !confined.test(name));
+  return Object.fromEntries(named.map((name) => [name, environment[name]]));
+}
+
 export function adminService(house: House): Service {
   const { ports, hosts, keys, databaseUrl } = house;
   return {
@@ -60,6 +67,7 @@ export function adminService(house: House): Service {
     healthPort: ports.admin_health,
     healthHost: reachable(hosts.internal),
     environment: {
+      ...sinkEnvironment(house),
       ...common(house, "admin-svc"),
       DATABASE_URL: databaseUrl,
       SLUICE_ADMIN_PORT: String(ports.admin),

@@ -8,6 +8,7 @@ import {
   type OperatorCommand,
   type OperatorTerminal,
   leftOutProblems,
+  checkSinks,
   leftOutReason,
   load,
   seedDate,
@@ -36,6 +37,8 @@ interface Checked {
   readonly providers: readonly ProviderRow[];
   readonly models: readonly ModelRow[];
   readonly detectors: readonly DetectorRow[];
+  /** Names of alerts. */
+  readonly alerts: readonly string[];
   /** Day of the built-in prices. */
   readonly catalogue_date: string;
 }
@@ -84,6 +87,7 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
     providers: [],
     models: [],
     detectors: [],
+    alerts: [],
     catalogue_date: seedDate(),
   };
   // A set, because a file that cannot be read is the same problem for both.
@@ -95,9 +99,10 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   });
   const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
   for (const problem of ofLeftOut ?? []) problems.add(problem);
+  const sinks = await collecting(problems, async () => checkSinks(file, terminal));
   for (const problem of house ? identityProblems(house, terminal) : []) problems.add(problem);
-  if (house === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
-  return { ...nothing, ok: true, ...served(house, terminal) };
+  if (house === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
+  return { ...nothing, ok: true, ...served(house, terminal), alerts: sinks.alerts.map(({ name }) => name) };
 }
 
 const identityProblems = ({ file }: LoadedHouse, { environment }: OperatorTerminal): string[] =>
@@ -153,7 +158,16 @@ const modelRow = ({ id, context_length, endpoints }: ModelSettings): ModelRow =>
   })),
 });
 
-function linesOf({ ok, file, problems, providers, models, detectors, catalogue_date: date }: Checked): string[] {
+function linesOf({
+  ok,
+  file,
+  problems,
+  providers,
+  models,
+  detectors,
+  alerts,
+  catalogue_date: date,
+}: Checked): string[] {
   if (!ok) {
     return [
       `${file}: ${problems.length === 1 ? "a problem" : `${problems.length} problems`}`,
@@ -177,6 +191,7 @@ function linesOf({ ok, file, problems, providers, models, detectors, catalogue_d
     ...(detectors.length > 0
       ? ["", ...table(["DETECTOR", "DIALECT", "WHERE", "FINDS"], detectors.map(detectorCells))]
       : []),
+    ...(alerts.length > 0 ? ["", `Alerts go to ${alerts.join(", ")}.`] : []),
     "",
     `Prices are USD per million tokens; those that the file does not state are of ${date}.`,
     ...(unpriced > 0 ? [`Endpoints without a price: ${unpriced}. No cost is known of their turns.`] : []),

@@ -2,6 +2,7 @@
 import { fileURLToPath } from "node:url";
 import type { Command, Terminal } from "@sluice/proto/runtime/cli.js";
 import { type LeftOut, type LoadedHouse, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
+import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 
 export interface OperatorTerminal extends Terminal {
@@ -17,6 +18,10 @@ export type OperatorCommand = Command<OperatorTerminal>;
 
 /** Path from dist/operator to the catalogue of inference-svc. */
 const seedFile = fileURLToPath(new URL("../../catalog/seed.json", import.meta.url));
+
+/** @throws ConfigError with every problem of the sections that admin-svc reads */
+export const checkSinks = (file: string, { environment }: OperatorTerminal): SinkSettings =>
+  loadSinks(file, environment).settings;
 
 /** @throws ConfigError with every problem */
 export const load = (file: string, { environment }: OperatorTerminal): LoadedHouse =>

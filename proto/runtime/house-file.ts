@@ -7,6 +7,7 @@ import { dangling } from "./house/references.ts";
 import { type EdgeSettings, type HouseFile, edgeSchema, houseSchema } from "./house/schema.ts";
 import type { Seed } from "./house/seed.ts";
 import { seeded } from "./house/seeded.ts";
+import { withoutSinks } from "./house/sinks/sinks.ts";
 import { expand, filesOf } from "./house/variables.ts";
 import { parseYaml } from "./house/yaml.ts";
 
@@ -38,7 +39,7 @@ export interface LoadedHouse {
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
-  const { present, absent, leftOut } = partition(parseYaml(path), environment);
+  const { present, absent, leftOut } = partition(withoutSinks(parseYaml(path)), environment);
   const { file, unset, problems } = check(present, environment, seed, idsOf(absent.file));
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
   return { file, leftOut, files: filesOf(present.file) };
@@ -50,7 +51,7 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Se
  * @throws ConfigError when the file cannot be read
  */
 export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
-  return check(partition(parseYaml(path), environment).absent, environment, seed).problems;
+  return check(partition(withoutSinks(parseYaml(path)), environment).absent, environment, seed).problems;
 }
 
 const idsOf = ({ models }: Section): readonly string[] =>

@@ -501,7 +501,7 @@ describe("wrong input", () => {
     [["constructor", "name"], "unknown noun: constructor"],
     [
       ["boostrap"],
-      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, retention, schema, bootstrap",
+      "one of keys, guardrails, end-users, calls, usage, workspaces, ledger, audit, alerts, retention, schema, bootstrap",
     ],
     [["keys", "delete"], "unknown verb: keys delete"],
     [["keys", "toString"], "unknown verb: keys toString"],

@@ -39,7 +39,7 @@ function overlayOf(base: string, components: readonly string[]): string {
   return own;
 }
 
-const all = ["redis", "sandbox", "tracing", "token-file", "cloud-metadata"];
+const all = ["redis", "sandbox", "sinks", "tracing", "token-file", "cloud-metadata"];
 const overlays: readonly (readonly [title: string, overlay: string])[] = [
   ...["overlays/development", "overlays/production", "overlays/mutual-tls"].map(
     (overlay) => [overlay, join(folder, overlay)] as const,
@@ -252,28 +252,28 @@ describe("a planted mistake is seen:", () => {
       "a collector on a port that nobody may reach",
       "Deployment",
       "admin-svc",
-      { op: "replace", path: `${variable(3)}/value`, value: "http://otel-collector.observability:4317" },
+      { op: "replace", path: `${variable(4)}/value`, value: "http://otel-collector.observability:4317" },
       /^admin-svc: OTEL_EXPORTER_OTLP_ENDPOINT: no network policy lets it reach port 4317$/,
     ],
     [
       "a collector that has no URL",
       "Deployment",
       "admin-svc",
-      { op: "replace", path: `${variable(3)}/value`, value: "otel-collector:4318" },
+      { op: "replace", path: `${variable(4)}/value`, value: "otel-collector:4318" },
       /^admin-svc: OTEL_EXPORTER_OTLP_ENDPOINT cannot be otel-collector:4318$/,
     ],
     [
       "a sampler that is none",
       "Deployment",
       "admin-svc",
-      { op: "replace", path: `${variable(4)}/value`, value: "one-in-ten" },
+      { op: "replace", path: `${variable(5)}/value`, value: "one-in-ten" },
       /^admin-svc: OTEL_TRACES_SAMPLER cannot be one-in-ten$/,
     ],
     [
       "a misspelt variable of OpenTelemetry",
       "Deployment",
       "admin-svc",
-      { op: "replace", path: `${variable(4)}/name`, value: "OTEL_TRACE_SAMPLER" },
+      { op: "replace", path: `${variable(5)}/name`, value: "OTEL_TRACE_SAMPLER" },
       /^admin-svc: OTEL_TRACE_SAMPLER is read by nobody$/,
     ],
     [

@@ -46,7 +46,14 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["warm-up"],
     ["main"],
   ],
-  "admin-svc": [["config", "migrations", "rules"], ["store"], ["service", "prepare", "cli"], ["admin"], ["main"]],
+  "admin-svc": [
+    ["config", "migrations", "rules"],
+    ["store"],
+    ["sinks"],
+    ["service", "prepare", "cli"],
+    ["admin"],
+    ["main"],
+  ],
 };
 
 /** Imports that a room may take from other rooms: the contracts and the code that all their speakers share. */

@@ -19,6 +19,22 @@ export type NewUsageRecord = Omit<
 
 type TokenColumn = "input_tokens" | "cached_tokens" | "cache_write_tokens" | "output_tokens" | "reasoning_tokens";
 
+export interface UsageBatch {
+  readonly records: readonly NewUsageRecord[];
+  readonly turns: readonly NewTurnRecord[];
+}
+
+/**
+ * Work before and after a batch is stored, in its transaction. Once it is stored, batches of the same keys and workspaces wait for the end of
+ * the transaction, so that what is read then counts all that came before.
+ * @param store resolves to the number of new records of calls
+ */
+export type AroundStoring = (
+  transaction: Transaction<Database>,
+  batch: UsageBatch,
+  store: () => Promise<number>,
+) => Promise<number>;
+
 /**
  * Stores all records of calls and turns or none. The reservations of the calls are released, the sums of key and workspace and the rows of
  * turns follow, and what the sums by hour and day have to follow is noted.
@@ -28,13 +44,16 @@ export function insertUsage(
   database: Kysely<Database>,
   records: readonly NewUsageRecord[],
   turns: readonly NewTurnRecord[] = [],
+  around: AroundStoring = (_, __, store) => store(),
 ): Promise<number> {
   const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
   return transact(database, async (transaction) => {
     await lockProcesses(transaction, bootIds);
-    const spent = await insertAll(transaction, records, turns);
-    await addToDays(transaction, spent);
-    return spent.reduce((sum, { calls }) => sum + calls, 0);
+    return around(transaction, { records, turns }, async () => {
+      const spent = await insertAll(transaction, records, turns);
+      await addToDays(transaction, spent);
+      return spent.reduce((sum, { calls }) => sum + calls, 0);
+    });
   });
 }
 

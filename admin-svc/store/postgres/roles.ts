@@ -31,6 +31,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   removed_records: "select",
   budget_reservations: "select, insert, update, delete",
   console_sessions: "select, insert, update, delete",
+  alerts: "select, insert, update, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",
 };

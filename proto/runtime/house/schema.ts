@@ -13,6 +13,7 @@ import { modelAliases } from "./model-aliases.ts";
 import { provider } from "./provider.ts";
 import { autoRouter, fusion } from "./routers.ts";
 import { sandbox } from "./sandbox.ts";
+import { sinkSections } from "./sinks/sinks.ts";
 import { tools } from "./tools.ts";
 import { search, webFetch } from "./web.ts";
 
@@ -37,6 +38,7 @@ export const houseSchema = z.strictObject({
   end_users: endUsers.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
+  ...sinkSections,
 });
 
 /** Sections that the gateway reads. */

@@ -1,0 +1,97 @@
+/** Alerts: noted in the transactions of the ledger, and delivered out of their outbox by any process of admin-svc. */
+import { shownAlert } from "@sluice/proto/contract/records/alerts.js";
+import type { AlertSettings } from "@sluice/proto/runtime/house/sinks/alerts.js";
+import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
+import { noteCrossings } from "../store/alerts/crossings.ts";
+import type { AroundStoring } from "../store/ledger/usage.ts";
+import { backoffMs } from "./backoff.ts";
+import { type Message, SinkError, post } from "./post.ts";
+import { type SinkMetrics, alertMetrics } from "./metrics.ts";
+import type { SinkParts } from "./parts.ts";
+import { webhookMessage } from "./webhook.ts";
+
+/** Longer than the deadline of an attempt. */
+const claimMs = 30_000;
+/** Attempts at one sink at a time. */
+const width = 8;
+
+const hasBudgets = ({ events }: AlertSettings): boolean => events.includes("budget");
+
+export class Alerts {
+  readonly #parts: SinkParts;
+  readonly #metrics: SinkMetrics;
+  #counts: readonly AlertCounts[] = [];
+
+  constructor(parts: SinkParts) {
+    this.#parts = parts;
+    this.#metrics = alertMetrics(parts.registry, () => this.#counts);
+  }
+
+  /** Notes what a batch of records leads to, in the transaction that stores it. */
+  readonly around: AroundStoring = async (transaction, { records }, store) => {
+    const { settings, now } = this.#parts;
+    const sinks = settings().alerts.filter(hasBudgets);
+    const stored = await store();
+    const charged = records.filter(({ payer, cost_usd: cost }) => payer === "key" && cost !== null);
+    if (sinks.length === 0 || stored === 0 || charged.length === 0) return stored;
+    const keyHashes = [...new Set(charged.map(({ key_hash: hash }) => hash))];
+    const listed = sinks.map(({ name, workspace, budget_percents: percents }) => ({ name, workspace, percents }));
+    await noteCrossings(transaction, listed, keyHashes, now());
+    return stored;
+  };
+
+  /** Tries once to deliver everything that is due. */
+  async deliver(): Promise<void> {
+    const { settings, log, database } = this.#parts;
+    const sinks = settings().alerts;
+    if (sinks.length === 0) return;
+    const rounds = sinks.map((sink) => this.#deliverTo(sink));
+    for (const round of await Promise.allSettled(rounds))
+      if (round.status === "rejected") log.warn({ err: round.reason }, "sinks cannot be served");
+    this.#counts = await countAlerts(database);
+  }
+
+  async #deliverTo(sink: AlertSettings): Promise<void> {
+    const { database, now } = this.#parts;
+    for (;;) {
+      const until = new Date(now().getTime() + claimMs);
+      const claimed = await claimAlerts(database, { sink: sink.name, now: now(), until, limit: width });
+      const delivered = await Promise.all(claimed.map((alert) => this.#attempt(sink, alert)));
+      if (claimed.length < width || !delivered.includes(true)) return;
+    }
+  }
+
+  /** @returns whether the sink took the alert */
+  async #attempt(sink: AlertSettings, alert: AlertRow): Promise<boolean> {
+    const { database, now } = this.#parts;
+    try {
+      await post(buildMessage(sink, alert, now()));
+    } catch (error) {
+      if (!(error instanceof SinkError)) throw error;
+      await this.#failed(alert, error);
+      return false;
+    }
+    this.#metrics.attempts.labels({ sink: sink.name, result: "delivered" }).inc();
+    await settleAlert(database, alert, { state: "delivered", due_at: now(), settled_at: now(), last_error: null });
+    return true;
+  }
+
+  async #failed(alert: AlertRow, { message: reason }: SinkError): Promise<void> {
+    const { database, now, log } = this.#parts;
+    const isDead = now() >= alert.give_up_at;
+    this.#metrics.attempts.labels({ sink: alert.sink, result: isDead ? "dead" : "failed" }).inc();
+    const noted = { sink: alert.sink, alert: alert.id, attempts: alert.attempts, reason };
+    if (isDead) log.error(noted, "an alert was given up after three days");
+    else log.warn(noted, "an alert was not delivered; it is tried again");
+    const due_at = new Date(now().getTime() + backoffMs(alert.attempts));
+    const settled = isDead
+      ? { state: "dead" as const, settled_at: now() }
+      : { state: "waiting" as const, settled_at: null };
+    await settleAlert(database, alert, { ...settled, due_at, last_error: reason });
+  }
+}
+
+function buildMessage({ webhook }: AlertSettings, alert: AlertRow, now: Date): Message {
+  if (webhook) return webhookMessage(webhook, alert.id, JSON.stringify(shownAlert(alert)), now);
+  throw new Error("an alert without a way to deliver it");
+}

@@ -1,0 +1,29 @@
+/** Repeats a piece of work until the process ends, one round after the other. */
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { setTimeout as delay } from "node:timers/promises";
+
+const pauseMs = 1_000;
+
+export class Rounds {
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  /** @param work one round; its failure is logged, and the next one comes all the same */
+  constructor(work: () => Promise<void>, log: Logger) {
+    this.#running = this.#run(work, log);
+  }
+
+  /** Waits for the round under way. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #run(work: () => Promise<void>, log: Logger): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await work().catch((error: unknown) => log.warn({ err: error }, "sinks cannot be served"));
+      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {});
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** The outbox of alerts: claims those that are due, and notes what became of them. */
+import { type Kysely, type Selectable, sql } from "kysely";
+import { randomUUID } from "node:crypto";
+import type { AlertsTable, Database } from "../database.ts";
+
+export type AlertRow = Selectable<AlertsTable>;
+
+const keepTryingMs = 3 * 24 * 3_600_000;
+
+/** The end of the attempts at an alert that is due for the first time. */
+export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTryingMs);
+
+export interface Claim {
+  readonly sink: string;
+  readonly now: Date;
+  /** Until then, no other process takes the alerts. */
+  readonly until: Date;
+  readonly limit: number;
+}
+
+/** Takes alerts that are due, the oldest first. An alert whose process dies is due again at the end of the claim. */
+export async function claimAlerts(database: Kysely<Database>, claim: Claim): Promise<readonly AlertRow[]> {
+  const { sink, now, until, limit } = claim;
+  const { rows } = await sql<AlertRow>`
+    update alerts set attempts = attempts + 1, due_at = ${until}
+    where (sink, event) in (
+      select sink, event from alerts where state = 'waiting' and sink = ${sink} and due_at <= ${now}
+      order by due_at limit ${limit} for update skip locked
+    )
+    returning *`.execute(database);
+  return rows;
+}
+
+export type Outcome = Pick<AlertRow, "state" | "due_at" | "settled_at" | "last_error">;
+
+/** An attempt that another process has repeated meanwhile decides nothing, unless it delivered the alert. */
+export async function settleAlert(database: Kysely<Database>, alert: AlertRow, outcome: Outcome): Promise<void> {
+  const { sink, event, attempts } = alert;
+  await database
+    .updateTable("alerts")
+    .set(outcome)
+    .where("sink", "=", sink)
+    .where("event", "=", event)
+    .where("state", "<>", "delivered")
+    .$if(outcome.state !== "delivered", (query) => query.where("attempts", "=", attempts))
+    .execute();
+}
+
+export interface AlertCounts {
+  readonly sink: string;
+  readonly waiting: string;
+  readonly dead: string;
+}
+
+export function countAlerts(database: Kysely<Database>): Promise<AlertCounts[]> {
+  return database
+    .selectFrom("alerts")
+    .select("sink")
+    .select(sql<string>`count(*) filter (where state = 'waiting')`.as("waiting"))
+    .select(sql<string>`count(*) filter (where state = 'dead')`.as("dead"))
+    .where("state", "<>", "delivered")
+    .groupBy("sink")
+    .execute();
+}
+
+/** An alert that says only that alerts arrive. @returns its id */
+export async function addTestAlert(database: Kysely<Database>, sink: string, workspaceId: string): Promise<string> {
+  const at = new Date();
+  const { id } = await database
+    .insertInto("alerts")
+    .values({
+      sink,
+      event: `test:${randomUUID()}`,
+      workspace_id: workspaceId,
+      type: "test",
+      facts: JSON.stringify({ workspace_id: workspaceId }),
+      at,
+      due_at: at,
+      give_up_at: giveUpAfter(at),
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  return id;
+}
+
+export const findAlert = (database: Kysely<Database>, id: string): Promise<AlertRow | undefined> =>
+  database.selectFrom("alerts").selectAll().where("id", "=", id).executeTakeFirst();
+
+export interface AlertFilter {
+  readonly workspaceId: string;
+  /** Undefined means every state. */
+  readonly state?: AlertRow["state"] | undefined;
+  readonly limit: number;
+}
+
+/** Latest first. */
+export const listAlerts = (
+  database: Kysely<Database>,
+  { workspaceId, state, limit }: AlertFilter,
+): Promise<AlertRow[]> =>
+  database
+    .selectFrom("alerts")
+    .selectAll()
+    .where("workspace_id", "=", workspaceId)
+    .$if(state !== undefined, (query) => query.where("state", "=", state as AlertRow["state"]))
+    .orderBy("at", "desc")
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+
+/** Makes alerts that were given up due again, with the ids that they have. @param id of the only one; undefined means all. @returns how many */
+export async function retryAlerts(database: Kysely<Database>, workspaceId: string, id?: string): Promise<number> {
+  const now = new Date();
+  const { numUpdatedRows } = await database
+    .updateTable("alerts")
+    .set({ state: "waiting", due_at: now, give_up_at: giveUpAfter(now), settled_at: null })
+    .where("state", "=", "dead")
+    .where("workspace_id", "=", workspaceId)
+    .$if(id !== undefined, (query) => query.where("id", "=", id as string))
+    .executeTakeFirst();
+  return Number(numUpdatedRows);
+}
+
+/** Longest budget period is a month; an alert about a budget without one stays, because it is told once. */
+const keptDays = 40;
+
+/** Removes what no fact can repeat. */
+export async function trimAlerts(database: Kysely<Database>): Promise<void> {
+  await sql`
+    delete from alerts where at < now() - make_interval(days => ${keptDays}) and state <> 'waiting'
+      and not (type = 'budget.reached' and facts -> 'limit_reset' = 'null')`.execute(database);
+}

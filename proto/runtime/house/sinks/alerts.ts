@@ -1,0 +1,30 @@
+/** `alerts`: services outside Sluice that are told when a budget is nearly used up. */
+import { z } from "zod";
+import { exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
+
+/** Alerts that a sink can ask for. */
+export const alertEvents = ["budget"] as const;
+
+const alert = z
+  .strictObject({
+    name: sinkName.describe("Its name in metrics, in the log and on the command line."),
+    workspace: sinkWorkspace,
+    events: z
+      .array(z.enum(alertEvents))
+      .min(1)
+      .default([...alertEvents])
+      .describe("What is told; everything by default."),
+    budget_percents: z
+      .array(z.int().min(1).max(100))
+      .min(1)
+      .max(20)
+      .default([50, 80, 95, 100])
+      .describe("Shares of a budget, in percent: reaching one is told once in each budget period."),
+    webhook: webhook.optional(),
+  })
+  .superRefine(exactlyOne("webhook"));
+
+export const alerts = uniquelyNamed(alert);
+
+export type AlertSettings = z.infer<typeof alerts>[number];
+export type AlertEvent = AlertSettings["events"][number];

@@ -1,0 +1,58 @@
+/** Settings that every service has which Sluice tells something of itself. */
+import { z } from "zod";
+
+export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -");
+
+export const address = z.url({ protocol: /^https?$/ });
+
+const prefix = "whsec_";
+const minSecretBytes = 24;
+const maxSecretBytes = 64;
+
+/** The bytes of a secret of Standard Webhooks; undefined when the text is none. */
+export function parseWebhookSecret(text: string): Buffer | undefined {
+  const encoded = text.slice(prefix.length);
+  const bytes = Buffer.from(encoded, "base64");
+  const isSecret = text.startsWith(prefix) && bytes.toString("base64") === encoded;
+  return isSecret && bytes.length >= minSecretBytes && bytes.length <= maxSecretBytes ? bytes : undefined;
+}
+
+export const webhook = z.strictObject({
+  url: address.describe("Where messages are posted. It may be private: the operator names it."),
+  secret: z
+    .string()
+    .refine(
+      (text) => parseWebhookSecret(text) !== undefined,
+      `${prefix} and the base64 of ${minSecretBytes} to ${maxSecretBytes} random bytes: openssl rand -base64 32`,
+    )
+    .describe("Signs messages as Standard Webhooks says: whsec_ and the base64 of 24 to 64 random bytes."),
+});
+
+export const sinkWorkspace = z
+  .string()
+  .min(1)
+  .optional()
+  .describe("Name or id of the only workspace that is meant; every workspace when absent.");
+
+/** @param kinds names of the settings of which an entry has exactly one */
+export const exactlyOne =
+  (...kinds: readonly string[]) =>
+  (entry: object, context: z.core.$RefinementCtx) => {
+    const given = kinds.filter((kind) => (entry as Record<string, unknown>)[kind] !== undefined);
+    if (given.length !== 1) context.addIssue({ code: "custom", message: `exactly one of ${kinds.join(", ")}` });
+  };
+
+/** @returns a list whose entries have names of their own */
+export const uniquelyNamed = <Entry extends z.ZodType<{ readonly name: string }>>(entry: Entry) =>
+  z
+    .array(entry)
+    .max(100)
+    .superRefine((entries, context) => {
+      const known = new Set<string>();
+      for (const [index, { name: each }] of entries.entries()) {
+        if (known.has(each))
+          context.addIssue({ code: "custom", message: `${each} is used twice`, path: [index, "name"] });
+        known.add(each);
+      }
+    })
+    .default([]);

@@ -1,0 +1,186 @@
+/** Budget alerts: each share of a budget once, whatever happens to processes and sinks. */
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { type AlertSettings, alerts as alertsSchema } from "@sluice/proto/runtime/house/sinks/alerts.js";
+import { noSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { usageRecord } from "../usage.ts";
+import { Replicas } from "./replicas.ts";
+import { ScriptedSink, type Taken, accept, refuse } from "./scripted-sink.ts";
+
+const secretBytes = Buffer.alloc(32, 7);
+const secret = `whsec_${secretBytes.toString("base64")}`;
+
+let replicas: Replicas;
+let sink: ScriptedSink;
+beforeAll(async () => {
+  replicas = await Replicas.open();
+  sink = await new ScriptedSink().open();
+});
+afterAll(async () => {
+  await sink.close();
+  await replicas.close();
+});
+beforeEach(() => {
+  sink.taken.length = 0;
+  sink.refused.length = 0;
+  sink.answer = accept;
+});
+
+let tests = 0;
+/** Every test has sinks of its own. */
+function configure(settings: Partial<AlertSettings> = {}): string {
+  const name = `ops-${++tests}`;
+  const webhook = { url: `${sink.url}/${name}`, secret };
+  replicas.settings = { ...noSinks, alerts: alertsSchema.parse([{ name, webhook, ...settings }]) };
+  return name;
+}
+
+interface Body {
+  readonly type: string;
+  readonly timestamp: string;
+  readonly data: JsonObject;
+}
+const bodyOf = ({ body }: Taken): Body => JSON.parse(body.toString()) as Body;
+const idOf = ({ headers }: Taken): unknown => headers["webhook-id"];
+const percents = (messages: readonly Taken[]): unknown[] =>
+  messages.map((message) => bodyOf(message).data["percent"]).toSorted((a, b) => Number(a) - Number(b));
+const today = () => BigInt(Date.now());
+const spend = (keyHash: string, costUsd: string) => usageRecord({ keyHash, costUsd, openedAtMs: today() });
+
+test("each share is told once, signed, when what was spent reaches it", async () => {
+  configure();
+  const keyHash = await replicas.addKey({ name: "billing <team>", limit_usd: "10", limit_reset: "daily" });
+  const [first] = replicas.both;
+  await first.record([spend(keyHash, "4.999999999999")]);
+  await replicas.deliver();
+  expect(sink.taken).toEqual([]);
+  await first.record([spend(keyHash, "0.000000000001")]);
+  await first.record([spend(keyHash, "2")]);
+  await replicas.deliver();
+  const [message] = sink.taken as [Taken];
+  expect(sink.taken).toHaveLength(1);
+  const { body, headers } = message;
+  const [id, at] = [String(headers["webhook-id"]), String(headers["webhook-timestamp"])];
+  const signature = createHmac("sha256", secretBytes).update(`${id}.${at}.${body.toString()}`).digest("base64");
+  expect(headers["webhook-signature"]).toBe(`v1,${signature}`);
+  expect(Math.abs(Number(at) - Date.now() / 1_000)).toBeLessThan(60);
+  expect(bodyOf(message)).toEqual({
+    type: "budget.reached",
+    timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+    data: {
+      budget: "key",
+      percent: 50,
+      limit_usd: "10",
+      spent_usd: "5",
+      limit_reset: "daily",
+      period_start: new Date().toISOString().slice(0, 10),
+      key_hash: keyHash,
+      key_name: "billing <team>",
+      guardrail_id: null,
+      workspace_id: "00000000-0000-4000-8000-000000000001",
+      workspace: "default",
+    },
+  });
+  await first.record([spend(keyHash, "3")]);
+  await replicas.deliver();
+  expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);
+});
+
+test("two processes that store records of one key at the same time tell each share once", async () => {
+  configure();
+  const keyHash = await replicas.addKey({ name: "shared", limit_usd: "1", limit_reset: "daily" });
+  const calls = Array.from({ length: 40 }, (_, n) => ({
+    replica: replicas.both[n % 2 === 0 ? 0 : 1],
+    call: spend(keyHash, "0.03"),
+  }));
+  await Promise.all(calls.map(({ replica, call }) => replica.record([call])));
+  // A delivery that is repeated changes nothing.
+  await replicas.both[1].record(calls.map(({ call }) => call));
+  await Promise.all([replicas.deliver(), replicas.deliver()]);
+  expect(percents(sink.taken)).toEqual([50, 80, 95, 100]);
+  expect(new Set(sink.taken.map(idOf)).size).toBe(4);
+});
+
+test("a sink that is down for an hour gets everything afterwards, and nothing twice", async () => {
+  configure({ budget_percents: [50] });
+  sink.answer = refuse;
+  const keys: string[] = [];
+  for (let minute = 0; minute < 60; minute++) {
+    if (minute % 6 === 0) {
+      const keyHash = await replicas.addKey({ name: `key-${minute}`, limit_usd: "1", limit_reset: "daily" });
+      keys.push(keyHash);
+      await replicas.both[0].record([spend(keyHash, "0.6")]);
+    }
+    await replicas.deliver();
+    replicas.advance(60_000);
+  }
+  expect(sink.taken).toEqual([]);
+  // Attempts become rare: an hour of one a second would be thousands.
+  expect(sink.refused.length).toBeGreaterThan(20);
+  expect(sink.refused.length).toBeLessThan(200);
+  sink.answer = accept;
+  replicas.advance(15 * 60_000);
+  await replicas.deliver();
+  expect(sink.taken.map((message) => String(bodyOf(message).data["key_hash"])).toSorted()).toEqual(keys.toSorted());
+  const repeated = new Set(sink.refused.map(idOf));
+  expect(new Set(sink.taken.map(idOf))).toEqual(repeated);
+  replicas.advance(3_600_000);
+  await replicas.deliver();
+  expect(sink.taken).toHaveLength(keys.length);
+});
+
+test("a sink that is down for three days has its alerts given up, which metrics and table show", async () => {
+  const name = configure({ budget_percents: [50] });
+  sink.answer = refuse;
+  const keyHash = await replicas.addKey({ name: "lost", limit_usd: "1" });
+  await replicas.both[0].record([spend(keyHash, "0.6")]);
+  const [first] = replicas.both;
+  await first.alerts.deliver();
+  replicas.advance(3 * 24 * 3_600_000 - 60_000);
+  await first.alerts.deliver();
+  expect(await states(name)).toEqual([{ state: "waiting", last_error: "status 503" }]);
+  replicas.advance(3_600_000);
+  await first.alerts.deliver();
+  expect(await states(name)).toEqual([{ state: "dead", last_error: "status 503" }]);
+  const metrics = await first.registry.metrics();
+  expect(metrics).toContain(`sluice_alert_attempts_total{sink="${name}",result="dead"} 1`);
+  expect(metrics).toContain(`sluice_alerts{sink="${name}",state="dead"} 1`);
+  sink.answer = accept;
+  replicas.advance(3_600_000);
+  await first.alerts.deliver();
+  expect(sink.taken).toEqual([]);
+
+  let printed = "";
+  const output = { write: (line: string) => (printed += line) };
+  const runAlerts = (...args: readonly string[]) =>
+    runCli(["alerts", ...args], { databaseUrl: replicas.databaseUrl, stdout: output, stderr: output });
+  await runAlerts("list", "--state", "dead", "--json");
+  expect(JSON.parse(printed)).toMatchObject([{ sink: name, type: "budget.reached", data: { key_hash: keyHash } }]);
+  expect(await runAlerts("retry", "msg_unknown")).toBe(1);
+  expect(await runAlerts("retry", "--all")).toBe(0);
+  await first.alerts.deliver();
+  expect(sink.taken.map(idOf)).toEqual([sink.refused[0] && idOf(sink.refused[0])]);
+});
+
+const states = (sinkName: string) =>
+  replicas.database.selectFrom("alerts").select(["state", "last_error"]).where("sink", "=", sinkName).execute();
+
+test("a redirect is not followed", async () => {
+  const name = configure({ budget_percents: [50] });
+  sink.answer = (response) => void response.writeHead(307, { location: `${sink.url}/elsewhere` }).end();
+  const keyHash = await replicas.addKey({ name: "moved", limit_usd: "1" });
+  await replicas.both[0].record([spend(keyHash, "0.6")]);
+  await replicas.deliver();
+  expect(sink.refused.map(({ path }) => path)).toEqual([`/${name}`]);
+  expect(await states(name)).toEqual([{ state: "waiting", last_error: "status 307" }]);
+});
+
+test("a sink of one workspace hears nothing of another one", async () => {
+  configure({ workspace: "elsewhere" });
+  const keyHash = await replicas.addKey({ name: "here", limit_usd: "1" });
+  await replicas.both[0].record([spend(keyHash, "1")]);
+  await replicas.deliver();
+  expect(sink.taken).toEqual([]);
+});

@@ -1,0 +1,91 @@
+/** Two processes of admin-svc, as far as they deliver to sinks: on one database, by one clock that the test moves. */
+import { prepareSchema } from "@sluice/admin-svc/prepare.js";
+import { Alerts } from "@sluice/admin-svc/sinks/alerts.js";
+import type { Database } from "@sluice/admin-svc/store/database.js";
+import { createKey } from "@sluice/admin-svc/store/keys.js";
+import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
+import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import type { TurnRecord, UsageRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { type SinkSettings, noSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import type { Kysely } from "kysely";
+import { createDatabase } from "../../support/database.ts";
+import { operator } from "../house.ts";
+
+const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0, lockTimeoutMs: 0 };
+
+export interface Replica {
+  readonly alerts: Alerts;
+  readonly registry: Registry;
+  /** Stores records as a call over gRPC does. */
+  record(records: readonly UsageRecord[], turns?: readonly TurnRecord[]): Promise<number>;
+}
+
+export class Replicas {
+  settings: SinkSettings = noSinks;
+  readonly database: Kysely<Database>;
+  readonly databaseUrl: string;
+  readonly both: readonly [Replica, Replica];
+  readonly #drop: () => Promise<void>;
+  readonly #pools: Kysely<Database>[] = [];
+  #aheadMs = 0;
+
+  private constructor(databaseUrl: string, drop: () => Promise<void>) {
+    this.databaseUrl = databaseUrl;
+    this.#drop = drop;
+    this.both = [this.#open(), this.#open()];
+    this.database = this.#pools[0] as Kysely<Database>;
+  }
+
+  static async open(): Promise<Replicas> {
+    const created = await createDatabase();
+    await prepareSchema(created.url, openLog("test", "silent"));
+    return new Replicas(created.url, () => created.drop());
+  }
+
+  advance(ms: number): void {
+    this.#aheadMs += ms;
+  }
+
+  /** Both deliver at the same time what is due. */
+  async deliver(): Promise<void> {
+    await Promise.all(this.both.map(({ alerts }) => alerts.deliver()));
+  }
+
+  /** @returns the hash of a new key */
+  async addKey(settings: {
+    readonly name: string;
+    readonly limit_usd?: string;
+    readonly limit_reset?: "daily";
+  }): Promise<string> {
+    const key = mintKey(KeyKind.INFERENCE);
+    await createKey(this.database, operator(), { ...settings, key });
+    return hashKey(key);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.destroy()));
+    await this.#drop();
+  }
+
+  #open(): Replica {
+    const database = openDatabase(this.databaseUrl, limits, () => {});
+    this.#pools.push(database);
+    const registry = new Registry();
+    const now = () => new Date(Date.now() + this.#aheadMs);
+    const alerts = new Alerts({
+      database,
+      settings: () => this.settings,
+      now,
+      log: openLog("test", "silent"),
+      registry,
+    });
+    const record: Replica["record"] = (records, turns = []) =>
+      insertUsage(database, records.map(toRow), turns.map(toTurnRow), alerts.around);
+    return { alerts, registry, record };
+  }
+}

@@ -1,0 +1,50 @@
+/** A service that takes messages over HTTP, or refuses them as a test says. */
+import { once } from "node:events";
+import { type IncomingHttpHeaders, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Taken {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+export class ScriptedSink {
+  /** Requests that were answered with a status of success. */
+  readonly taken: Taken[] = [];
+  /** Requests that were refused or left without an answer. */
+  readonly refused: Taken[] = [];
+  /** Answers a request; requests are left without an answer by a function that does nothing. */
+  answer: (response: ServerResponse) => void = accept;
+  readonly #server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const { method = "", url: path = "", headers } = request;
+      this.answer(response);
+      const isTaken = response.writableEnded && response.statusCode < 300;
+      (isTaken ? this.taken : this.refused).push({ method, path, headers, body: Buffer.concat(chunks) });
+    });
+  });
+
+  async open(): Promise<this> {
+    this.#server.listen(0, "127.0.0.1");
+    await once(this.#server, "listening");
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, "close");
+  }
+}
+
+export const accept = (response: ServerResponse): void => void response.writeHead(204).end();
+export const refuse = (response: ServerResponse): void => void response.writeHead(503).end();
+export const hang = (): void => {};

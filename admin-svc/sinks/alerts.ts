@@ -8,6 +8,7 @@ import { backoffMs } from "./backoff.ts";
 import { type Message, SinkError, post } from "./post.ts";
 import { type SinkMetrics, alertMetrics } from "./metrics.ts";
 import type { SinkParts } from "./parts.ts";
+import { slackMessage } from "./slack.ts";
 import { webhookMessage } from "./webhook.ts";
 
 /** Longer than the deadline of an attempt. */
@@ -91,7 +92,8 @@ export class Alerts {
   }
 }
 
-function buildMessage({ webhook }: AlertSettings, alert: AlertRow, now: Date): Message {
+function buildMessage({ webhook, slack }: AlertSettings, alert: AlertRow, now: Date): Message {
   if (webhook) return webhookMessage(webhook, alert.id, JSON.stringify(shownAlert(alert)), now);
+  if (slack) return slackMessage(slack, alert);
   throw new Error("an alert without a way to deliver it");
 }

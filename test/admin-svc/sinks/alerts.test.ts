@@ -167,6 +167,22 @@ test("a sink that is down for three days has its alerts given up, which metrics 
 const states = (sinkName: string) =>
   replicas.database.selectFrom("alerts").select(["state", "last_error"]).where("sink", "=", sinkName).execute();
 
+test("Slack gets a text that people can read, without markup from names", async () => {
+  configure({ webhook: undefined, slack: { url: `${sink.url}/slack` }, budget_percents: [80] });
+  const keyHash = await replicas.addKey({ name: "<!channel> & co", limit_usd: "2.50", limit_reset: "daily" });
+  await replicas.both[0].record([spend(keyHash, "2.1")]);
+  await replicas.deliver();
+  const [message] = sink.taken as [Taken];
+  const { text, blocks } = JSON.parse(message.body.toString()) as { text: string; blocks: unknown };
+  const day = new Date().toISOString().slice(0, 10);
+  const key = "key &lt;!channel&gt; &amp; co";
+  expect(text).toBe(`80 % of the budget of ${key} are spent: 2.1 of 2.5 USD (daily, since ${day})`);
+  expect(blocks).toEqual([
+    { type: "section", text: { type: "mrkdwn", text } },
+    { type: "context", elements: [{ type: "mrkdwn", text: expect.stringContaining("workspace default · key ") }] },
+  ]);
+});
+
 test("a redirect is not followed", async () => {
   const name = configure({ budget_percents: [50] });
   sink.answer = (response) => void response.writeHead(307, { location: `${sink.url}/elsewhere` }).end();

@@ -1,9 +1,13 @@
 /** `alerts`: services outside Sluice that are told when a budget is nearly used up. */
 import { z } from "zod";
-import { exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
+import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
 
 /** Alerts that a sink can ask for. */
 export const alertEvents = ["budget"] as const;
+
+const slack = z.strictObject({
+  url: address.describe("An incoming webhook of Slack. It is a secret: its holders can post."),
+});
 
 const alert = z
   .strictObject({
@@ -21,8 +25,9 @@ const alert = z
       .default([50, 80, 95, 100])
       .describe("Shares of a budget, in percent: reaching one is told once in each budget period."),
     webhook: webhook.optional(),
+    slack: slack.optional(),
   })
-  .superRefine(exactlyOne("webhook"));
+  .superRefine(exactlyOne("webhook", "slack"));
 
 export const alerts = uniquelyNamed(alert);
 

@@ -1,0 +1,52 @@
+/** Messages to incoming webhooks of Slack, and of services that take the same form. */
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { AlertRow } from "../store/alerts/outbox.ts";
+import type { Message } from "./post.ts";
+
+export interface SlackSettings {
+  readonly url: string;
+}
+
+/** Limit of a text in a block is 3,000 characters; names are far shorter. */
+const maxText = 2_900;
+
+export function slackMessage({ url }: SlackSettings, alert: AlertRow): Message {
+  const { title, details } = describeAlert(alert);
+  const context = [...details, alert.at.toISOString()].join(" · ");
+  const body = {
+    text: title,
+    blocks: [
+      { type: "section", text: { type: "mrkdwn", text: title.slice(0, maxText) } },
+      { type: "context", elements: [{ type: "mrkdwn", text: context.slice(0, maxText) }] },
+    ],
+  };
+  return { url, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+}
+
+interface Description {
+  readonly title: string;
+  readonly details: readonly string[];
+}
+
+function describeAlert({ type, facts }: AlertRow): Description {
+  if (type === "test") return { title: "Test alert of Sluice: alerts arrive here.", details: [] };
+  return describeBudget(facts);
+}
+
+function describeBudget(facts: JsonObject): Description {
+  const { percent, spent_usd, limit_usd, limit_reset, workspace, period_start } = facts;
+  const whose = facts["budget"] === "workspace" ? `workspace ${show(workspace)}` : `key ${show(facts["key_name"])}`;
+  const period = limit_reset === null ? "" : ` (${show(limit_reset)}, since ${show(period_start)})`;
+  const guardrail = facts["guardrail_id"] === null ? [] : [`guardrail ${show(facts["guardrail_id"])}`];
+  return {
+    title: `${show(percent)} % of the budget of ${whose} are spent: ${show(spent_usd)} of ${show(limit_usd)} USD${period}`,
+    details: [`workspace ${show(workspace)}`, ...guardrail, ...showKey(facts)],
+  };
+}
+
+const showKey = ({ key_hash: hash }: JsonObject): string[] =>
+  typeof hash === "string" ? [`key ${hash.slice(0, 16)}…`] : [];
+
+/** Slack reads these three characters as markup, such as a mention of everybody. */
+const show = (value: unknown): string =>
+  String(value).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

@@ -3,6 +3,7 @@ import { shownAlert } from "@sluice/proto/contract/records/alerts.js";
 import type { AlertSettings } from "@sluice/proto/runtime/house/sinks/alerts.js";
 import { type AlertCounts, type AlertRow, claimAlerts, countAlerts, settleAlert } from "../store/alerts/outbox.ts";
 import { noteCrossings } from "../store/alerts/crossings.ts";
+import { type GuardrailSink, noteHits } from "../store/alerts/hits.ts";
 import type { AroundStoring } from "../store/ledger/usage.ts";
 import { backoffMs } from "./backoff.ts";
 import { type Message, SinkError, post } from "./post.ts";
@@ -18,6 +19,18 @@ const width = 8;
 
 const hasBudgets = ({ events }: AlertSettings): boolean => events.includes("budget");
 
+const actionsOf = {
+  guardrail_block: "block",
+  guardrail_redact: "redact",
+  guardrail_flag: "flag",
+} as const;
+
+const toGuardrailSink = ({ name, workspace, events }: AlertSettings): GuardrailSink => ({
+  name,
+  workspace,
+  actions: events.flatMap((event) => (event === "budget" ? [] : [actionsOf[event]])),
+});
+
 export class Alerts {
   readonly #parts: SinkParts;
   readonly #metrics: SinkMetrics;
@@ -29,8 +42,12 @@ export class Alerts {
   }
 
   /** Notes what a batch of records leads to, in the transaction that stores it. */
-  readonly around: AroundStoring = async (transaction, { records }, store) => {
+  readonly around: AroundStoring = async (transaction, { records, turns }, store) => {
     const { settings, now } = this.#parts;
+    const ofGuardrails = settings()
+      .alerts.map(toGuardrailSink)
+      .filter(({ actions }) => actions.length > 0);
+    if (ofGuardrails.length > 0) await noteHits(transaction, ofGuardrails, turns, now());
     const sinks = settings().alerts.filter(hasBudgets);
     const stored = await store();
     const charged = records.filter(({ payer, cost_usd: cost }) => payer === "key" && cost !== null);

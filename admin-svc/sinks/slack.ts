@@ -30,7 +30,7 @@ interface Description {
 
 function describeAlert({ type, facts }: AlertRow): Description {
   if (type === "test") return { title: "Test alert of Sluice: alerts arrive here.", details: [] };
-  return describeBudget(facts);
+  return type === "guardrail.hit" ? describeHit(facts) : describeBudget(facts);
 }
 
 function describeBudget(facts: JsonObject): Description {
@@ -41,6 +41,18 @@ function describeBudget(facts: JsonObject): Description {
   return {
     title: `${show(percent)} % of the budget of ${whose} are spent: ${show(spent_usd)} of ${show(limit_usd)} USD${period}`,
     details: [`workspace ${show(workspace)}`, ...guardrail, ...showKey(facts)],
+  };
+}
+
+const verbs: Readonly<Record<string, string>> = { block: "blocked", redact: "redacted", flag: "flagged" };
+
+function describeHit(facts: JsonObject): Description {
+  const { hits, action, guardrail, guardrail_id, rule, key_name, workspace } = facts;
+  const count = hits === 1 ? "a request" : `${show(hits)} requests`;
+  const what = rule === null ? "" : `: ${show(rule)}`;
+  return {
+    title: `Guardrail ${show(guardrail ?? guardrail_id)} ${verbs[String(action)] ?? "flagged"} ${count} of key ${show(key_name)}${what}`,
+    details: [`workspace ${show(workspace)}`, ...showKey(facts)],
   };
 }
 

@@ -3,7 +3,7 @@
  * inference process writes them into its spool, with the turns that it runs. The others are recorded where they run.
  */
 import type { Client } from "@grpc/grpc-js";
-import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome, type TurnRecord } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -123,6 +123,7 @@ function describeRefusal({ caller, fault, request, ...turn }: RefusedTurn): Turn
     httpStatus: fault.status,
     errorType: fault.errorType,
     guardrailId: "",
+    guardrailAction: FilterAction.UNSPECIFIED,
     rule: "",
     streamed: request?.stream ?? false,
     // The second part of a traceparent, which is empty without tracing.

@@ -2,6 +2,7 @@
  * The line of the spool that records a turn: the letter `t` and a TurnRecord in the JSON mapping of protobuf. Versions that do not know the
  * letter skip the line.
  */
+import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { CallOperation, TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { TurnFacts } from "@sluice/proto/runtime/turns/turn-facts.js";
 import { quoteName } from "./line.ts";
@@ -19,7 +20,7 @@ export function turnLine(turn: TurnFacts, { bootId, sequence, instance }: CallSe
 }
 
 /** Left out for turns without a failure and without a finding, which are most of them. */
-function failureMembers({ errorType, guardrailId, rule }: TurnFacts): string {
+function failureMembers({ errorType, guardrailId, guardrailAction, rule }: TurnFacts): string {
   if (errorType === "" && guardrailId === "") return "";
-  return `,"errorType":"${errorType}","guardrailId":"${guardrailId}","rule":${JSON.stringify(rule)}`;
+  return `,"errorType":"${errorType}","guardrailId":"${guardrailId}","guardrailAction":"FILTER_ACTION_${FilterAction[guardrailAction]}","rule":${JSON.stringify(rule)}`;
 }

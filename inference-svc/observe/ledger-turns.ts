@@ -1,5 +1,5 @@
 /** Records each turn in the ledger at its end. Turns that were refused before any call are bounded in number. */
-import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
@@ -94,6 +94,7 @@ function describeTurn(request: RunTurnRequest, requester: RefusedRequester, end:
     httpStatus: isFailure ? (failure?.status ?? 500) : outcome === TurnOutcome.CANCELLED ? clientLeft : 200,
     errorType: isFailure ? (failure?.errorType ?? "") : "",
     guardrailId: found?.guardrail_id ?? "",
+    guardrailAction: found ? toFilterAction(found) : FilterAction.UNSPECIFIED,
     rule: found ? nameRule(found) : "",
     streamed: request.stream,
     traceId: requester.traceId ?? "",
@@ -123,6 +124,13 @@ function findFinding(stages: readonly Stage[]): Stage | undefined {
     if (stage.data?.["detected"] === true) last = stage;
   }
   return last;
+}
+
+/** A guardrail in audit mode only reports. */
+function toFilterAction({ data }: Stage): FilterAction {
+  if (data?.["mode"] === "audit") return FilterAction.FLAG;
+  if (data?.["action"] === "blocked") return FilterAction.BLOCK;
+  return data?.["action"] === "redacted" ? FilterAction.REDACT : FilterAction.FLAG;
 }
 
 const maxRule = 200;

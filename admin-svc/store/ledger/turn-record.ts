@@ -2,6 +2,7 @@
  * The part of the statement that stores records which keeps the rows of turns. Calls add to the row of their turn, whenever they come; the
  * record of the turn says how it ended, and until then its last call does.
  */
+import type { FilterActionWord } from "@sluice/proto/contract/records/guardrail-words.js";
 import { type RawBuilder, sql } from "kysely";
 import { answersRequest } from "./usage-sums.ts";
 
@@ -31,6 +32,8 @@ export interface NewTurnRecord {
   readonly session_id: string | null;
   readonly trace_id: string | null;
   readonly requests: number;
+  /** What the guardrail did; null without one, and where the record does not say. No column of `turns`. */
+  readonly guardrail_action: FilterActionWord | null;
 }
 
 /** Columns that the record of a turn decides, and its last call while there is no record. */

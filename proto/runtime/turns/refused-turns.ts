@@ -97,6 +97,7 @@ const countOf = ({ workspaceId, keyHash, openedAtMs, door, operation, outcome, .
   httpStatus: failure.httpStatus,
   errorType: failure.errorType,
   guardrailId: failure.guardrailId,
+  guardrailAction: failure.guardrailAction,
   rule: failure.rule,
   streamed: false,
   traceId: "",

@@ -1,10 +1,15 @@
 /** Budget alerts: each share of a budget once, whatever happens to processes and sinks. */
-import { createHmac } from "node:crypto";
-import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { createHmac, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { create } from "@bufbuild/protobuf";
 import { runCli } from "@sluice/admin-svc/cli.js";
+import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { TurnOutcome, type TurnRecord, TurnRecordSchema } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { type AlertSettings, alerts as alertsSchema } from "@sluice/proto/runtime/house/sinks/alerts.js";
 import { noSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { addGuardrail } from "../house.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, type Taken, accept, refuse } from "./scripted-sink.ts";
@@ -199,4 +204,83 @@ test("a sink of one workspace hears nothing of another one", async () => {
   await replicas.both[0].record([spend(keyHash, "1")]);
   await replicas.deliver();
   expect(sink.taken).toEqual([]);
+});
+
+describe("findings of guardrails", () => {
+  const boot = { bootId: randomUUID(), instance: "test-1", workspaceId: defaultWorkspaceId };
+  let sequence = 0n;
+  const refusal = (fields: Partial<Omit<TurnRecord, "$typeName">>) =>
+    create(TurnRecordSchema, {
+      ...boot,
+      generationId: `gen-${randomUUID()}`,
+      sequence: ++sequence,
+      openedAtMs: today(),
+      outcome: TurnOutcome.REFUSED,
+      httpStatus: 403,
+      guardrailAction: FilterAction.BLOCK,
+      rule: "IBAN",
+      count: 1,
+      ...fields,
+    });
+
+  test("are told once a minute with their number, each counted once, however often its record is delivered", async () => {
+    const [first, second] = replicas.both;
+    configure();
+    const guardrailId = await addGuardrail(replicas.database);
+    const keyHash = await replicas.addKey({ name: "billing" });
+    const [one, ...others] = Array.from({ length: 5 }, () => refusal({ keyHash, guardrailId }));
+    const flagged = refusal({ keyHash, guardrailId, httpStatus: 200, guardrailAction: FilterAction.FLAG, count: 3 });
+    await first.record([], [one as TurnRecord]);
+    await second.record([], [one as TurnRecord, ...others]);
+    await second.record([], [...others, flagged]);
+    await replicas.deliver();
+    expect(sink.taken).toEqual([]);
+    replicas.advance(60_000);
+    await replicas.deliver();
+    const told = sink.taken.map((message) => bodyOf(message).data);
+    const shared = {
+      guardrail_id: guardrailId,
+      guardrail: "test",
+      rule: "IBAN",
+      key_hash: keyHash,
+      key_name: "billing",
+    };
+    const hits = new Map<unknown, number>();
+    for (const data of told) hits.set(data["action"], (hits.get(data["action"]) ?? 0) + Number(data["hits"]));
+    // The minute may have ended between two of the deliveries.
+    expect([...hits]).toEqual(
+      expect.arrayContaining([
+        ["block", 5],
+        ["flag", 3],
+      ]),
+    );
+    for (const data of told) expect(data).toMatchObject({ ...shared, workspace: "default" });
+  });
+
+  test("that arrive when the alert of their minute has been sent are told in the next one", async () => {
+    const [first] = replicas.both;
+    const name = configure();
+    const guardrailId = await addGuardrail(replicas.database);
+    const keyHash = await replicas.addKey({ name: "late" });
+    await first.record([], [refusal({ keyHash, guardrailId })]);
+    // As if the transaction of the next record had begun in that minute and taken longer.
+    await replicas.database.updateTable("alerts").set({ attempts: 1 }).where("sink", "=", name).execute();
+    await first.record([], [refusal({ keyHash, guardrailId, count: 2 })]);
+    replicas.advance(120_000);
+    await replicas.deliver();
+    expect(sink.taken.map((message) => bodyOf(message).data["hits"])).toEqual(expect.arrayContaining([1, 2]));
+  });
+
+  test("are told to a sink only of the kinds that it asks for, and in words to Slack", async () => {
+    const [first] = replicas.both;
+    configure({ webhook: undefined, slack: { url: `${sink.url}/slack` }, events: ["guardrail_block"] });
+    const guardrailId = await addGuardrail(replicas.database);
+    const keyHash = await replicas.addKey({ name: "billing", limit_usd: "1" });
+    const flagged = refusal({ keyHash, guardrailId, guardrailAction: FilterAction.FLAG });
+    await first.record([spend(keyHash, "1")], [refusal({ keyHash, guardrailId, count: 12 }), flagged]);
+    replicas.advance(60_000);
+    await replicas.deliver();
+    const texts = sink.taken.map(({ body }) => (JSON.parse(body.toString()) as { text: string }).text);
+    expect(texts).toEqual(["Guardrail test blocked 12 requests of key billing: IBAN"]);
+  });
 });

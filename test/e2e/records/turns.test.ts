@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { runCli } from "@sluice/admin-svc/cli.js";
+import { ScriptedSink } from "../../admin-svc/sinks/scripted-sink.ts";
 import { validate } from "../../support/answers/published.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type House, startHouse } from "../../support/house.ts";
@@ -18,9 +20,11 @@ interface Page {
 }
 
 let upstream: Upstream;
+let sink: ScriptedSink;
 let house: House;
 beforeAll(async () => {
   upstream = await startUpstream();
+  sink = await new ScriptedSink().open();
   house = await startHouse({
     config: `
 providers:
@@ -30,12 +34,15 @@ models:
   - {id: sluice/echo, endpoints: [{provider: sluice}]}
   - {id: acme/large, endpoints: [{provider: paid, pricing: {prompt: "1.00", completion: "2.00"}}]}
 limits: {body_bytes: 65536}
+alerts: [{name: ops, webhook: {url: "${sink.url}/", secret: "\${ALERT_SECRET}"}}]
 `,
+    environment: { ALERT_SECRET: `whsec_${Buffer.alloc(32, 3).toString("base64")}` },
   });
 });
 afterAll(async () => {
   await house?.stop();
   await upstream?.stop();
+  await sink?.close();
 });
 
 const manage = (method: string, path: string, body?: object, key = house.managementKey) =>
@@ -226,4 +233,52 @@ test("sums over time agree with the list", async () => {
   expect(own?.["duration_ms_p50"]).toEqual(expect.any(Number));
   const { stdout } = await house.admin("ledger", "check");
   expect(stdout).toContain(" turns; ");
+});
+
+describe("alerts", () => {
+  interface Alert {
+    readonly type: string;
+    readonly data: Readonly<Record<string, unknown>>;
+  }
+
+  async function listAlerts(): Promise<readonly Alert[]> {
+    let printed = "";
+    const output = { write: (text: string) => (printed += text) };
+    await runCli(["alerts", "list", "--json"], { databaseUrl: house.databaseUrl, stdout: output, stderr: output });
+    return JSON.parse(printed) as readonly Alert[];
+  }
+
+  test("tell what a guardrail did to requests, and never a text of them", async () => {
+    const filters = [
+      { pattern: "Lion", action: "block", label: "animals" },
+      { pattern: "Otter", action: "redact", label: "swimmers" },
+      { pattern: "Heron", action: "flag", label: "birds" },
+    ];
+    const created = await manage("POST", "/guardrails", { name: "zoo", content_filters: filters });
+    const { id } = ((await created.json()) as { data: { id: string } }).data;
+    const key = await newKey();
+    await manage("POST", `/guardrails/${id}/assignments/keys`, { key_hashes: [hashKey(key)] });
+    for (const input of ["A Lion", "An Otter", "A Heron", "Nothing"]) await ask(key, { input });
+    let hits: readonly Alert[] = [];
+    const isHit = ({ data }: Alert) => data["guardrail_id"] === id;
+    await eventually(async () => (hits = (await listAlerts()).filter(isHit)).length === 3);
+    const told = hits.map(({ data }) => [data["guardrail"], data["action"], data["rule"], data["hits"]]);
+    expect(told).toEqual(
+      expect.arrayContaining([
+        ["zoo", "block", "animals", 1],
+        ["zoo", "redact", "swimmers", 1],
+        ["zoo", "flag", "birds", 1],
+      ]),
+    );
+    expect(JSON.stringify(hits)).not.toMatch(/Lion|Otter|Heron/);
+  });
+
+  test("tell of a budget that is half spent", async () => {
+    const usage = { prompt_tokens: 1_000, completion_tokens: 100 };
+    upstream.script([chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })]);
+    const key = await newKey({ name: "half", limit: 0.002 });
+    await ask(key, { model: "acme/large", max_output_tokens: 100 });
+    const isTold = () => sink.taken.some(({ body }) => body.includes('"key_name":"half"'));
+    await eventually(isTold);
+  });
 });

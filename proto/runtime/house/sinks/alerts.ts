@@ -1,9 +1,9 @@
-/** `alerts`: services outside Sluice that are told when a budget is nearly used up. */
+/** `alerts`: services outside Sluice that are told when a budget is nearly used up, and when a guardrail finds something. */
 import { z } from "zod";
 import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
 
 /** Alerts that a sink can ask for. */
-export const alertEvents = ["budget"] as const;
+export const alertEvents = ["budget", "guardrail_block", "guardrail_redact", "guardrail_flag"] as const;
 
 const slack = z.strictObject({
   url: address.describe("An incoming webhook of Slack. It is a secret: its holders can post."),

@@ -5,6 +5,7 @@ import { ArrayMemory } from "@sluice/proto/runtime/validation/array-memory.js";
 import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
 import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
 import { scanObject, scanRepeated } from "@sluice/proto/runtime/validation/json-scan.js";
+import { type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
 import fc from "../support/properties.js";
 
 /** Elements long enough that the memory takes the array. */
@@ -61,7 +62,7 @@ describe("the memory", () => {
     const memory = new ArrayMemory<unknown>();
     const keep = (count: number) => {
       const elements = longElements(count);
-      return memory.keep("k", open(elements), elements, memory.find("k", whole(elements), 0));
+      return memory.keep("k", open(elements), elements, memory.find("k", whole(elements), 0)) !== undefined;
     };
     expect([16, 16, 17, 18, 19, 20].map(keep)).toEqual([true, false, false, false, true, false]);
     expect(memory.find("k", whole(longElements(20)), 0)?.count).toBe(19);
@@ -80,6 +81,34 @@ describe("the memory", () => {
     }
     keep("last");
     expect([has("first"), has("second"), has("last")]).toEqual([true, false, true]);
+  });
+
+  test("counts what is remembered beside an array, as long as the array itself", () => {
+    const memory = new ArrayMemory<unknown>();
+    const keep = (name: string) => {
+      const elements = [name, ...longElements(4)];
+      return memory.keep("k", open(elements), elements, undefined)!;
+    };
+    const has = (name: string) => memory.find("k", whole([name, ...longElements(4)]), 0) !== undefined;
+    const kept = ["first", "second", "third"].map(keep);
+    memory.grow(kept[1]!, 8_380_000);
+    expect(["first", "second", "third"].map(has)).toEqual([false, true, true]);
+    memory.grow(kept[0]!, 8_380_000);
+    expect(["second", "third"].map(has)).toEqual([true, true]);
+    // Looking them up has made the second the older one.
+    memory.grow(kept[2]!, 100_000);
+    expect(["second", "third"].map(has)).toEqual([false, true]);
+    const names = Array.from({ length: 100 }, (_, index) => `other ${index}`);
+    for (const name of names) keep(name);
+    expect([...names, "third"].map(has)).toEqual([...names, "third"].map(() => true));
+  });
+
+  test("counts more for an element than its text", () => {
+    const memory = new ArrayMemory<unknown>();
+    const tiny = (name: string) => [name, ...Array.from({ length: 100_000 }, () => 0)];
+    const has = (name: string) => memory.find("k", whole(tiny(name)), 0) !== undefined;
+    for (const name of ["first", "second"]) memory.keep("k", open(tiny(name)), tiny(name), undefined);
+    expect(["first", "second"].map(has)).toEqual([false, true]);
   });
 
   test("does not take arrays that would push out too many others, and short ones", () => {
@@ -102,6 +131,18 @@ describe("a scan", () => {
       throw error;
     }
   };
+
+  /** A member, and the places of its elements. */
+  const withEnds =
+    (bytes: Buffer) =>
+    ({ key, start, end, array }: JsonMember) => {
+      expect(array?.elements.length).toBe(array?.ends.length);
+      const elements = array?.ends.map((_, index) => elementAt(bytes, start, array.ends, index));
+      return { key, start, end, elements: elements ?? [] };
+    };
+  const withFoundEnds =
+    (bytes: Buffer) =>
+    ({ key, start, end }: JsonMember) => ({ key, start, end, elements: elementsOf(bytes, start) });
 
   const padded = fc.record({ note: fc.constantFrom("x".repeat(700), `"${"é".repeat(500)}`), value: fc.jsonValue() });
   /** A conversation, the number of its elements that the next body repeats, and what it has instead of the others. */
@@ -132,8 +173,8 @@ describe("a scan", () => {
         }
         for (const text of [...scanned, ...scanned]) {
           const bytes = Buffer.from(text);
-          const expected = said(() => scanObject(bytes, "body"));
-          expect(said(() => scanRepeated(bytes, "body", memory, "key"))).toEqual(expected);
+          const expected = said(() => scanObject(bytes, "body").map(withFoundEnds(bytes)));
+          expect(said(() => scanRepeated(bytes, "body", memory, "key").map(withEnds(bytes)))).toEqual(expected);
           if (memory.find("key", bytes, bytes.indexOf("[")) !== undefined) repeated++;
         }
       }),

@@ -12,8 +12,10 @@ export const minRememberedBytes = 2_048;
 const minElements = 3;
 /** A longer array would push out too many others. */
 const maxArrayBytes = 256 * 1024;
-/** Maximum length of all texts: some hundred conversations. */
+/** Maximum size of everything that is remembered: some hundred conversations. */
 const maxBytes = 8 * 1024 * 1024;
+/** What an element takes beside its text, so that an array of many small ones is not counted too low. */
+const elementBytes = 64;
 /** Bytes at the beginning by which arrays are looked up. */
 const keyBytes = 512;
 /** Part of an array that must be new for it to be remembered anew: copying every step would cost more than reading a few elements again. */
@@ -28,7 +30,12 @@ interface Entry<Value> {
   readonly values: readonly Value[];
   /** Ends of the first elements, or of all. They are found when another array begins in the same way. */
   readonly ends: number[];
+  /** Bytes of the text and of everything beside it; 0 once the array is forgotten. */
+  size: number;
 }
+
+/** An array that is remembered. */
+export type RememberedArray = Pick<Entry<unknown>, "size">;
 
 /** The elements at the beginning of an array that are known. */
 export interface KnownElements<Value> {
@@ -73,7 +80,7 @@ export class ArrayMemory<Value> {
    * @param text from its bracket to the end of its last element; copied
    * @param known what `find` has returned for this array
    * @param ends of the first elements, or of all, from the bracket on
-   * @returns whether the array is remembered; not when most of it is already
+   * @returns undefined when the array is not remembered, as when most of it is already
    */
   keep(
     owner: string,
@@ -81,9 +88,10 @@ export class ArrayMemory<Value> {
     values: readonly Value[],
     known: KnownElements<Value> | undefined,
     ends: number[] = [],
-  ): boolean {
-    if (text.length < minRememberedBytes || text.length > maxArrayBytes || values.length < minElements) return false;
-    if (known && isMostlyKnown(known, text.length)) return false;
+  ): RememberedArray | undefined {
+    if (text.length < minRememberedBytes || text.length > maxArrayBytes || values.length < minElements)
+      return undefined;
+    if (known && isMostlyKnown(known, text.length)) return undefined;
     const key = keyOf(owner, text, 0);
     const alike = this.#alike.get(key) ?? [];
     const before =
@@ -91,20 +99,36 @@ export class ArrayMemory<Value> {
         ? alike.findIndex(({ ends: others }) => others === known.ends)
         : -1;
     // An array that goes on another way after half of its elements is the same conversation.
-    if (before !== -1) this.#size -= alike.splice(before, 1)[0]!.text.length;
-    else if (alike.length === maxAlike) this.#size -= alike.shift()!.text.length;
-    alike.push({ owner, text: Buffer.from(text), values, ends });
-    this.#size += text.length;
+    if (before !== -1) this.#forget(alike.splice(before, 1)[0]!);
+    else if (alike.length === maxAlike) this.#forget(alike.shift()!);
+    const entry = { owner, text: Buffer.from(text), values, ends, size: 0 };
+    alike.push(entry);
     this.#use(key, alike);
+    this.#grow(entry, text.length + elementBytes * values.length);
+    return entry;
+  }
+
+  /** Counts further bytes that are remembered as long as the array is. */
+  grow(array: RememberedArray, bytes: number): void {
+    if (array.size > 0) this.#grow(array, bytes);
+  }
+
+  #grow(array: RememberedArray, bytes: number): void {
+    array.size += bytes;
+    this.#size += bytes;
     this.#forgetOldest();
-    return true;
+  }
+
+  #forget(array: RememberedArray): void {
+    this.#size -= array.size;
+    array.size = 0;
   }
 
   #forgetOldest(): void {
     for (const [oldest, entries] of this.#alike) {
       if (this.#size <= maxBytes) return;
       this.#alike.delete(oldest);
-      for (const entry of entries) this.#size -= entry.text.length;
+      for (const entry of entries) this.#forget(entry);
     }
   }
 
@@ -117,7 +141,7 @@ export class ArrayMemory<Value> {
 }
 
 /** Whether an array of this length need not be remembered anew. */
-export const isMostlyKnown = ({ length }: KnownElements<unknown>, bytes: number): boolean =>
+const isMostlyKnown = ({ length }: KnownElements<unknown>, bytes: number): boolean =>
   bytes - length < minNewPart * bytes;
 
 const keyOf = (owner: string, bytes: Buffer, start: number): number =>

@@ -157,8 +157,8 @@ export class JsonScanner {
   #endValue(): void {
     this.#next = aComma;
     if (this.#inMember) {
-      this.members.push({ key: this.#key, start: this.#valueAt, end: this.#at });
-      this.#elements?.finish();
+      const array = this.#elements?.finish();
+      this.members.push({ key: this.#key, start: this.#valueAt, end: this.#at, array });
     } else if (this.#depth === 2 && !this.#inner!.isObject) this.#elements?.add(this.#at, this.#tokens);
   }
 

@@ -10,6 +10,7 @@ import {
   quote,
   structuralBytes,
 } from "./json-bytes.ts";
+import type { ScannedArray } from "./scanned-array.ts";
 
 /** First byte of a value, and the byte after its last. */
 export interface ByteSpan {
@@ -20,6 +21,8 @@ export interface ByteSpan {
 export interface JsonMember extends ByteSpan {
   /** The decoded key. */
   readonly key: string;
+  /** Its elements, where the scan has noted them. */
+  readonly array?: ScannedArray | undefined;
 }
 
 /** The members of the object that starts at `start`; none when another value does. */
@@ -75,6 +78,15 @@ export function elementsOf(bytes: Buffer, start = 0): ByteSpan[] {
     at = skipComma(bytes, end);
   }
   return elements;
+}
+
+/**
+ * One element of the array that starts at `start`.
+ * @param ends of the elements up to this one, from the bracket on
+ */
+export function elementAt(bytes: Buffer, start: number, ends: readonly number[], index: number): ByteSpan {
+  const first = index === 0 ? enter(bytes, start, openBracket) : skipComma(bytes, start + ends[index - 1]!);
+  return { start: first, end: start + ends[index]! };
 }
 
 /**

@@ -1,13 +1,15 @@
 /** Reads the fields of the body of POST /chat/completions out of its bytes, and checks them. */
 import { chatRequestShape } from "@sluice/proto/contract/chat/request.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import type { ByteSpan, JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { type Shape, checkShape } from "@sluice/proto/runtime/validation/shape.js";
 import { TurnFields } from "../turns/fields.ts";
 import { readValue } from "../turns/json.ts";
+import { RepeatedArray } from "../turns/repeated-array.ts";
 import type { ChatMessage } from "./message.ts";
-import type { FunctionChoice, Tool, ChatToolChoice, WebSearchOptions } from "./tools.ts";
+import { ChatMessageNote } from "./message-note.ts";
+import { type FunctionChoice, type Tool, ChatToolNote, type ChatToolChoice, type WebSearchOptions } from "./tools.ts";
 
 type FieldName = keyof typeof chatRequestShape.fields;
 
@@ -42,8 +44,24 @@ export class ChatFields extends TurnFields {
 
 const kept: ReadonlySet<string> = new Set(Object.keys(new ChatFields()));
 
+/** The arrays that a conversation repeats. */
+export class ChatArrays {
+  readonly messages: RepeatedArray<ChatMessageNote>;
+  readonly tools: RepeatedArray<ChatToolNote>;
+
+  constructor(body: Buffer, members: readonly JsonMember[]) {
+    this.messages = new RepeatedArray(body, spanOf(members, "messages"), ChatMessageNote);
+    this.tools = new RepeatedArray(body, spanOf(members, "tools"), ChatToolNote);
+  }
+}
+
 /** Parses and checks every field, and adds a problem for everything that is wrong. */
-export function readChatFields(body: Buffer, members: readonly JsonMember[], problems: Problems): ChatFields {
+export function readChatFields(
+  body: Buffer,
+  members: readonly JsonMember[],
+  arrays: ChatArrays,
+  problems: Problems,
+): ChatFields {
   const fields = new ChatFields();
   const byName = fields as unknown as Record<string, unknown>;
   let hasMessages = false;
@@ -52,7 +70,8 @@ export function readChatFields(body: Buffer, members: readonly JsonMember[], pro
     const name = member.key;
     const shape = shapes.get(name);
     if (shape === undefined) continue;
-    const value = readValue(body, member);
+    const array = name === "messages" ? arrays.messages : name === "tools" ? arrays.tools : undefined;
+    const value = array ? array.parse() : readValue(body, member);
     checkShape(shape, value, name, problems);
     if (kept.has(name)) byName[name] = value;
     hasMessages ||= name === "messages";
@@ -67,6 +86,6 @@ const missingMessages = (members: readonly JsonMember[]): string =>
     ? "required; a body with input belongs to POST /api/v1/responses"
     : "required";
 
-/** The bytes of a field; undefined when it is absent. */
-export const spanOf = (members: readonly JsonMember[], name: FieldName): ByteSpan | undefined =>
+/** The place of a field; undefined when it is absent. */
+export const spanOf = (members: readonly JsonMember[], name: FieldName): JsonMember | undefined =>
   members.find(({ key }) => key === name);

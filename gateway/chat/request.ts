@@ -6,13 +6,21 @@ import type { Plugin, RunTurnRequest } from "@sluice/proto/gen/sluice/inference/
 import { type JsonMember, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { subtreeBytes } from "../turns/json.ts";
+import type { RepeatedArray } from "../turns/repeated-array.ts";
 import { readSession } from "../turns/session.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { KnownFields } from "../turns/unknown-fields.ts";
-import { type ChatFields, readChatFields, spanOf } from "./fields.ts";
+import { ChatArrays, type ChatFields, readChatFields, spanOf } from "./fields.ts";
 import { chatFieldNames } from "./field-names.ts";
-import { writeInput } from "./input.ts";
-import { functionChoiceJson, functionsJson, toolChoiceJson, toolsJson, webSearchJson } from "./tools.ts";
+import { type WrittenInput, writeInput } from "./input.ts";
+import {
+  type ChatToolNote,
+  functionChoiceJson,
+  functionsJson,
+  toolChoiceJson,
+  webSearchJson,
+  writeTools,
+} from "./tools.ts";
 
 export interface ChatHeaders {
   /** Value of the header `x-session-id`, which counts when the body names no session. */
@@ -45,11 +53,12 @@ const known = new KnownFields(Object.keys(chatRequestShape.fields));
  */
 export function parseChatRequest(body: Buffer, members: readonly JsonMember[], headers: ChatHeaders): ChatRequest {
   const problems = new Problems();
-  const fields = readChatFields(body, members, problems);
+  const arrays = new ChatArrays(body, members);
+  const fields = readChatFields(body, members, arrays, problems);
   const sessionId = readSession(fields.session_id ?? undefined, headers.sessionId, problems);
   problems.throwIfAny();
-  const input = writeInput(fields.messages);
-  const request = buildTurn(body, members, fields, input.json);
+  const input = writeInput(fields.messages, arrays.messages);
+  const request = buildTurn(body, members, fields, input, arrays.tools);
   request.sessionId = sessionId;
   request.serviceMetadata = headers.serviceMetadata;
   const form = {
@@ -66,7 +75,8 @@ function buildTurn(
   body: Buffer,
   members: readonly JsonMember[],
   fields: ChatFields,
-  inputJson: Uint8Array,
+  input: WrittenInput,
+  tools: RepeatedArray<ChatToolNote>,
 ): RunTurnRequest {
   const { cache_control: mark, stop } = fields;
   const bytesOf = (name: Parameters<typeof spanOf>[1]) => subtreeBytes(body, spanOf(members, name));
@@ -74,7 +84,7 @@ function buildTurn(
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: fields.model ?? "",
     models: fields.models ?? [],
-    inputJson,
+    inputJson: input.json,
     instructions: undefined,
     stream: fields.stream ?? false,
     maxOutputTokens: fields.max_completion_tokens ?? fields.max_tokens ?? undefined,
@@ -86,12 +96,12 @@ function buildTurn(
     topLogprobs: toWhole(fields.top_logprobs),
     // The old form of an answer has room for one call.
     parallelToolCalls: hasFunctions(fields) ? false : (fields.parallel_tool_calls ?? undefined),
-    toolsJson: allToolsJson(body, members, fields),
+    toolsJson: allToolsJson(body, members, fields, tools),
     toolChoiceJson: choiceJson(fields),
     textFormatJson: formatJson(body, members, fields),
     textVerbosity: fields.verbosity ?? "",
     reasoningJson: reasoningJson(fields),
-    include: additions(fields),
+    include: additions(fields, input),
     maxToolCalls: fields.max_tool_calls ?? undefined,
     metadata: fields.metadata ?? {},
     modalities: fields.modalities ?? [],
@@ -125,16 +135,17 @@ function buildTurn(
 const toWhole = (value: number | null | undefined): number | undefined =>
   typeof value === "number" ? value + 0 : undefined;
 
-function allToolsJson(body: Buffer, members: readonly JsonMember[], fields: ChatFields): Uint8Array {
-  const { tools, functions, web_search_options: search } = fields;
-  if (!tools && !functions && !search) return none;
-  const declared = tools
-    ? toolsJson(body, spanOf(members, "tools")!, tools)
-    : functions
-      ? functionsJson(body, spanOf(members, "functions")!)
-      : "";
-  const searched = search ? webSearchJson(search) : "";
-  return Buffer.from(`[${declared}${declared !== "" && searched !== "" ? "," : ""}${searched}]`);
+function allToolsJson(
+  body: Buffer,
+  members: readonly JsonMember[],
+  { tools, functions, web_search_options: search }: ChatFields,
+  array: RepeatedArray<ChatToolNote>,
+): Uint8Array {
+  const searched = search ? `${webSearchJson(search)},` : "";
+  if (tools) return writeTools(body, tools, array, searched);
+  if (!functions && !search) return none;
+  const declared = functions ? functionsJson(body, spanOf(members, "functions")!) : "";
+  return Buffer.from(`[${(declared + searched).slice(0, -1)}]`);
 }
 
 function choiceJson({ tool_choice: choice, function_call: old }: ChatFields): Uint8Array {
@@ -158,9 +169,12 @@ function reasoningJson({ reasoning, reasoning_effort: effort }: ChatFields): Uin
 }
 
 /** Reasoning that only its provider can read is asked for where there may be some: this format has no field in which to ask. */
-function additions({ logprobs, reasoning, reasoning_effort: effort, messages }: ChatFields): string[] {
+function additions(
+  { logprobs, reasoning, reasoning_effort: effort }: ChatFields,
+  { hasSealed }: WrittenInput,
+): string[] {
   const include = logprobs ? ["message.output_text.logprobs"] : [];
-  const thinks = reasoning || (effort && effort !== "none") || messages.some((message) => message.reasoning_details);
+  const thinks = reasoning || (effort && effort !== "none") || hasSealed;
   if (thinks) include.push("reasoning.encrypted_content");
   return include;
 }

@@ -2,6 +2,7 @@
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { quoted } from "../turns/json.ts";
+import type { ElementNote, RepeatedArray } from "../turns/repeated-array.ts";
 import { member } from "./content.ts";
 
 interface Grammar {
@@ -38,14 +39,31 @@ export interface WebSearchOptions {
   readonly user_location?: { readonly approximate: JsonObject } | null;
 }
 
-/** @param span of `tools` in the body @returns their elements as JSON, with commas between them */
-export function toolsJson(body: Buffer, span: ByteSpan, tools: readonly Tool[]): string {
-  let json = "";
-  const elements = elementsOf(body, span.start);
-  for (let index = 0; index < tools.length; index++) {
-    json += (index > 0 ? "," : "") + toolJson(body, elements[index]!, tools[index]!);
+/** Nothing has to be known of a tool that is written already. */
+export class ChatToolNote implements ElementNote {
+  get standIn(): Tool {
+    return tool;
   }
-  return json;
+
+  get size(): number {
+    return 0;
+  }
+}
+
+const tool = { type: "function", function: { name: "known" } };
+const noted = new ChatToolNote();
+
+/** Writes the tools of a turn, and after them what else stands for a tool, with a comma. */
+export function writeTools(
+  body: Buffer,
+  tools: readonly Tool[],
+  array: RepeatedArray<ChatToolNote>,
+  after: string,
+): Buffer {
+  for (let index = array.known; index < tools.length; index++) {
+    array.add(`${toolJson(body, array.spanOf(index), tools[index]!)},`, noted);
+  }
+  return array.write("", after);
 }
 
 function toolJson(body: Buffer, { start, end }: ByteSpan, { type, custom }: Tool): string {
@@ -67,11 +85,11 @@ function customJson({ name, description, format }: CustomTool): string {
   return `{"type":"custom","name":${quoted(name)}${member("description", description)}${shown}}`;
 }
 
-/** @param span of `functions` in the body */
+/** @param span of `functions` in the body @returns each with a comma after it */
 export const functionsJson = (body: Buffer, span: ByteSpan): string =>
   elementsOf(body, span.start)
-    .map(({ start, end }) => functionJson(body.toString("utf8", start, end)))
-    .join(",");
+    .map(({ start, end }) => `${functionJson(body.toString("utf8", start, end))},`)
+    .join("");
 
 export function webSearchJson({ search_context_size: size, user_location: location }: WebSearchOptions): string {
   const place = location ? JSON.stringify({ type: "approximate", ...location.approximate }) : "";

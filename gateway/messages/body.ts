@@ -12,6 +12,7 @@ import { readSession } from "../turns/session.ts";
 import type { Message } from "./conversation.ts";
 import type { Block } from "./parts.ts";
 import type { RequestedReasoning } from "./reasoning.ts";
+import type { RepeatedArrays } from "./repeated-arrays.ts";
 import { type McpServer, type MessagesTool, type ToolChoice, isClientTool } from "./tools.ts";
 
 /** A body whose shape has been checked. */
@@ -49,24 +50,21 @@ export interface CheckedMessages {
   readonly unread: readonly string[];
 }
 
-/** Limits how many unknown fields of a hostile body are kept. */
-const maxIgnored = 64;
-
 /** @throws Fault INVALID_REQUEST with every problem that can be seen here */
 export function checkMessages(
-  value: unknown,
+  arrays: RepeatedArrays,
   { headers, sessionId }: Pick<DoorContext, "headers" | "sessionId">,
   shape: Shape,
 ): CheckedMessages {
+  const value = arrays.parse();
   if (asksForThread(value)) throw threadRefused();
-  const ignored: string[] = [];
-  const problems = new Problems((path) => void (ignored.length < maxIgnored && ignored.push(path)));
+  const problems = new Problems((path) => arrays.addUnread(path));
   checkShape(shape, value, "", problems);
   const betas = readBetas(headers, problems);
   const fields = value as MessagesBody;
   const session = readSession(fields.session_id ?? undefined, sessionId, problems);
   problems.throwIfAny();
-  return { fields, betas, session, unread: ignored.filter((path) => isUnread(path, fields)) };
+  return { fields, betas, session, unread: arrays.unread.filter((path) => isUnread(path, fields)) };
 }
 
 /**

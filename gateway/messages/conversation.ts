@@ -2,8 +2,8 @@
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
-import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
-import { type Block, type OnUnsent, type InputPart, toParts } from "./parts.ts";
+import { MessageNote } from "./notes.ts";
+import { type Block, type OnUnsent, type InputPart, isWebCitation, saidText, toParts } from "./parts.ts";
 import type { ItemPlace } from "./field-names.ts";
 import { describeCall, isServerCall, isServerResult, toServerItem } from "./server-history.ts";
 import { toReasoningItem, toRedactedItem } from "./thinking.ts";
@@ -14,21 +14,29 @@ export interface Message {
 }
 
 /** Reads the inputs of calls as the client wrote them, because parsing and writing them again would round their numbers. */
-class WrittenInputs {
+export class WrittenInputs {
   readonly #body: Buffer;
-  readonly #messages: readonly ByteSpan[];
+  readonly #messages: { spanOf(index: number): ByteSpan };
+  /** The message whose blocks were found last: one can have thousands. */
+  #message = -1;
+  #blocks: readonly ByteSpan[] = [];
 
-  constructor(body: Buffer, messages: ByteSpan) {
+  /** @param messages of the body */
+  constructor(body: Buffer, messages: { spanOf(index: number): ByteSpan }) {
     this.#body = body;
-    this.#messages = elementsOf(body, messages.start);
+    this.#messages = messages;
   }
 
   at(message: number, block: number): string {
-    const written = this.#messages[message] as ByteSpan;
-    const content = memberOf(this.#body, written.start, "content") as ByteSpan;
-    const span = elementsOf(this.#body, content.start)[block] as ByteSpan;
-    const input = memberOf(this.#body, span.start, "input") as ByteSpan;
+    if (this.#message !== message) this.#blocks = this.#blocksOf(message);
+    this.#message = message;
+    const input = memberOf(this.#body, this.#blocks[block]!.start, "input") as ByteSpan;
     return this.#body.toString("utf8", input.start, input.end);
+  }
+
+  #blocksOf(message: number): readonly ByteSpan[] {
+    const content = memberOf(this.#body, this.#messages.spanOf(message).start, "content") as ByteSpan;
+    return elementsOf(this.#body, content.start);
   }
 }
 
@@ -38,39 +46,60 @@ interface PlacedPart {
 }
 
 export class Conversation {
-  readonly items: JsonObject[] = [];
   /** The block or message that each item was made of. */
   readonly places: ItemPlace[] = [];
   /** Names of tools that a search of the client or of the provider found. */
   readonly found = new Set<string>();
+  /** Paths of fields that reach no provider. */
+  readonly unsent: string[] = [];
   /** Ids of the calls of functions so far. */
   readonly #calls = new Set<string | undefined>();
-  readonly #onUnsent: OnUnsent;
-  readonly #body: Buffer;
-  readonly #span: ByteSpan;
-  #inputs: WrittenInputs | undefined;
+  readonly #inputs: WrittenInputs;
+  readonly #onUnsent: OnUnsent = (path) => void this.#note.unsent.push(path);
+  #json = "";
+  #note = new MessageNote();
+  /** Results within the message. */
+  #results: ReadonlyMap<string | undefined, Block> = new Map();
 
-  /** @param span place of the messages in the body */
-  constructor(body: Buffer, span: ByteSpan, onUnsent: OnUnsent) {
-    this.#body = body;
-    this.#span = span;
-    this.#onUnsent = onUnsent;
+  constructor(inputs: WrittenInputs) {
+    this.#inputs = inputs;
+  }
+
+  /** Items of the message that was read last, each with a comma after it. */
+  get json(): string {
+    return this.#json;
   }
 
   /** Text and a list of one text are written alike, so that a client that changes between them keeps the provider's cache. */
-  addSystem(content: string | readonly Block[], path: string): void {
+  readSystem(content: string | readonly Block[], path: string): void {
+    this.#begin();
     this.#say("system", this.#parts(content, path), path);
+    this.skip(this.#note);
   }
 
-  addMessages(messages: readonly Message[]): void {
-    for (let index = 0; index < messages.length; index++) {
-      const { role, content } = messages[index] as Message;
-      const message = `messages.${index}`;
-      const path = `${message}.content`;
-      if (role === "assistant") this.#answer(content, index, path);
-      else if (role === "system" || typeof content === "string") this.#say(role, this.#parts(content, path), message);
-      else this.#ask(content, path, message);
-    }
+  /** Takes note of a message that was written before. */
+  skip({ places, calls, found, unsent }: MessageNote): void {
+    for (const place of places) this.places.push(place);
+    for (const id of calls) this.#calls.add(id);
+    for (const name of found) this.found.add(name);
+    for (const path of unsent) this.unsent.push(path);
+  }
+
+  /** Reads a message, whose items `json` has then. */
+  read({ role, content }: Message, index: number): MessageNote {
+    this.#begin();
+    const message = `messages.${index}`;
+    const path = `${message}.content`;
+    if (role === "assistant") this.#answer(content, index, path);
+    else if (role === "system" || typeof content === "string") this.#say(role, this.#parts(content, path), message);
+    else this.#ask(content, path, message);
+    this.skip(this.#note);
+    return this.#note;
+  }
+
+  #begin(): void {
+    this.#json = "";
+    this.#note = new MessageNote();
   }
 
   #parts(content: string | readonly Block[], path: string): readonly PlacedPart[] {
@@ -87,8 +116,8 @@ export class Conversation {
   }
 
   #add(item: JsonObject, path: string, content: readonly PlacedPart[] = []): void {
-    this.items.push(item);
-    this.places.push({ path, parts: content.map((part) => part.path) });
+    this.#json += `${JSON.stringify(item)},`;
+    this.#note.places.push({ path, parts: content.map((part) => part.path) });
   }
 
   #ask(blocks: readonly Block[], path: string, message: string): void {
@@ -138,7 +167,8 @@ export class Conversation {
   }
 
   #noteFound(blocks: readonly Block[]): void {
-    for (const { type, tool_name: name } of blocks) if (type === "tool_reference") this.found.add(name as string);
+    for (const { type, tool_name: name } of blocks)
+      if (type === "tool_reference") this.#note.found.push(name as string);
   }
 
   #answer(content: string | readonly Block[], message: number, path: string): void {
@@ -146,15 +176,16 @@ export class Conversation {
     if (typeof content === "string") {
       return this.#say("assistant", [{ part: saidText({ type: "text", text: content }), path }], at);
     }
+    this.#results = serverResultsIn(content);
     let said: PlacedPart[] = [];
     for (const [index, block] of content.entries()) {
       const place = `${path}.${index}`;
       if (block.cache_control && block.type !== "text" && block.type !== "tool_use")
         this.#onUnsent(`${place}.cache_control`);
       if (isServerResult(block)) continue;
-      const item = block.type === "text" ? undefined : this.#called(block, content, message, index);
+      const item = block.type === "text" ? undefined : this.#called(block, message, index);
       if (item === undefined) {
-        said.push({ part: this.#saidPart(block, content, place), path: place });
+        said.push({ part: this.#saidPart(block, place), path: place });
         continue;
       }
       this.#say("assistant", said, at);
@@ -165,23 +196,23 @@ export class Conversation {
   }
 
   /** Citations of web pages stay with their text; those of documents have no counterpart. */
-  #saidPart(block: Block, blocks: readonly Block[], path: string): InputPart {
-    if (block.type !== "text") return saidText({ type: "text", text: describeCall(block, resultOf(block, blocks)) });
+  #saidPart(block: Block, path: string): InputPart {
+    if (block.type !== "text")
+      return saidText({ type: "text", text: describeCall(block, this.#results.get(block.id)) });
     const { citations } = block;
     if (Array.isArray(citations) && citations.some((citation) => !isWebCitation(citation as JsonObject)))
       this.#onUnsent(`${path}.citations`);
     return saidText(block);
   }
 
-  #called(block: Block, blocks: readonly Block[], message: number, index: number): JsonObject | undefined {
+  #called(block: Block, message: number, index: number): JsonObject | undefined {
     switch (block.type) {
       case "thinking":
         return toReasoningItem(block.thinking ?? "", block.signature ?? "");
       case "redacted_thinking":
         return toRedactedItem(block.data ?? "");
       case "tool_use":
-        this.#calls.add(block.id);
-        this.#inputs ??= new WrittenInputs(this.#body, this.#span);
+        this.#note.calls.push(block.id);
         return {
           type: "function_call",
           call_id: block.id,
@@ -190,7 +221,7 @@ export class Conversation {
           ...(block.cache_control && { cache_control: block.cache_control }),
         };
       default: {
-        const result = resultOf(block, blocks);
+        const result = this.#results.get(block.id);
         if (result?.type === "tool_search_tool_result") this.#noteSearch(result.content);
         return isServerCall(block) ? toServerItem(block, result) : undefined;
       }
@@ -203,22 +234,13 @@ export class Conversation {
   }
 }
 
-const resultOf = ({ id }: Block, blocks: readonly Block[]): Block | undefined =>
-  blocks.find((block) => isServerResult(block) && block.tool_use_id === id);
+/** The results of calls that the client did not run, by the id of the call; the first of several counts. */
+function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefined, Block> {
+  const results = new Map<string | undefined, Block>();
+  for (const block of blocks) {
+    if (isServerResult(block) && !results.has(block.tool_use_id)) results.set(block.tool_use_id, block);
+  }
+  return results;
+}
 
 const bareParts = (placed: readonly PlacedPart[]): readonly InputPart[] => placed.map(({ part }) => part);
-
-const isWebCitation = ({ type, url }: JsonObject): boolean =>
-  type === "web_search_result_location" && typeof url === "string";
-
-function saidText({ text = "", citations, cache_control: mark }: Block): InputPart {
-  const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
-  const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({
-    type: "url_citation",
-    url,
-    title: typeof title === "string" ? title : "",
-    start_index: 0,
-    end_index: codePointLength(text),
-  }));
-  return { type: "output_text", text, annotations, ...(mark && { cache_control: mark }) };
-}

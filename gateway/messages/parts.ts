@@ -1,5 +1,6 @@
 /** Content blocks of users and of tool results as parts of the contract. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
 
 export interface MediaSource {
   readonly type: string;
@@ -113,4 +114,20 @@ function searchResult({ source, title, content }: Block): readonly InputPart[] {
 /** Answers cite web pages; documents of the request are not cited. */
 function noteCitations({ citations }: Block, path: string, onUnsent: OnUnsent): void {
   if ((citations as { readonly enabled?: boolean } | null | undefined)?.enabled === true) onUnsent(`${path}.citations`);
+}
+
+export const isWebCitation = ({ type, url }: JsonObject): boolean =>
+  type === "web_search_result_location" && typeof url === "string";
+
+/** A text of an earlier answer. */
+export function saidText({ text = "", citations, cache_control: mark }: Block): InputPart {
+  const cited = Array.isArray(citations) ? (citations as readonly JsonObject[]) : [];
+  const annotations = cited.filter(isWebCitation).map(({ url, title }) => ({
+    type: "url_citation",
+    url,
+    title: typeof title === "string" ? title : "",
+    start_index: 0,
+    end_index: codePointLength(text),
+  }));
+  return { type: "output_text", text, annotations, ...(mark && { cache_control: mark }) };
 }

@@ -12,10 +12,12 @@ import type { DoorContext } from "../turns/door.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { KnownFields } from "../turns/unknown-fields.ts";
 import { type MessagesBody, checkMessages } from "./body.ts";
-import { Conversation } from "./conversation.ts";
+import { Conversation, WrittenInputs } from "./conversation.ts";
 import { messageFieldNames } from "./field-names.ts";
 import { toReasoning } from "./reasoning.ts";
-import { type WrittenTurnTool, toToolChoice, toTools } from "./tools.ts";
+import { RepeatedArrays } from "./repeated-arrays.ts";
+import { toToolChoice } from "./tools.ts";
+import { TurnTools } from "./turn-tools.ts";
 
 export interface MessagesTurn {
   readonly request: RunTurnRequest;
@@ -36,9 +38,11 @@ export function parseMessages(
   context: Pick<DoorContext, "headers" | "sessionId" | "serviceMetadata">,
   shape: Shape = messagesRequest,
 ): MessagesTurn {
-  const { fields, betas, session, unread } = checkMessages(JSON.parse(body.toString("utf8")), context, shape);
+  const spans = new Spans(body, members);
+  const arrays = new RepeatedArrays(body, spans.of("messages"), spans.of("tools"));
+  const { fields, betas, session, unread } = checkMessages(arrays, context, shape);
   const unknown = [...known.unknownAmong(members), ...unread.map(toUnknownField)];
-  const { request, names } = buildTurn(fields, new Spans(body, members), unknown);
+  const { request, names } = buildTurn(fields, spans, arrays, unknown);
   request.sessionId = session;
   request.serviceMetadata = fields.service_metadata ?? context.serviceMetadata;
   request.anthropicBetas = betas;
@@ -55,33 +59,38 @@ class Spans {
     this.#members = members;
   }
 
-  of(name: string): ByteSpan | undefined {
+  of(name: string): JsonMember | undefined {
     return this.#members.find(({ key }) => key === name);
   }
 
   /** The text of a value below a top-level field; undefined when it is absent. */
   text(name: string, ...path: readonly string[]): string | undefined {
-    let span = this.of(name);
+    let span: ByteSpan | undefined = this.of(name);
     for (const key of path) span = span && memberOf(this.body, span.start, key);
     return span && this.body.toString("utf8", span.start, span.end);
   }
 }
 
-function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownField[]): MessagesTurn {
-  const unsent = [...unknownFields];
+function buildTurn(
+  fields: MessagesBody,
+  spans: Spans,
+  arrays: RepeatedArrays,
+  unknownFields: UnknownField[],
+): MessagesTurn {
+  const { conversation, inputJson } = readConversation(fields, spans.body, arrays);
+  const unsent = [...unknownFields, ...conversation.unsent.map(toUnknownField)];
   const onUnsent = (path: string) => void unsent.push(toUnknownField(path));
-  const conversation = readConversation(fields, spans, onUnsent);
   const { tool_choice: choice, cache_control: mark, service_tier: tier } = fields;
-  const tools = readTools(fields, conversation, spans, onUnsent);
+  const tools = readTools(fields, conversation, spans.body, arrays, onUnsent);
+  const toolsJson = tools.write();
   const { user_id: userId } = fields.metadata ?? {};
-  const texts = tools.map(({ text }) => text);
-  const include = includes(texts);
+  const include = includes(tools);
   if (fields.container && !include.includes(codeOutputs)) onUnsent("container");
   const request: RunTurnRequest = {
     $typeName: "sluice.inference.v1.RunTurnRequest",
     model: fields.model ?? "",
     models: fields.models ?? [],
-    inputJson: Buffer.from(JSON.stringify(conversation.items)),
+    inputJson,
     instructions: undefined,
     stream: fields.stream ?? false,
     maxOutputTokens: fields.max_tokens ?? undefined,
@@ -92,7 +101,7 @@ function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownFie
     presencePenalty: undefined,
     topLogprobs: undefined,
     parallelToolCalls: choice?.disable_parallel_tool_use === true ? false : undefined,
-    toolsJson: texts.length > 0 ? Buffer.from(`[${texts.join(",")}]`) : none,
+    toolsJson,
     toolChoiceJson: jsonBytes(toToolChoice(choice, fields.tools ?? [])),
     textFormatJson: toTextFormat(fields, spans),
     textVerbosity: "",
@@ -125,8 +134,7 @@ function buildTurn(fields: MessagesBody, spans: Spans, unknownFields: UnknownFie
     contextManagementJson: fields.context_management?.edits ? verbatim(spans.text("context_management")) : none,
     door: "messages",
   };
-  const places = tools.map(({ path }) => path);
-  return { request, names: messageFieldNames(conversation.places, places) };
+  return { request, names: messageFieldNames(conversation.places, tools.paths) };
 }
 
 /** -1 stands for an absent limit. */
@@ -148,25 +156,34 @@ const jsonBytes = (value: unknown): Uint8Array => (value === undefined ? none : 
 const verbatim = (json: string | undefined): Uint8Array =>
   json === undefined || json === "null" ? none : Buffer.from(json);
 
-function readConversation(
-  { system, messages }: MessagesBody,
-  spans: Spans,
-  onUnsent: (path: string) => void,
-): Conversation {
-  const conversation = new Conversation(spans.body, spans.of("messages") as ByteSpan, onUnsent);
-  if (system) conversation.addSystem(system, "system");
-  conversation.addMessages(messages);
-  if (conversation.items.length === 0) throw invalid("messages", "at least one message with content is required");
-  return conversation;
+interface ReadConversation {
+  readonly conversation: Conversation;
+  readonly inputJson: Uint8Array;
+}
+
+function readConversation({ system, messages }: MessagesBody, body: Buffer, arrays: RepeatedArrays): ReadConversation {
+  const array = arrays.messages;
+  const conversation = new Conversation(new WrittenInputs(body, array));
+  if (system) conversation.readSystem(system, "system");
+  const instructions = conversation.json;
+  for (let index = 0; index < array.known; index++) conversation.skip(array.note(index));
+  for (let index = array.known; index < messages.length; index++) {
+    const note = conversation.read(messages[index]!, index);
+    const unread = arrays.unreadIn(`messages.${index}`);
+    if (unread) note.unread = unread;
+    array.add(conversation.json, unread && note);
+  }
+  if (conversation.places.length === 0) throw invalid("messages", "at least one message with content is required");
+  return { conversation, inputJson: array.write(instructions) };
 }
 
 function readTools(
   { tools, mcp_servers: servers, tool_choice: choice, container }: MessagesBody,
   { found }: Conversation,
-  spans: Spans,
+  body: Buffer,
+  arrays: RepeatedArrays,
   onUnsent: (path: string) => void,
-): readonly WrittenTurnTool[] {
-  if (!tools && !servers) return [];
+): TurnTools {
   const input = {
     tools: tools ?? [],
     servers: servers ?? [],
@@ -174,7 +191,7 @@ function readTools(
     container: (typeof container === "object" ? container?.id : container) ?? undefined,
     found,
   };
-  return toTools(input, spans.body, spans.of("tools"), onUnsent);
+  return new TurnTools(input, body, arrays, onUnsent);
 }
 
 /** The schema is called `answer`, because the format names none. */
@@ -191,11 +208,9 @@ function toTextFormat({ output_config: config, output_format: older }: MessagesB
 const codeOutputs = "code_interpreter_call.outputs";
 
 /** The parts of an answer that this format always has. */
-function includes(tools: readonly string[]): string[] {
+function includes({ texts }: TurnTools): string[] {
   const include = ["reasoning.encrypted_content"];
-  if (tools.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");
-  if (tools.some((tool) => tool.startsWith('{"type":"code_interpreter"'))) {
-    include.push(codeOutputs);
-  }
+  if (texts.some((tool) => tool.startsWith('{"type":"web_search"'))) include.push("web_search_call.action.sources");
+  if (texts.some((tool) => tool.startsWith('{"type":"code_interpreter"'))) include.push(codeOutputs);
   return include;
 }

@@ -1,9 +1,8 @@
 /** Tools of the Messages format as tools of the contract. */
 import { type ToolFamily, findToolFamily } from "@sluice/proto/contract/messages/tools.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
-import { type ByteSpan, elementsOf, memberOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
+import { type ByteSpan, memberOf, withMembers } from "@sluice/proto/runtime/validation/json-span.js";
 import { type ClientTool, clientTools } from "./client-tools.ts";
-import type { OnUnsent } from "./parts.ts";
 
 /** A tool whose shape has been checked. */
 export interface MessagesTool {
@@ -39,62 +38,41 @@ export interface ToolChoice {
   readonly disable_parallel_tool_use?: boolean | null;
 }
 
-export interface ToolsInput {
-  readonly tools: readonly MessagesTool[];
-  readonly servers: readonly McpServer[];
-  /** Name of the tool that must be called. */
-  readonly chosen: string | undefined;
-  /** Id of the container in which code runs. */
-  readonly container: string | undefined;
-  /** Names of tools that a search found. */
-  readonly found: ReadonlySet<string>;
+const familyOf = ({ type }: MessagesTool): ToolFamily | undefined =>
+  typeof type === "string" && type !== "custom" ? findToolFamily(type) : undefined;
+
+/** Whether the tool is known by its type and the client runs it. */
+export function isClientTool(tool: MessagesTool): boolean {
+  const family = familyOf(tool);
+  return family !== undefined && clientTools[family] !== undefined;
 }
 
-/** A tool of the turn as JSON, and the place of the client's tool that it was made of. */
-export interface WrittenTurnTool {
-  readonly text: string;
-  readonly path: string;
-}
+/** Whether the tool is a function that the client describes. */
+export const isFunction = (tool: MessagesTool): boolean => familyOf(tool) === undefined;
+
+/** Whether the tool is known by its type and runs elsewhere. */
+export const isHosted = (tool: MessagesTool): boolean => familyOf(tool) !== undefined && !isClientTool(tool);
 
 /**
- * Returns the tools as JSON texts.
- *
- * A deferred tool is held back where our own search can find it. Where the client searches itself, the model is to know a deferred tool once a
- * search has named it, and not before.
- * @param span place of the tools in the body
+ * A tool of the turn.
+ * @param span its place in the body
+ * @param container id of the container in which code runs
+ * @returns undefined for an entry that only configures another one
  */
-export function toTools(
-  input: ToolsInput,
+export function toTool(
+  tool: MessagesTool,
   body: Buffer,
-  span: ByteSpan | undefined,
-  onUnsent: OnUnsent,
-): WrittenTurnTool[] {
-  const { tools, servers, found, chosen } = input;
-  const searches = tools.some(({ type }) => type?.startsWith("tool_search_tool") === true);
-  const written = span ? elementsOf(body, span.start) : [];
-  const turnTools: WrittenTurnTool[] = [];
-  for (let index = 0; index < tools.length; index++) {
-    const tool = tools[index] as MessagesTool;
-    const name = tool.name ?? "";
-    const isDeferred = tool.defer_loading === true && !found.has(name) && name !== chosen;
-    if (isDeferred && !searches) {
-      onUnsent(`tools.${index}`);
-      continue;
-    }
-    const schema = () => schemaOf(body, written[index] as ByteSpan);
-    if (tool.cache_control && isHosted(tool)) onUnsent(`tools.${index}.cache_control`);
-    const typed = () => typedJson(body, written[index] as ByteSpan);
-    const text = toTool(tool, input, { schema, typed }, isDeferred);
-    if (text !== undefined) turnTools.push({ text, path: `tools.${index}` });
-  }
-  for (const [index, server] of servers.entries()) {
-    if (server.tool_configuration?.enabled === false) continue;
-    turnTools.push({ text: toMcp(server), path: `mcp_servers.${index}` });
-  }
-  return turnTools;
+  span: ByteSpan,
+  deferred: boolean,
+  container: string | undefined,
+): string | undefined {
+  const family = familyOf(tool);
+  if (family === undefined) return toFunction(tool, schemaJson(body, span), deferred);
+  const client = clientTools[family];
+  return client ? toClientFunction(tool, client, typedJson(body, span)) : toServerTool(family, tool, container);
 }
 
-function schemaOf(body: Buffer, tool: ByteSpan): string {
+function schemaJson(body: Buffer, tool: ByteSpan): string {
   const { start, end } = memberOf(body, tool.start, "input_schema") as ByteSpan;
   return body.toString("utf8", start, end);
 }
@@ -105,31 +83,6 @@ function typedJson(body: Buffer, tool: ByteSpan): string {
     cache_control: undefined,
     defer_loading: undefined,
   });
-}
-
-const familyOf = ({ type }: MessagesTool): ToolFamily | undefined =>
-  typeof type === "string" && type !== "custom" ? findToolFamily(type) : undefined;
-
-/** Whether the tool is known by its type and the client runs it. */
-export function isClientTool(tool: MessagesTool): boolean {
-  const family = familyOf(tool);
-  return family !== undefined && clientTools[family] !== undefined;
-}
-
-const isHosted = (tool: MessagesTool): boolean => familyOf(tool) !== undefined && !isClientTool(tool);
-
-/** Parts of a tool as the client wrote them. */
-interface WrittenTool {
-  schema(): string;
-  typed(): string;
-}
-
-/** @returns undefined for an entry that only configures another one */
-function toTool(tool: MessagesTool, input: ToolsInput, written: WrittenTool, deferred: boolean): string | undefined {
-  const family = familyOf(tool);
-  if (family === undefined) return toFunction(tool, written.schema(), deferred);
-  const client = clientTools[family];
-  return client ? toClientFunction(tool, client, written.typed()) : toServerTool(family, tool, input.container);
 }
 
 const markMember = ({ cache_control: mark }: MessagesTool): string =>
@@ -191,7 +144,7 @@ function toServerTool(family: ToolFamily, tool: MessagesTool, container: string 
 const filled = (domains: readonly string[] | null | undefined): readonly string[] | undefined =>
   domains && domains.length > 0 ? domains : undefined;
 
-function toMcp({ name, url, authorization_token: token, tool_configuration: configuration }: McpServer): string {
+export function toMcp({ name, url, authorization_token: token, tool_configuration: configuration }: McpServer): string {
   const allowed = configuration?.allowed_tools;
   return JSON.stringify({
     type: "mcp",

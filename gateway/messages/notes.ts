@@ -1,0 +1,48 @@
+/** What a turn needs to know of messages and tools that are written already. */
+import type { ElementNote } from "../turns/repeated-array.ts";
+import type { ItemPlace } from "./field-names.ts";
+import type { MessagesTool } from "./tools.ts";
+
+const message = { role: "user", content: "" };
+
+export class MessageNote implements ElementNote {
+  /** The block or message that each of its items was made of. */
+  readonly places: ItemPlace[] = [];
+  /** Ids of the calls of functions. */
+  readonly calls: (string | undefined)[] = [];
+  /** Names of tools that a search found. */
+  readonly found: string[] = [];
+  /** Paths of fields that reach no provider. */
+  readonly unsent: string[] = [];
+  /** Paths of fields that nothing reads. */
+  unread: readonly string[] = [];
+
+  get standIn(): object {
+    return message;
+  }
+
+  get size(): number {
+    const { places, calls, found, unsent, unread } = this;
+    const parts = places.reduce((sum, place) => sum + 1 + (place.parts?.length ?? 0), 0);
+    return parts + calls.length + found.length + unsent.length + unread.length;
+  }
+}
+
+/** How a tool is offered: to the model, to our own search, or not at all. */
+export type Offer = "shown" | "deferred" | "withheld";
+
+/** A function, which alone among the tools is remembered. */
+export class ToolNote implements ElementNote {
+  readonly standIn: MessagesTool;
+  /** Depends on the conversation, too. */
+  readonly offer: Offer;
+
+  constructor({ name, defer_loading }: MessagesTool, offer: Offer) {
+    this.standIn = { name, defer_loading, input_schema: {} } as MessagesTool;
+    this.offer = offer;
+  }
+
+  get size(): number {
+    return 1;
+  }
+}

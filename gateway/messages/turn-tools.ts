@@ -1,0 +1,102 @@
+/** Writes the tools of a turn, and remembers the functions among them. */
+import type { OnUnsent } from "./parts.ts";
+import { type Offer, ToolNote } from "./notes.ts";
+import type { RepeatedArrays } from "./repeated-arrays.ts";
+import { type McpServer, type MessagesTool, isFunction, isHosted, toMcp, toTool } from "./tools.ts";
+
+export interface ToolsInput {
+  readonly tools: readonly MessagesTool[];
+  readonly servers: readonly McpServer[];
+  /** Name of the tool that must be called. */
+  readonly chosen: string | undefined;
+  /** Id of the container in which code runs. */
+  readonly container: string | undefined;
+  /** Names of tools that a search found. */
+  readonly found: ReadonlySet<string>;
+}
+
+const none = new Uint8Array();
+
+export class TurnTools {
+  /** Places of the client's tools and servers that the tools of the turn are made of. */
+  readonly paths: string[] = [];
+  /** The tools that were written now; those that were written before are functions. */
+  readonly texts: string[] = [];
+  readonly #input: ToolsInput;
+  readonly #body: Buffer;
+  readonly #arrays: RepeatedArrays;
+  readonly #onUnsent: OnUnsent;
+  readonly #searches: boolean;
+
+  constructor(input: ToolsInput, body: Buffer, arrays: RepeatedArrays, onUnsent: OnUnsent) {
+    this.#input = input;
+    this.#body = body;
+    this.#arrays = arrays;
+    this.#onUnsent = onUnsent;
+    this.#searches = input.tools.some(({ type }) => type?.startsWith("tool_search_tool") === true);
+  }
+
+  /** @returns their JSON; empty when there are none */
+  write(): Uint8Array {
+    const tools = this.#readTools();
+    const array = this.#arrays.tools;
+    for (let index = 0; index < array.known; index++) this.#skip(array.note(index), index);
+    for (let index = array.known; index < tools.length; index++) this.#add(tools[index]!, index);
+    let servers = "";
+    for (const [index, server] of this.#input.servers.entries()) {
+      if (server.tool_configuration?.enabled === false) continue;
+      servers += `${toMcp(server)},`;
+      this.paths.push(`mcp_servers.${index}`);
+    }
+    return this.paths.length === 0 ? none : array.write("", servers);
+  }
+
+  /** All tools anew where the conversation offers one of them otherwise than before. */
+  #readTools(): readonly MessagesTool[] {
+    const array = this.#arrays.tools;
+    for (let index = 0; index < array.known; index++) {
+      const { standIn, offer } = array.note(index);
+      if (this.#offerOf(standIn) !== offer) return array.parseAll() as readonly MessagesTool[];
+    }
+    return this.#input.tools;
+  }
+
+  /**
+   * A deferred tool is held back where our own search can find it. Where the client searches itself, the model is to know a deferred tool once
+   * a search has named it, and not before.
+   */
+  #offerOf({ name, defer_loading: defers }: MessagesTool): Offer {
+    const { found, chosen } = this.#input;
+    if (defers !== true || found.has(name ?? "") || (name ?? "") === chosen) return "shown";
+    return this.#searches ? "deferred" : "withheld";
+  }
+
+  #skip({ offer }: ToolNote, index: number): void {
+    if (offer === "withheld") this.#onUnsent(`tools.${index}`);
+    else this.paths.push(`tools.${index}`);
+  }
+
+  #add(tool: MessagesTool, index: number): void {
+    const offer = this.#offerOf(tool);
+    const path = `tools.${index}`;
+    const isRead = this.#arrays.unreadIn(path)?.length === 0;
+    const note = isRead && isFunction(tool) ? new ToolNote(tool, offer) : undefined;
+    this.#arrays.tools.add(offer === "withheld" ? this.#withhold(path) : this.#written(tool, index, offer), note);
+  }
+
+  #withhold(path: string): string {
+    this.#onUnsent(path);
+    return "";
+  }
+
+  #written(tool: MessagesTool, index: number, offer: Offer): string {
+    const path = `tools.${index}`;
+    if (tool.cache_control && isHosted(tool)) this.#onUnsent(`${path}.cache_control`);
+    const span = this.#arrays.tools.spanOf(index);
+    const text = toTool(tool, this.#body, span, offer === "deferred", this.#input.container);
+    if (text === undefined) return "";
+    this.paths.push(path);
+    this.texts.push(text);
+    return `${text},`;
+  }
+}

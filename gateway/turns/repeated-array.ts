@@ -1,0 +1,208 @@
+/**
+ * Writes an array of a body as another one, such as messages as items of an input. The elements with which an array of the same key has begun
+ * before are neither parsed nor checked nor written again.
+ *
+ * An element's text may depend on the elements before it, because those are the same as they were then. Nothing else may decide about it.
+ */
+import { closeBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
+import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
+import type { ScannedElement } from "@sluice/proto/runtime/validation/scanned-array.js";
+import { readValue } from "./json.ts";
+
+/** What is to be known of an element, beside its text, when it comes again. */
+export interface ElementNote {
+  /** A value that passes all checks, in the place of the element. */
+  readonly standIn: unknown;
+  /** Number of texts and paths that the note holds. */
+  readonly size: number;
+}
+
+/** Bytes of an object with one text or path. */
+const noteBytes = 64;
+
+class Reading<Note> {
+  readonly note: Note;
+  /** Holds the text of this element and of those that were read with it. */
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+
+  constructor(note: Note, bytes: Buffer, start: number, end: number) {
+    this.note = note;
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
+  }
+}
+
+type NoteKind<Note> = abstract new (...parts: never[]) => Note;
+
+const absent: JsonMember = { key: "", start: 0, end: 0, array: undefined };
+
+export class RepeatedArray<Note extends ElementNote> {
+  readonly #body: Buffer;
+  readonly #member: JsonMember;
+  #known: readonly Reading<Note>[];
+  /** Notes and texts of the elements after the known ones, for as long as each has a note. */
+  readonly #notes: Note[] = [];
+  readonly #texts: string[] = [];
+  #remembers: boolean;
+  #text = "";
+  #spans: readonly ByteSpan[] | undefined;
+
+  /**
+   * @param member undefined where the body does not have it
+   * @param kind class of the notes: what another format has made of the same bytes is of no use
+   */
+  constructor(body: Buffer, member: JsonMember | undefined, kind: NoteKind<Note>) {
+    this.#body = body;
+    this.#member = member ?? absent;
+    this.#known = member?.array === undefined ? [] : knownAmong(member.array.elements, kind);
+    this.#remembers = member?.array?.remember !== undefined;
+  }
+
+  /** Number of the first elements that are known. */
+  get known(): number {
+    return this.#known.length;
+  }
+
+  /** @param index of a known element */
+  note(index: number): Note {
+    return this.#known[index]!.note;
+  }
+
+  /** Place after the known elements; that of the array when there are none. */
+  get unreadFrom(): number {
+    const { start, array } = this.#member;
+    return this.known === 0 ? start : start + array!.ends[this.known - 1]!;
+  }
+
+  get start(): number {
+    return this.#member.start;
+  }
+
+  /** The value of the member, with the stand-ins of known elements. */
+  parse(): unknown {
+    if (this.known === 0) return readValue(this.#body, this.#member);
+    return this.fill(JSON.parse(zeroed + this.#body.toString("utf8", this.unreadFrom, this.#member.end)));
+  }
+
+  /** The value of the member, of which no element counts as known any longer. */
+  parseAll(): unknown {
+    this.#known = [];
+    return readValue(this.#body, this.#member);
+  }
+
+  /** @param value in which one element stands for all that are known */
+  fill(value: unknown): unknown {
+    if (this.known === 0) return value;
+    const filled = this.#known.map(({ note }) => note.standIn);
+    const others = value as readonly unknown[];
+    for (let index = 1; index < others.length; index++) filled.push(others[index]);
+    return filled;
+  }
+
+  /** The place of an element in the body. */
+  spanOf(index: number): ByteSpan {
+    const { start, array } = this.#member;
+    if (array !== undefined) return elementAt(this.#body, start, array.ends, index);
+    this.#spans ??= elementsOf(this.#body, start);
+    return this.#spans[index]!;
+  }
+
+  /**
+   * Adds what the next element is written as.
+   * @param text JSON values, each with a comma after it; empty for an element that is left out
+   * @param note undefined when something else than the elements up to this one decides about its text
+   */
+  add(text: string, note: Note | undefined): void {
+    this.#text += text;
+    this.#remembers &&= note !== undefined;
+    if (!this.#remembers) return;
+    this.#notes.push(note!);
+    this.#texts.push(text);
+  }
+
+  /**
+   * The array as it was written, when all elements have been added. They are remembered then.
+   * @param before values before those of the elements, each with a comma after it
+   * @param after values behind them
+   */
+  write(before = "", after = ""): Buffer {
+    const head = `[${before}`;
+    const tail = this.#text + after;
+    const written = this.known === 0 ? Buffer.from(head + tail) : this.#joined(head, tail);
+    if (this.#notes.length > 0) this.#remember();
+    if (written.length === 1) return Buffer.from("[]");
+    written[written.length - 1] = closeBracket;
+    return written;
+  }
+
+  #joined(head: string, tail: string): Buffer {
+    const headBytes = Buffer.byteLength(head);
+    const knownBytes = this.#knownBytes();
+    const joined = Buffer.allocUnsafe(headBytes + knownBytes + Buffer.byteLength(tail));
+    joined.write(head);
+    this.#copyKnown(joined, headBytes);
+    joined.write(tail, headBytes + knownBytes);
+    return joined;
+  }
+
+  #knownBytes(): number {
+    let sum = 0;
+    for (const { start, end } of this.#known) sum += end - start;
+    return sum;
+  }
+
+  /** Copies texts that stand one after the other at once. */
+  #copyKnown(target: Buffer, place: number): void {
+    const known = this.#known;
+    let at = place;
+    for (let first = 0; first < known.length; ) {
+      const { bytes, start } = known[first]!;
+      let last = first;
+      while (known[last + 1]?.bytes === bytes) last++;
+      at += bytes.copy(target, at, start, known[last]!.end);
+      first = last + 1;
+    }
+  }
+
+  #remember(): void {
+    const { elements, remember } = this.#member.array!;
+    const bytes = Buffer.from(this.#texts.join(""));
+    let size = 0;
+    let at = 0;
+    for (let index = 0; index < this.#notes.length; index++) {
+      const start = at;
+      at += Buffer.byteLength(this.#texts[index]!);
+      elements[this.known + index]!.reading = new Reading(this.#notes[index]!, bytes, start, at);
+      size += noteBytes * (1 + this.#notes[index]!.size);
+    }
+    for (const { note } of this.#known) size += noteBytes * (1 + note.size);
+    remember!(this.#knownBytes() + bytes.length + size);
+  }
+}
+
+function knownAmong<Note>(elements: readonly ScannedElement[], kind: NoteKind<Note>): readonly Reading<Note>[] {
+  const known: Reading<Note>[] = [];
+  for (const { reading } of elements) {
+    if (!(reading instanceof Reading) || !(reading.note instanceof kind)) break;
+    known.push(reading as Reading<Note>);
+  }
+  return known;
+}
+
+/** Begins an array with one element. */
+const zeroed = "[0";
+
+/** Parses a whole body, but for the elements of these arrays that are known. */
+export function parseUnread(body: Buffer, arrays: readonly RepeatedArray<ElementNote>[]): unknown {
+  const repeated = arrays.filter(({ known }) => known > 0).sort((one, other) => one.start - other.start);
+  let text = "";
+  let at = 0;
+  for (const { start, unreadFrom } of repeated) {
+    text += body.toString("utf8", at, start) + zeroed;
+    at = unreadFrom;
+  }
+  return JSON.parse(text + body.toString("utf8", at));
+}

@@ -124,7 +124,7 @@ async function writeHits(
       )
     ),
     written as (
-      insert into alerts (sink, event, workspace_id, type, facts, at, due_at, give_up_at)
+      insert into alerts as known (sink, event, workspace_id, type, facts, at, due_at, give_up_at)
       select sink, event, chosen.workspace_id, 'guardrail.hit',
         jsonb_build_object(
           'guardrail_id', guardrail_id, 'guardrail', guardrails.name, 'rule', rule, 'action', action, 'hits', hits,
@@ -134,8 +134,8 @@ async function writeHits(
       from chosen left join api_keys on api_keys.hash = key_hash left join guardrails on guardrails.id::text = guardrail_id
       order by 1, 2
       on conflict (sink, event) do update
-        set facts = jsonb_set(alerts.facts, '{hits}', to_jsonb((alerts.facts ->> 'hits')::integer + (excluded.facts ->> 'hits')::integer))
-        where alerts.attempts = 0
+        set facts = jsonb_set(known.facts, '{hits}', to_jsonb((known.facts ->> 'hits')::integer + (excluded.facts ->> 'hits')::integer))
+        where known.attempts = 0
       returning sink, event
     )
     select sink, position from chosen where (sink, event) not in (select sink, event from written)`.execute(

@@ -34,6 +34,7 @@ import * as auditList from "./0029_audit_list.ts";
 import * as externalIds from "./0030_external_ids.ts";
 import * as consoleSessions from "./0031_console_sessions.ts";
 import * as usageChanges from "./0032_usage_changes.ts";
+import * as sumsByStep from "./0033_sums_by_step.ts";
 import * as alerts from "./0040_alerts.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -69,5 +70,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0030_external_ids": externalIds,
   "0031_console_sessions": consoleSessions,
   "0032_usage_changes": usageChanges,
+  "0033_sums_by_step": sumsByStep,
   "0040_alerts": alerts,
 };

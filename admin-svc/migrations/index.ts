@@ -35,6 +35,7 @@ import * as externalIds from "./0030_external_ids.ts";
 import * as consoleSessions from "./0031_console_sessions.ts";
 import * as usageChanges from "./0032_usage_changes.ts";
 import * as sumsByStep from "./0033_sums_by_step.ts";
+import * as turnIndexes from "./0034_turn_indexes.ts";
 import * as alerts from "./0040_alerts.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
@@ -71,5 +72,6 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0031_console_sessions": consoleSessions,
   "0032_usage_changes": usageChanges,
   "0033_sums_by_step": sumsByStep,
+  "0034_turn_indexes": turnIndexes,
   "0040_alerts": alerts,
 };

@@ -22,6 +22,7 @@ import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
 import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Pool } from "pg";
+import { Exports } from "./exports/exports.ts";
 import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
@@ -87,14 +88,16 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   folder.start();
   const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
   const { sinks = () => noSinks, now = () => new Date(), registry } = options;
-  const alerts = new Alerts({ database: writes, settings: sinks, now, log, registry });
+  const sinkParts = { database: writes, settings: sinks, now, log, registry };
+  const alerts = new Alerts(sinkParts);
+  const exports = new Exports(sinkParts);
   const server = await serve(options, { reads, writes, bulkWrites, policy, folder, alerts, serviceToken });
-  const rounds = new Rounds(() => alerts.deliver(), log);
+  const rounds = [new Rounds(() => alerts.deliver(), log), new Rounds(() => exports.deliver(), log)];
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
-    await Promise.all([listener.stop(), folder.stop(), rounds.stop()]);
+    await Promise.all([listener, folder, ...rounds].map((each) => each.stop()));
     await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
   });
   outliveErrors(log, options.registry);

@@ -14,12 +14,12 @@ import * as policyTrim from "./first/0009_policy_trim.ts";
 import * as sharedBudgets from "./first/0010_shared_budgets.ts";
 import * as rateLimits from "./first/0011_rate_limits.ts";
 import * as callKind from "./first/0012_call_kind.ts";
-import * as judgeRules from "./0013_judge_rules.ts";
-import * as retention from "./0014_retention.ts";
-import * as detectorRules from "./0015_detector_rules.ts";
-import * as accountGuardrails from "./0016_account_guardrails.ts";
-import * as moreCallKinds from "./0017_more_call_kinds.ts";
-import * as fusionCalls from "./0018_fusion_calls.ts";
+import * as judgeRules from "./first/0013_judge_rules.ts";
+import * as retention from "./first/0014_retention.ts";
+import * as detectorRules from "./first/0015_detector_rules.ts";
+import * as accountGuardrails from "./first/0016_account_guardrails.ts";
+import * as moreCallKinds from "./first/0017_more_call_kinds.ts";
+import * as fusionCalls from "./first/0018_fusion_calls.ts";
 import * as chargedCalls from "./0019_charged_calls.ts";
 import * as firstEvent from "./0020_first_event.ts";
 import * as blockedMessage from "./0021_blocked_message.ts";
@@ -37,6 +37,7 @@ import * as usageChanges from "./0032_usage_changes.ts";
 import * as sumsByStep from "./0033_sums_by_step.ts";
 import * as turnIndexes from "./0034_turn_indexes.ts";
 import * as alerts from "./0040_alerts.ts";
+import * as exportCursors from "./0041_exports.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -74,4 +75,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0033_sums_by_step": sumsByStep,
   "0034_turn_indexes": turnIndexes,
   "0040_alerts": alerts,
+  "0041_exports": exportCursors,
 };

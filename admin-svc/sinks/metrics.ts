@@ -1,9 +1,43 @@
 /** Metrics of deliveries to sinks. Names of sinks come from the configuration file, so there are few. */
 import { Counter, type Registry, labelledGauge } from "@sluice/proto/runtime/metrics.js";
 import type { AlertCounts } from "../store/alerts/outbox.ts";
+import type { ExportLag } from "../store/exports/cursors.ts";
 
 export interface SinkMetrics {
   readonly attempts: Counter<"sink" | "result">;
+}
+
+export interface ExportMetrics {
+  readonly attempts: Counter<"sink" | "result">;
+  readonly turns: Counter<"sink">;
+}
+
+/** @param lags as they were read last */
+export function exportMetrics(registry: Registry, lags: () => readonly ExportLag[]): ExportMetrics {
+  labelledGauge(
+    registry,
+    {
+      name: "sluice_export_lag_seconds",
+      help: "Seconds since the oldest turn began that an export has not delivered; 0 when there is none.",
+      labelNames: ["sink"],
+    },
+    (set) => {
+      for (const { export: sink, seconds } of lags()) set({ sink }, seconds);
+    },
+  );
+  const attempts = new Counter({
+    name: "sluice_export_attempts_total",
+    help: "Attempts to deliver a batch of turns, by sink and result: delivered, or failed (tried again).",
+    labelNames: ["sink", "result"],
+    registers: [registry],
+  });
+  const turns = new Counter({
+    name: "sluice_exported_turns_total",
+    help: "Turns that an export has delivered, by sink.",
+    labelNames: ["sink"],
+    registers: [registry],
+  });
+  return { attempts, turns };
 }
 
 /** @param counts alerts that are not delivered, as they were counted last */

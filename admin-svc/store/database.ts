@@ -232,6 +232,8 @@ export interface TurnsTable {
   last_attempt: number;
   /** Whether the record of the turn has arrived. */
   is_recorded: boolean;
+  /** Place among the complete turns of its workspace, in the order of commits; null until it is complete. A turn that changes gets another one. */
+  log_sequence: BigInteger | null;
 }
 
 /** Records of turns that a start of a process has delivered. */
@@ -370,6 +372,24 @@ export interface AlertsTable {
   last_error: string | null;
 }
 
+/** How far an export has delivered the turns of a workspace. */
+export interface ExportCursorsTable {
+  export: string;
+  workspace_id: string;
+  /** Beginning of the export. */
+  started_at: Date;
+  started: BigInteger;
+  /** Everything up to this number is delivered. */
+  delivered: BigInteger;
+  /** Last number of the batch under way, which keeps it in every attempt; null between batches. */
+  batch_last: BigInteger | null;
+  batch_at: Date | null;
+  attempts: Generated<number>;
+  /** The next attempt, or the time at which the one under way counts as lost. */
+  due_at: Date;
+  last_error: string | null;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   audit_log: AuditLogTable;
@@ -392,6 +412,7 @@ export interface Database {
   budget_reservations: BudgetReservationsTable;
   console_sessions: ConsoleSessionsTable;
   alerts: AlertsTable;
+  export_cursors: ExportCursorsTable;
 }
 
 /** Id of the workspace that the first migration creates. */

@@ -53,7 +53,7 @@ function common({ settings, hosts, secrets, environment }: House, room: string):
   };
 }
 
-/** The variables that alerts name. A variable of any name may be meant, but not one that another service owns. */
+/** The variables that alerts and exports name. A variable of any name may be meant, but not one that another service owns. */
 function sinkEnvironment({ settings, environment }: House): NodeJS.ProcessEnv {
   const named = sinkVariables(settings.config, environment).filter((name) => !confined.test(name));
   return Object.fromEntries(named.map((name) => [name, environment[name]]));

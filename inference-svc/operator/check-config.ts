@@ -37,8 +37,9 @@ interface Checked {
   readonly providers: readonly ProviderRow[];
   readonly models: readonly ModelRow[];
   readonly detectors: readonly DetectorRow[];
-  /** Names of alerts. */
+  /** Names of alerts, and of exports. */
   readonly alerts: readonly string[];
+  readonly exports: readonly string[];
   /** Day of the built-in prices. */
   readonly catalogue_date: string;
 }
@@ -88,6 +89,7 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
     models: [],
     detectors: [],
     alerts: [],
+    exports: [],
     catalogue_date: seedDate(),
   };
   // A set, because a file that cannot be read is the same problem for both.
@@ -102,7 +104,8 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   const sinks = await collecting(problems, async () => checkSinks(file, terminal));
   for (const problem of house ? identityProblems(house, terminal) : []) problems.add(problem);
   if (house === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };
-  return { ...nothing, ok: true, ...served(house, terminal), alerts: sinks.alerts.map(({ name }) => name) };
+  const named = { alerts: sinks.alerts.map(({ name }) => name), exports: sinks.exports.map(({ name }) => name) };
+  return { ...nothing, ok: true, ...served(house, terminal), ...named };
 }
 
 const identityProblems = ({ file }: LoadedHouse, { environment }: OperatorTerminal): string[] =>
@@ -166,6 +169,7 @@ function linesOf({
   models,
   detectors,
   alerts,
+  exports,
   catalogue_date: date,
 }: Checked): string[] {
   if (!ok) {
@@ -192,6 +196,7 @@ function linesOf({
       ? ["", ...table(["DETECTOR", "DIALECT", "WHERE", "FINDS"], detectors.map(detectorCells))]
       : []),
     ...(alerts.length > 0 ? ["", `Alerts go to ${alerts.join(", ")}.`] : []),
+    ...(exports.length > 0 ? ["", `Turns are exported to ${exports.join(", ")}.`] : []),
     "",
     `Prices are USD per million tokens; those that the file does not state are of ${date}.`,
     ...(unpriced > 0 ? [`Endpoints without a price: ${unpriced}. No cost is known of their turns.`] : []),

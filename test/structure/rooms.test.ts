@@ -50,6 +50,7 @@ const order: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["config", "migrations", "rules"],
     ["store"],
     ["sinks"],
+    ["exports"],
     ["service", "prepare", "cli"],
     ["admin"],
     ["main"],

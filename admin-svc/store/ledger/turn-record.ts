@@ -60,7 +60,17 @@ const summed = ["attempts", "cost_usd", "input_tokens", "cached_tokens", "output
 
 const keys = ["generation_id", "key_hash", "workspace_id"];
 const times = ["opened_at", "duration_ms", "first_ms"];
-const columns = [...keys, ...times, ...stated, ...called, ...summed, "is_estimated", "last_attempt", "is_recorded"];
+const columns = [
+  ...keys,
+  ...times,
+  ...stated,
+  ...called,
+  ...summed,
+  "is_estimated",
+  "last_attempt",
+  "is_recorded",
+  "log_sequence",
+];
 
 const isLater = "excluded.attempts > 0 and excluded.last_attempt >= turns.last_attempt";
 /** Milliseconds by which calls that came later began later. */
@@ -82,6 +92,7 @@ const assignments = [
   "is_estimated = turns.is_estimated or excluded.is_estimated",
   "last_attempt = greatest(turns.last_attempt, excluded.last_attempt)",
   "is_recorded = turns.is_recorded or excluded.is_recorded",
+  "log_sequence = case when excluded.is_recorded or turns.log_sequence is not null then nextval('ledger_log') end",
 ];
 
 /**
@@ -143,8 +154,10 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
       c.task, c.finish_reason,
       coalesce(c.attempts, 0) as attempts, coalesce(c.spent_usd, 0) as cost_usd, coalesce(c.inputs, 0) as input_tokens,
       coalesce(c.cached, 0) as cached_tokens, coalesce(c.outputs, 0) as output_tokens, coalesce(c.reasoning, 0) as reasoning_tokens,
-      coalesce(c.any_estimated, false) as is_estimated, coalesce(c.last_attempt, 0) as last_attempt, r.sequence is not null as is_recorded
+      coalesce(c.any_estimated, false) as is_estimated, coalesce(c.last_attempt, 0) as last_attempt, r.sequence is not null as is_recorded,
+      case when r.sequence is not null then nextval('ledger_log') end as log_sequence
     from recorded as r full join called as c on c.generation_id = r.generation_id and c.key_hash = r.key_hash
+    order by r.sequence
   ),
   told as (
     insert into turns (${sql.raw(columns.join(", "))})

@@ -47,8 +47,10 @@ export function insertUsage(
   around: AroundStoring = (_, __, store) => store(),
 ): Promise<number> {
   const bootIds = [...new Set([...records, ...turns].map(({ boot_id: id }) => id))];
+  const workspaceIds = [...new Set([...records, ...turns].map(({ workspace_id: id }) => id))];
   return transact(database, async (transaction) => {
     await lockProcesses(transaction, bootIds);
+    await shareLedger(transaction, workspaceIds);
     return around(transaction, { records, turns }, async () => {
       const spent = await insertAll(transaction, records, turns);
       await addToDays(transaction, spent);
@@ -67,6 +69,35 @@ async function lockProcesses(transaction: Transaction<Database>, bootIds: readon
       select distinct id from unnest(${bootIds}::text[]) as named (id) order by 1
     ) as ordered`.execute(transaction);
 }
+
+/** Announces to `closeLedger` that turns of these workspaces get numbers. Any number of batches may do so at the same time. */
+export async function shareLedger(transaction: Transaction<Database>, workspaceIds: readonly string[]): Promise<void> {
+  await sql`
+    select pg_advisory_xact_lock_shared(hashtextextended(id, 2)) from (
+      select distinct id from unnest(${workspaceIds}::text[]) as named (id) order by 1
+    ) as ordered`.execute(transaction);
+}
+
+/**
+ * Waits until no batch of the workspace is being stored, and keeps others waiting until the end of the transaction: no turn gets a number below
+ * the last one any more. Does not wait long, because batches that come meanwhile wait too.
+ * @returns false when a batch that takes its time is being stored
+ */
+export async function closeLedger(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {
+  await sql`savepoint closing`.execute(transaction);
+  try {
+    await sql`set local lock_timeout = '200ms'`.execute(transaction);
+    await sql`select pg_advisory_xact_lock(hashtextextended(${workspaceId}, 2))`.execute(transaction);
+    return true;
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== lockNotAvailable) throw error;
+    await sql`rollback to savepoint closing`.execute(transaction);
+    return false;
+  }
+}
+
+/** SQLSTATE of a lock that was not given in time. */
+const lockNotAvailable = "55P03";
 
 /** New calls of a key on a day in UTC. */
 interface SpentOnDay {

@@ -32,6 +32,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   budget_reservations: "select, insert, update, delete",
   console_sessions: "select, insert, update, delete",
   alerts: "select, insert, update, delete",
+  export_cursors: "select, insert, update, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",
 };
@@ -76,6 +77,7 @@ async function grantAll(transaction: Transaction<Database>): Promise<void> {
     await sql`revoke all on ${sql.table(table)} from ${role}`.execute(transaction);
     await sql`grant ${sql.raw(granted)} on ${sql.table(table)} to ${role}`.execute(transaction);
   }
+  await sql`grant usage, select on sequence ledger_log to ${role}`.execute(transaction);
   await sql`grant execute on function trim_policy_log() to ${role}`.execute(transaction);
   await sql`
     do $$

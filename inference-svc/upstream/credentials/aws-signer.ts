@@ -1,15 +1,8 @@
 /** Signs requests to Amazon with Signature Version 4 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html). */
-import { type Hash, type Hmac, createHash, createHmac } from "node:crypto";
-import type { SignatureV4 } from "@smithy/signature-v4";
+import { type AwsCredentials, type RequestSigner, openSigner } from "@sluice/proto/runtime/aws-signature.js";
 import type { AnswerHead } from "../events/answer.ts";
 import type { Authorization, HeaderFields, Identity, Signable } from "./identity.ts";
 import type { CredentialSource, Patience } from "./source.ts";
-
-export interface AwsCredentials {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly sessionToken?: string;
-}
 
 /** Amazon accepts signatures for five minutes. A refusal with less skew than this has another cause. */
 const noticedSkewMs = 60_000;
@@ -22,7 +15,7 @@ export class AwsSigner implements Identity {
   readonly #region: string;
   readonly #now: () => number;
   readonly credentials: CredentialSource<AwsCredentials>;
-  #signer: { readonly credentials: AwsCredentials; readonly opened: Promise<SignatureV4> } | undefined;
+  #signer: { readonly credentials: AwsCredentials; readonly opened: Promise<RequestSigner> } | undefined;
   /** Clock skew: how far the server's clock is ahead of this one, as far as known. */
   aheadMs = 0;
 
@@ -49,7 +42,7 @@ export class AwsSigner implements Identity {
   async #sign(request: Signable, credentials: AwsCredentials, aheadMs: number): Promise<HeaderFields> {
     const { url, method, headers, body } = request;
     if (this.#signer?.credentials !== credentials)
-      this.#signer = { credentials, opened: openSigner(this.#service, this.#region, credentials) };
+      this.#signer = { credentials, opened: openSigner({ service: this.#service, region: this.#region, credentials }) };
     const signer = await this.#signer.opened;
     const signed = await signer.sign(
       {
@@ -101,36 +94,4 @@ class Signature implements Authorization {
     const { aheadMs, credentials } = this.#signer;
     return this.#isRefused && (aheadMs !== this.#aheadMs || !credentials.isCurrent(this.#credentials));
   }
-}
-
-/** Loaded on demand: it costs 0.1 s and 14 MB, and most installations never need it. */
-async function openSigner(service: string, region: string, credentials: AwsCredentials): Promise<SignatureV4> {
-  const { SignatureV4: Signer } = await import("@smithy/signature-v4");
-  return new Signer({ service, region, credentials, sha256: Sha256, applyChecksum: false });
-}
-
-/** The hash that the library asks for: SHA-256, or its HMAC when a key is given. */
-class Sha256 {
-  readonly #hash: Hash | Hmac;
-
-  constructor(key?: Source) {
-    this.#hash = key === undefined ? createHash("sha256") : createHmac("sha256", bytesOf(key));
-  }
-
-  update(data: Source): void {
-    this.#hash.update(bytesOf(data));
-  }
-
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(this.#hash.digest());
-  }
-}
-
-type Source = string | ArrayBuffer | ArrayBufferView;
-
-function bytesOf(data: Source): string | Uint8Array {
-  if (typeof data === "string") return data;
-  return ArrayBuffer.isView(data)
-    ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-    : new Uint8Array(data);
 }

@@ -46,6 +46,10 @@ export interface LogFields {
   readonly store?: string;
   /** Type of a server tool. */
   readonly tool?: string;
+  /** Name of an entry of `alerts` or `exports`. */
+  readonly sink?: string;
+  /** Id of an alert. */
+  readonly alert?: string;
   readonly role?: string | undefined;
   readonly process?: string;
   readonly host?: string;

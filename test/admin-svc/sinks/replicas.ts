@@ -1,5 +1,6 @@
 /** Two processes of admin-svc, as far as they deliver to sinks: on one database, by one clock that the test moves. */
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
+import { Exports } from "@sluice/admin-svc/exports/exports.js";
 import { Alerts } from "@sluice/admin-svc/sinks/alerts.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { createKey } from "@sluice/admin-svc/store/keys.js";
@@ -20,6 +21,7 @@ const limits = { ...writeLimits, connectTimeoutMs: 60_000, statementTimeoutMs: 0
 
 export interface Replica {
   readonly alerts: Alerts;
+  readonly exports: Exports;
   readonly registry: Registry;
   /** Stores records as a call over gRPC does. */
   record(records: readonly UsageRecord[], turns?: readonly TurnRecord[]): Promise<number>;
@@ -51,9 +53,18 @@ export class Replicas {
     this.#aheadMs += ms;
   }
 
+  now(): Date {
+    return new Date(Date.now() + this.#aheadMs);
+  }
+
   /** Both deliver at the same time what is due. */
   async deliver(): Promise<void> {
     await Promise.all(this.both.map(({ alerts }) => alerts.deliver()));
+  }
+
+  /** Both export at the same time what is due. */
+  async export(): Promise<void> {
+    await Promise.all(this.both.map(({ exports }) => exports.deliver()));
   }
 
   /** @returns the hash of a new key */
@@ -76,16 +87,11 @@ export class Replicas {
     const database = openDatabase(this.databaseUrl, limits, () => {});
     this.#pools.push(database);
     const registry = new Registry();
-    const now = () => new Date(Date.now() + this.#aheadMs);
-    const alerts = new Alerts({
-      database,
-      settings: () => this.settings,
-      now,
-      log: openLog("test", "silent"),
-      registry,
-    });
+    const now = () => this.now();
+    const parts = { database, settings: () => this.settings, now, log: openLog("test", "silent"), registry };
+    const [alerts, exports] = [new Alerts(parts), new Exports(parts)];
     const record: Replica["record"] = (records, turns = []) =>
       insertUsage(database, records.map(toRow), turns.map(toTurnRow), alerts.around);
-    return { alerts, registry, record };
+    return { alerts, exports, registry, record };
   }
 }

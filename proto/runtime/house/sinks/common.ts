@@ -1,4 +1,4 @@
-/** Settings that every service has which Sluice tells something of itself. */
+/** Settings that entries of `alerts` and `exports` share. */
 import { z } from "zod";
 
 export const sinkName = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, "1 to 64 letters, digits, _ and -");

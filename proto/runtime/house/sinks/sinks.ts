@@ -4,8 +4,9 @@ import { ConfigError, problemsOf } from "../../config.ts";
 import { expand, filesOf, variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 import { alerts } from "./alerts.ts";
+import { exportSections } from "./exports.ts";
 
-export const sinkSections = { alerts };
+export const sinkSections = { alerts, exports: exportSections };
 
 const sinksSchema = z.object(sinkSections);
 

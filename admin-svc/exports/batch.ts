@@ -1,0 +1,8 @@
+/** A batch in the JSON of `GET /generations`. */
+import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import type { Batch } from "../store/exports/cursors.ts";
+
+export interface ExportedBatch {
+  readonly batch: Batch;
+  readonly turns: readonly JsonObject[];
+}

@@ -1,0 +1,28 @@
+/** How a batch of turns becomes a message to each kind of sink. */
+import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
+import type { Message } from "../sinks/post.ts";
+import { webhookMessage } from "../sinks/webhook.ts";
+import type { ExportedBatch } from "./batch.ts";
+import { s3Message } from "./s3.ts";
+import type { Batch } from "../store/exports/cursors.ts";
+
+/** Turns of one message at most: receivers limit bodies, often to a megabyte. */
+export const maxTurns = ({ s3 }: ExportSettings): number => (s3 ? 5_000 : 200);
+
+export async function buildBatch(settings: ExportSettings, exported: ExportedBatch, now: Date): Promise<Message> {
+  const { webhook, s3 } = settings;
+  if (webhook) return webhookMessage(webhook, batchId(exported.batch), webhookBody(exported), now);
+  if (s3) return s3Message(s3, exported, now);
+  throw new Error("an export without a way to deliver it");
+}
+
+/** The same in every repetition of the batch. */
+const batchId = ({ export: name, workspace_id: workspace, delivered, batch_last: last }: Batch): string =>
+  `exp_${name}_${workspace}_${delivered}_${last}`;
+
+const webhookBody = ({ batch, turns }: ExportedBatch): string =>
+  JSON.stringify({
+    type: "turns.recorded",
+    timestamp: batch.batch_at.toISOString(),
+    data: { workspace_id: batch.workspace_id, turns },
+  });

@@ -1,0 +1,174 @@
+/**
+ * Cursors of exports: how far each has delivered the turns of a workspace. A batch keeps its bounds until it is delivered, so that a
+ * repetition replaces what an earlier attempt has left.
+ */
+import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import type { Database, ExportCursorsTable } from "../database.ts";
+import type { TurnRow } from "../ledger/generations.ts";
+import { closeLedger, shareLedger } from "../ledger/usage.ts";
+import { transact } from "../postgres/transaction.ts";
+
+export type ExportCursor = Selectable<ExportCursorsTable>;
+
+/** A cursor with the bounds of a batch. */
+export type Batch = ExportCursor & { readonly batch_last: string; readonly batch_at: Date };
+
+export interface ExportSource {
+  readonly name: string;
+  /** Name or id of the only workspace that is meant; undefined means every one. */
+  readonly workspace?: string | undefined;
+}
+
+/**
+ * Begins an export with what is stored from now on. A workspace that is made later is exported from its beginning, because the export had
+ * begun before.
+ */
+export async function openCursors(database: Kysely<Database>, source: ExportSource, now: Date): Promise<void> {
+  const { name, workspace = null } = source;
+  await sql`
+    insert into export_cursors (export, workspace_id, started_at, started, delivered, due_at)
+    select ${name}, id, coalesce(earlier.started_at, ${now}), coalesce(earlier.started, latest), coalesce(earlier.started, latest), ${now}
+    from workspaces cross join (select case when is_called then last_value else 0 end as latest from ledger_log) as log
+      left join lateral (select started_at, started from export_cursors where export = ${name} order by started limit 1) as earlier on true
+    where (${workspace}::text is null or ${workspace}::text in (name, id::text))
+      and not exists (select from export_cursors where export = ${name} and workspace_id = id)
+    order by id
+    on conflict do nothing`.execute(database);
+}
+
+/** Time after which a turn is complete without its record: the process that was to write it has died. */
+const settledMinutes = 15;
+
+/** Numbers turns without a record, which a killed process has left, and those of an admin-svc of before exports. */
+export async function logSettledTurns(database: Kysely<Database>, name: string, now: Date): Promise<void> {
+  const settled = sql`log_sequence is null and opened_at + duration_ms * interval '1 ms' < ${now}::timestamptz - make_interval(mins => ${settledMinutes})
+    and opened_at >= (select min(started_at) from export_cursors where export = ${name})`;
+  const { rows } = await sql<{
+    id: string;
+  }>`select distinct workspace_id::text as id from turns where ${settled}`.execute(database);
+  for (const { id } of rows)
+    await transact(database, async (transaction) => {
+      await shareLedger(transaction, [id]);
+      await sql`update turns set log_sequence = nextval('ledger_log') where workspace_id = ${id} and ${settled}`.execute(
+        transaction,
+      );
+    });
+}
+
+export interface BatchClaim {
+  readonly name: string;
+  readonly now: Date;
+  /** Until then, no other process takes the batch. */
+  readonly until: Date;
+  /** Turns of a new batch at most. */
+  readonly limit: number;
+}
+
+/** Time until a workspace is looked at again whose turns are being stored. */
+const busyMs = 1_000;
+
+/**
+ * Takes a workspace whose turns wait, and gives its batch bounds.
+ * @returns undefined when nothing is due; "busy" when its turns are being stored, while another workspace may be due
+ */
+export function claimBatch(database: Kysely<Database>, claim: BatchClaim): Promise<Batch | "busy" | undefined> {
+  const { name, now } = claim;
+  return transact(database, async (transaction) => {
+    const waiting = await findWaiting(transaction, name, now);
+    if (!waiting) return undefined;
+    // A batch that is being stored may have taken numbers below those that can be seen.
+    if (!waiting.bounded && !(await closeLedger(transaction, waiting.id))) {
+      const later = new Date(now.getTime() + busyMs);
+      await sql`update export_cursors set due_at = ${later} where export = ${name} and workspace_id = ${waiting.id}`.execute(
+        transaction,
+      );
+      return "busy";
+    }
+    return await boundBatch(transaction, waiting.id, claim);
+  });
+}
+
+/** A workspace whose turns wait. */
+interface Waiting {
+  readonly id: string;
+  /** Whether its batch has bounds of an earlier attempt. */
+  readonly bounded: boolean;
+}
+
+async function findWaiting(transaction: Transaction<Database>, name: string, now: Date): Promise<Waiting | undefined> {
+  const { rows } = await sql<Waiting>`
+    select workspace_id::text as id, batch_last is not null as bounded from export_cursors as waiting
+    where export = ${name} and due_at <= ${now} and (batch_last is not null or exists (
+      select from turns where turns.workspace_id = waiting.workspace_id and log_sequence > waiting.delivered
+    ))
+    order by due_at limit 1 for update skip locked`.execute(transaction);
+  return rows[0];
+}
+
+async function boundBatch(
+  transaction: Transaction<Database>,
+  workspaceId: string,
+  { name, now, until, limit }: BatchClaim,
+): Promise<Batch | undefined> {
+  const { rows } = await sql<Batch>`
+    update export_cursors as claimed set
+      attempts = attempts + 1, due_at = ${until}, batch_at = coalesce(batch_at, ${now}),
+      batch_last = coalesce(batch_last, (
+        select max(log_sequence) from (
+          select log_sequence from turns where turns.workspace_id = claimed.workspace_id and log_sequence > claimed.delivered
+          order by log_sequence limit ${limit}
+        ) as next
+      ))
+    where export = ${name} and workspace_id = ${workspaceId}
+    returning *`.execute(transaction);
+  return rows[0];
+}
+
+/** The turns of a batch. One that has changed since an earlier attempt stands in a later batch. */
+export async function turnsOfBatch(database: Kysely<Database>, batch: Batch): Promise<readonly TurnRow[]> {
+  const { rows } = await sql<TurnRow>`
+    select turns.*, api_keys.name as key_name from turns left join api_keys on api_keys.hash = turns.key_hash
+    where turns.workspace_id = ${batch.workspace_id} and log_sequence > ${batch.delivered} and log_sequence <= ${batch.batch_last}
+    order by log_sequence`.execute(database);
+  return rows;
+}
+
+/** Moves the cursor behind a batch that was delivered. Another process may have done so. */
+export async function advanceCursor(database: Kysely<Database>, batch: Batch, due: Date): Promise<void> {
+  await sql`
+    update export_cursors set delivered = batch_last, batch_last = null, batch_at = null, attempts = 0, due_at = ${due}, last_error = null
+    where export = ${batch.export} and workspace_id = ${batch.workspace_id}
+      and delivered = ${batch.delivered} and batch_last = ${batch.batch_last}`.execute(database);
+}
+
+/** Notes a failure, unless another process has taken the batch meanwhile. */
+export async function postponeBatch(
+  database: Kysely<Database>,
+  batch: Batch,
+  due: Date,
+  reason: string,
+): Promise<void> {
+  await sql`
+    update export_cursors set due_at = ${due}, last_error = ${reason}
+    where export = ${batch.export} and workspace_id = ${batch.workspace_id}
+      and delivered = ${batch.delivered} and batch_last = ${batch.batch_last} and attempts = ${batch.attempts}`.execute(
+    database,
+  );
+}
+
+export interface ExportLag {
+  readonly export: string;
+  /** Seconds since the oldest turn that was not delivered has begun; 0 when there is none. */
+  readonly seconds: number;
+}
+
+export async function exportLags(database: Kysely<Database>, now: Date): Promise<readonly ExportLag[]> {
+  const { rows } = await sql<ExportLag>`
+    select export, coalesce(extract(epoch from ${now}::timestamptz - min(opened_at)), 0)::float8 as seconds
+    from export_cursors left join lateral (
+      select opened_at from turns where turns.workspace_id = export_cursors.workspace_id and log_sequence > delivered
+      order by log_sequence limit 1
+    ) as oldest on true
+    group by 1`.execute(database);
+  return rows;
+}

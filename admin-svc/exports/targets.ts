@@ -3,6 +3,7 @@ import type { ExportSettings } from "@sluice/proto/runtime/house/sinks/exports.j
 import type { Message } from "../sinks/post.ts";
 import { webhookMessage } from "../sinks/webhook.ts";
 import type { ExportedBatch } from "./batch.ts";
+import { otlpMessage } from "./otlp.ts";
 import { s3Message } from "./s3.ts";
 import type { Batch } from "../store/exports/cursors.ts";
 
@@ -10,9 +11,10 @@ import type { Batch } from "../store/exports/cursors.ts";
 export const maxTurns = ({ s3 }: ExportSettings): number => (s3 ? 5_000 : 200);
 
 export async function buildBatch(settings: ExportSettings, exported: ExportedBatch, now: Date): Promise<Message> {
-  const { webhook, s3 } = settings;
+  const { webhook, s3, otlp } = settings;
   if (webhook) return webhookMessage(webhook, batchId(exported.batch), webhookBody(exported), now);
   if (s3) return s3Message(s3, exported, now);
+  if (otlp) return otlpMessage(otlp, exported);
   throw new Error("an export without a way to deliver it");
 }
 

@@ -15,7 +15,8 @@ export function problemOfField(name: string, value: string): string | undefined 
   return /^[\x20-\x7e\t]{0,8192}$/.test(value) ? undefined : `${name} has a value that no header field can have`;
 }
 
-const fields = z.record(z.string(), z.string()).superRefine((given, context) => {
+/** Header fields of requests to a server, beside those that HTTP or its protocol sets. */
+export const headerFields = z.record(z.string(), z.string()).superRefine((given, context) => {
   for (const [name, value] of Object.entries(given)) {
     const message = problemOfField(name, value);
     if (message !== undefined) context.addIssue({ code: "custom", message, path: [name] });
@@ -32,7 +33,7 @@ const server = z.strictObject({
     .refine((value) => problemOfField("authorization", value) === undefined, "a value that a header field can have")
     .optional()
     .describe("Value of the header field Authorization, such as Bearer ${CRM_TOKEN}."),
-  headers: fields.default({}).describe("Further header fields of every request to it."),
+  headers: headerFields.default({}).describe("Further header fields of every request to it."),
   pricing: callPricing("call of a tool").optional(),
 });
 

@@ -241,3 +241,50 @@ test("a bucket gets objects of JSON lines, signed, whose repetition has the same
   const [first] = sink.refused as [Taken];
   expect([first.path, first.body]).toEqual([object.path, object.body]);
 });
+
+test("a collector of OpenTelemetry gets log records, with the attributes of traces", async () => {
+  const otlp = { url: `${sink.url}/otel/`, headers: { "x-api-key": "k" } };
+  await configure({ webhook: undefined, otlp });
+  const traceId = "0af7651916cd43dd8448eb211c80319c";
+  const openedAtMs = BigInt(Date.parse("2026-11-26T12:00:00.500Z"));
+  const answered = turnRecord({ openedAtMs, durationMs: 1_500, firstMs: 250, traceId, user: "u-1" });
+  const refused = turnRecord({ outcome: TurnOutcome.REFUSED, httpStatus: 403, rule: "IBAN", guardrailId: "g-1" });
+  const call = usageRecord({ generationId: answered.generationId });
+  await replicas.both[0].record([call], [answered, refused]);
+  await replicas.export();
+  const [message] = sink.taken as [Taken];
+  expect([message.method, message.path, message.headers["x-api-key"]]).toEqual(["POST", "/otel/v1/logs", "k"]);
+  const { resourceLogs } = JSON.parse(message.body.toString()) as LogsPayload;
+  // Turns of one transaction have no order.
+  const records = (resourceLogs[0]?.scopeLogs[0]?.logRecords ?? []).toSorted((a) => (a.traceId === traceId ? -1 : 1));
+  expect(records).toHaveLength(2);
+  expect(records[0]).toMatchObject({
+    timeUnixNano: "1795694402000000000",
+    severityText: "INFO",
+    eventName: "sluice.turn",
+    body: { stringValue: "turn completed" },
+    traceId,
+  });
+  expect(records[1]).toMatchObject({ severityText: "WARN", body: { stringValue: "turn refused" } });
+  const [first, second] = records.map(({ attributes }) => new Map(attributes.map(({ key, value }) => [key, value])));
+  expect(Object.fromEntries(first ?? [])).toMatchObject({
+    "sluice.generation_id": { stringValue: answered.generationId },
+    "sluice.outcome": { stringValue: "completed" },
+    "sluice.cost_usd": { stringValue: "0.000123456789" },
+    "sluice.time_to_first_token": { doubleValue: 0.25 },
+    "http.response.status_code": { intValue: "200" },
+    "gen_ai.provider.name": { stringValue: "acme" },
+    "gen_ai.usage.input_tokens": { intValue: "12" },
+    "user.id": { stringValue: "u-1" },
+  });
+  expect(second?.get("sluice.guardrail.id")).toEqual({ stringValue: "g-1" });
+  expect(second?.has("gen_ai.provider.name")).toBe(false);
+});
+
+interface LogsPayload {
+  readonly resourceLogs: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly LogRecord[] }[] }[];
+}
+interface LogRecord {
+  readonly traceId?: string;
+  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+}

@@ -1,5 +1,6 @@
 /** `exports`: services outside Sluice that get the records of turns. */
 import { z } from "zod";
+import { headerFields } from "../mcp.ts";
 import { address, exactlyOne, sinkName, sinkWorkspace, uniquelyNamed, webhook } from "./common.ts";
 
 const s3 = z.strictObject({
@@ -26,6 +27,12 @@ const s3 = z.strictObject({
 });
 export type S3Settings = z.infer<typeof s3>;
 
+const otlp = z.strictObject({
+  url: address.describe("Base URL of a collector of OpenTelemetry; logs go to /v1/logs below it."),
+  headers: headerFields.default({}).describe("Header fields of every request to it, such as Authorization."),
+});
+export type OtlpSettings = z.infer<typeof otlp>;
+
 const exportEntry = z
   .strictObject({
     name: sinkName.describe("Its name in metrics and in the log. A new name is a new export, which begins anew."),
@@ -38,8 +45,9 @@ const exportEntry = z
       .describe("Time for which turns are collected, unless a batch is full before."),
     webhook: webhook.optional(),
     s3: s3.optional(),
+    otlp: otlp.optional(),
   })
-  .superRefine(exactlyOne("webhook", "s3"));
+  .superRefine(exactlyOne("webhook", "s3", "otlp"));
 
 export const exportSections = uniquelyNamed(exportEntry);
 

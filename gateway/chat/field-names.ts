@@ -25,23 +25,48 @@ const fields = {
   "text.verbosity": "verbosity",
 };
 
-/** @param messages numbers of the messages that the items of the input were made of */
-export function chatFieldNames(messages: readonly number[], given: GivenFields): FieldNames {
-  const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools } = given;
-  const list = tools ? "tools" : "functions";
-  const declared = (tools ?? functions)?.length ?? 0;
-  return {
-    item: (index) => messageAt(messages[index]),
-    part: (item, part) => partAt(messages[item], part),
-    tool: (index) => (index < declared ? `${list}.${index}` : "web_search_options"),
-    itemFields,
-    toolFields: tools ? toolFields : functionFields,
-    fields: {
+/** What a request has given decides about the names; they are put together only for a failure or a receipt. */
+export class ChatFieldNames implements FieldNames {
+  readonly itemFields = itemFields;
+  readonly #messages: readonly number[];
+  readonly #list: "tools" | "functions";
+  readonly #declared: number;
+  readonly #olderMaximum: boolean;
+  readonly #bareEffort: boolean;
+
+  /** @param messages numbers of the messages that the items of the input were made of */
+  constructor(messages: readonly number[], given: GivenFields) {
+    const { max_completion_tokens: newer, max_tokens: older, reasoning, functions, tools } = given;
+    this.#messages = messages;
+    this.#list = tools ? "tools" : "functions";
+    this.#declared = (tools ?? functions)?.length ?? 0;
+    this.#olderMaximum = typeof newer !== "number" && typeof older === "number";
+    this.#bareEffort = !reasoning;
+  }
+
+  item(index: number): string | undefined {
+    return messageAt(this.#messages[index]);
+  }
+
+  part(item: number, part: number): string | undefined {
+    return partAt(this.#messages[item], part);
+  }
+
+  tool(index: number): string {
+    return index < this.#declared ? `${this.#list}.${index}` : "web_search_options";
+  }
+
+  get toolFields(): Readonly<Record<string, string>> {
+    return this.#list === "tools" ? toolFields : functionFields;
+  }
+
+  get fields(): Readonly<Record<string, string>> {
+    return {
       ...fields,
-      ...(typeof newer !== "number" && typeof older === "number" && { max_output_tokens: "max_tokens" }),
-      ...(!reasoning && { "reasoning.effort": "reasoning_effort" }),
-    },
-  };
+      ...(this.#olderMaximum && { max_output_tokens: "max_tokens" }),
+      ...(this.#bareEffort && { "reasoning.effort": "reasoning_effort" }),
+    };
+  }
 }
 
 const messageAt = (message: number | undefined): string | undefined =>

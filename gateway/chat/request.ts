@@ -11,7 +11,7 @@ import { readSession } from "../turns/session.ts";
 import type { FieldNames } from "../turns/field-names.ts";
 import { KnownFields } from "../turns/unknown-fields.ts";
 import { ChatArrays, type ChatFields, readChatFields, spanOf } from "./fields.ts";
-import { chatFieldNames } from "./field-names.ts";
+import { ChatFieldNames } from "./field-names.ts";
 import { type WrittenInput, writeInput } from "./input.ts";
 import {
   type ChatToolNote,
@@ -66,7 +66,7 @@ export function parseChatRequest(body: Buffer, members: readonly JsonMember[], h
     hidesReasoning: fields.reasoning?.exclude ?? fields.include_reasoning === false,
     oldCalls: hasFunctions(fields),
   };
-  return { request, form, names: chatFieldNames(input.places, fields) };
+  return { request, form, names: new ChatFieldNames(input.places, fields) };
 }
 
 const hasFunctions = ({ functions }: ChatFields): boolean => functions !== null && functions !== undefined;

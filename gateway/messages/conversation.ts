@@ -2,8 +2,9 @@
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
+import { quoted } from "../turns/json.ts";
 import { MessageNote } from "./notes.ts";
-import { type Block, type OnUnsent, type InputPart, isWebCitation, saidText, toParts } from "./parts.ts";
+import { type Block, type OnUnsent, type InputPart, isWebCitation, partJson, saidText, toParts } from "./parts.ts";
 import type { ItemPlace } from "./field-names.ts";
 import { describeCall, isServerCall, isServerResult, toServerItem } from "./server-history.ts";
 import { toReasoningItem, toRedactedItem } from "./thinking.ts";
@@ -112,11 +113,12 @@ export class Conversation {
   }
 
   #say(role: Message["role"], content: readonly PlacedPart[], path: string): void {
-    if (content.length > 0) this.#add({ type: "message", role, content: bareParts(content) }, path, content);
+    if (content.length === 0) return;
+    this.#add(`{"type":"message","role":"${role}","content":${partsJson(content)}}`, path, content);
   }
 
-  #add(item: JsonObject, path: string, content: readonly PlacedPart[] = []): void {
-    this.#json += `${JSON.stringify(item)},`;
+  #add(item: string, path: string, content: readonly PlacedPart[] = []): void {
+    this.#json += `${item},`;
     this.#note.places.push({ path, parts: content.map((part) => part.path) });
   }
 
@@ -145,14 +147,11 @@ export class Conversation {
     if (Array.isArray(blocks)) this.#noteFound(blocks as readonly Block[]);
     const isPlain = typeof blocks === "string" && (!mark || blocks === "");
     const parts = isPlain ? [] : this.#resultParts(blocks, mark, path);
-    const item = {
-      type: "function_call_output",
-      call_id: block.tool_use_id,
-      // A mark needs a part; text without one stays text.
-      output: isPlain ? blocks : parts.length === 0 ? "" : bareParts(parts),
-      ...(block.is_error === true && { status: "incomplete" }),
-    };
-    this.#add(item, path, parts);
+    // A mark needs a part; text without one stays text.
+    const output = isPlain ? quoted(blocks) : parts.length === 0 ? '""' : partsJson(parts);
+    const status = block.is_error === true ? ',"status":"incomplete"' : "";
+    const id = quoted(block.tool_use_id!);
+    this.#add(`{"type":"function_call_output","call_id":${id},"output":${output}${status}}`, path, parts);
   }
 
   #resultParts(
@@ -190,7 +189,7 @@ export class Conversation {
       }
       this.#say("assistant", said, at);
       said = [];
-      this.#add(item, place);
+      this.#add(JSON.stringify(item), place);
     }
     this.#say("assistant", said, at);
   }
@@ -243,4 +242,4 @@ function serverResultsIn(blocks: readonly Block[]): ReadonlyMap<string | undefin
   return results;
 }
 
-const bareParts = (placed: readonly PlacedPart[]): readonly InputPart[] => placed.map(({ part }) => part);
+const partsJson = (placed: readonly PlacedPart[]): string => `[${placed.map(({ part }) => partJson(part)).join(",")}]`;

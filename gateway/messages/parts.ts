@@ -1,6 +1,7 @@
 /** Content blocks of users and of tool results as parts of the contract. */
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { codePointLength } from "@sluice/proto/runtime/validation/text.js";
+import { quoted } from "../turns/json.ts";
 
 export interface MediaSource {
   readonly type: string;
@@ -34,6 +35,13 @@ export interface Block {
 }
 
 export type InputPart = { readonly type: string; readonly [field: string]: unknown };
+
+/** A part as JSON. Most parts are bare text. */
+export function partJson(part: InputPart): string {
+  const { type, text, cache_control: mark } = part;
+  if (type !== "input_text" || mark !== undefined) return JSON.stringify(part);
+  return `{"type":"input_text","text":${quoted(text as string)}}`;
+}
 
 /** Notes a field that reaches no provider. */
 export type OnUnsent = (path: string) => void;

@@ -33,12 +33,15 @@ export function subtreeBytes(body: Buffer, span: ByteSpan | undefined): Uint8Arr
 /** Among JSON values, null alone begins with n. */
 export const isNullAt = (body: Buffer, { start }: ByteSpan): boolean => body[start] === 0x6e;
 
-/** Longest text for which checking each character is faster than calling JSON.stringify. */
+/** Longest text for which checking each character is faster than a regular expression. */
 const shortLength = 64;
+/** JSON.stringify escapes these: it takes three times as long as the search for them (Node 20). */
+// oxlint-disable-next-line no-control-regex
+const escaped = /["\\\x00-\x1f\ud800-\udfff]/;
 
 /** The text as a JSON string. */
 export function quoted(text: string): string {
-  if (text.length > shortLength) return JSON.stringify(text);
+  if (text.length > shortLength) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);
     // JSON.stringify escapes control characters, quotes, backslashes and halves of surrogate pairs.

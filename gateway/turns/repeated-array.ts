@@ -4,7 +4,7 @@
  *
  * An element's text may depend on the elements before it, because those are the same as they were then. Nothing else may decide about it.
  */
-import { closeBracket } from "@sluice/proto/runtime/validation/json-bytes.js";
+import { closeBracket, comma } from "@sluice/proto/runtime/validation/json-bytes.js";
 import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { ScannedElement } from "@sluice/proto/runtime/validation/scanned-array.js";
 import { readValue } from "./json.ts";
@@ -20,12 +20,14 @@ export interface ElementNote {
 /** Bytes of an object with one text or path. */
 const noteBytes = 64;
 
+/** An element that was written before. */
 class Reading<Note> {
   readonly note: Note;
-  /** Holds the text of this element and of those that were read with it. */
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
+  /** The array in which it was written last. */
+  bytes: Buffer;
+  /** Place of its text there. A comma, or the bracket of the array, is its last byte. */
+  start: number;
+  end: number;
 
   constructor(note: Note, bytes: Buffer, start: number, end: number) {
     this.note = note;
@@ -131,11 +133,21 @@ export class RepeatedArray<Note extends ElementNote> {
   write(before = "", after = ""): Buffer {
     const head = `[${before}`;
     const tail = this.#text + after;
+    const same = head.length + tail.length === 1 ? this.#writtenBefore() : undefined;
+    if (same) return same;
     const written = this.known === 0 ? Buffer.from(head + tail) : this.#joined(head, tail);
-    if (this.#notes.length > 0) this.#remember();
     if (written.length === 1) return Buffer.from("[]");
     written[written.length - 1] = closeBracket;
+    if (this.#notes.length > 0) this.#remember(written, Buffer.byteLength(head));
     return written;
+  }
+
+  /** The array, when it was written in the same way before. */
+  #writtenBefore(): Buffer | undefined {
+    const [first] = this.#known;
+    const last = this.#known.at(-1);
+    const isWhole = first?.start === 1 && first.bytes === last?.bytes && last.end === last.bytes.length;
+    return isWhole ? first.bytes : undefined;
   }
 
   #joined(head: string, tail: string): Buffer {
@@ -154,7 +166,7 @@ export class RepeatedArray<Note extends ElementNote> {
     return sum;
   }
 
-  /** Copies texts that stand one after the other at once. */
+  /** Copies at once what stands in one array. */
   #copyKnown(target: Buffer, place: number): void {
     const known = this.#known;
     let at = place;
@@ -162,24 +174,34 @@ export class RepeatedArray<Note extends ElementNote> {
       const { bytes, start } = known[first]!;
       let last = first;
       while (known[last + 1]?.bytes === bytes) last++;
-      at += bytes.copy(target, at, start, known[last]!.end);
+      const copied = bytes.copy(target, at, start, known[last]!.end);
+      at += copied;
+      if (copied > 0) target[at - 1] = comma;
       first = last + 1;
     }
   }
 
-  #remember(): void {
+  /** @param from place of the first element in the array as it was written */
+  #remember(written: Buffer, from: number): void {
     const { elements, remember } = this.#member.array!;
-    const bytes = Buffer.from(this.#texts.join(""));
-    let size = 0;
-    let at = 0;
+    let notes = 0;
+    let at = from;
+    for (const reading of this.#known) {
+      const start = at;
+      at += reading.end - reading.start;
+      reading.bytes = written;
+      reading.start = start;
+      reading.end = at;
+      notes += 1 + reading.note.size;
+    }
     for (let index = 0; index < this.#notes.length; index++) {
+      const note = this.#notes[index]!;
       const start = at;
       at += Buffer.byteLength(this.#texts[index]!);
-      elements[this.known + index]!.reading = new Reading(this.#notes[index]!, bytes, start, at);
-      size += noteBytes * (1 + this.#notes[index]!.size);
+      elements[this.known + index]!.reading = new Reading(note, written, start, at);
+      notes += 1 + note.size;
     }
-    for (const { note } of this.#known) size += noteBytes * (1 + note.size);
-    remember!(this.#knownBytes() + bytes.length + size);
+    remember!(written.length + noteBytes * notes);
   }
 }
 

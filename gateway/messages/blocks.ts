@@ -1,5 +1,6 @@
 /** Finished output items as content blocks. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { quoted } from "../turns/json.ts";
 import type { BlockJson } from "./block-json.ts";
 import { serverBlocks } from "./server-blocks.ts";
 import { type ThinkingBlock, toThinkingBlock } from "./thinking.ts";
@@ -113,4 +114,4 @@ function passagesOf(annotations: readonly unknown[]): readonly Passage[] {
 
 /** Clients refuse citations that are null. */
 const textJson = (text: string, citations: readonly string[]): string =>
-  `{"type":"text","text":${JSON.stringify(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;
+  `{"type":"text","text":${quoted(text)}${citations.length > 0 ? `,"citations":[${citations.join(",")}]` : ""}}`;

@@ -34,8 +34,8 @@ const post = (name: DoorName, conversation: Conversation, key = house.apiKey) =>
   });
 
 /** The body that the provider got. */
-async function asked(name: DoorName, conversation: Conversation): Promise<string> {
-  const response = await post(name, conversation);
+async function asked(name: DoorName, conversation: Conversation, key = house.apiKey): Promise<string> {
+  const response = await post(name, conversation, key);
   const text = await response.text();
   expect([name, response.status, text]).toEqual([name, 200, expect.any(String)]);
   return (upstream.requests.at(-1) as { body: string }).body;
@@ -69,6 +69,23 @@ test(
   },
   Math.max(600_000, runs * 1_000),
 );
+
+test("the steps of a long conversation lead to the same bytes, whether the key has sent the step before or not", async () => {
+  const { stdout } = await house.admin("keys", "create", "--name", "another", "--json");
+  const { key: another } = JSON.parse(stdout) as { key: string };
+  const said = Array.from({ length: 9 }, (_, step) => `${step}: ${"She said “no”.\n".repeat(40)}`);
+  const edited = said.with(3, "something else");
+  for (const told of [said.slice(0, 5), said.slice(0, 7), said, edited, said.slice(0, 5), said]) {
+    const conversation = { ...one, said: told, call: { q: "a", found: told[0]! } };
+    const sent = new Set<string>();
+    for (const name of names) {
+      for (const key of [house.apiKey, house.apiKey]) sent.add(await asked(name, conversation, key));
+    }
+    // A conversation of which this key has sent nothing before.
+    if (told === edited) for (const name of names) sent.add(await asked(name, conversation, another));
+    expect(sent.size).toBe(1);
+  }
+});
 
 describe.each(names)("through the door of %s", (name) => {
   test("a guardrail refuses it with its words", async () => {

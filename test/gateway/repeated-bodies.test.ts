@@ -287,6 +287,38 @@ test("messages: deferred tools become known to the model in the middle of a conv
   client.send(searched);
 });
 
+test("messages: a tool that is no function, or of which a field is not read, ends what is remembered of tools", () => {
+  const [first, second, ...others] = beginnings.messages.tools;
+  for (const tool of [
+    { type: "bash_20250124", name: "bash" },
+    { ...second, unknown_field: 1 },
+  ]) {
+    const client = new Client("messages");
+    const body = {
+      ...bodyOf("messages", []),
+      messages: [{ role: "user", content: "x" }],
+      tools: [first, tool, ...others],
+    };
+    expect(client.knownIn(body)).toBe(0);
+    expect(client.knownIn(body)).toBe(1);
+    expect(client.knownIn(body)).toBe(1);
+  }
+});
+
+test("messages: fields of messages that are not read or not sent are named again", () => {
+  const client = new Client("messages");
+  const text = { type: "text", text: words("cited"), citations: [{ type: "char_location" }], unknown_field: 1 };
+  const messages = [
+    ...conversation("messages", 3),
+    { role: "assistant", content: [text] },
+    { role: "user", content: "x" },
+  ];
+  expect(client.knownIn(bodyOf("messages", messages))).toBe(0);
+  const said = client.send(bodyOf("messages", messages));
+  expect(client.known).toBe(7 + messages.length);
+  for (const field of ["unknown_field", "citations"]) expect(said).toContain(`messages.10.content.0.${field}`);
+});
+
 test("chat: calls of the deprecated form, whose results name no id", () => {
   const client = new Client("chat");
   const call = (name: string) => ({

@@ -2,7 +2,7 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
 import type { Database } from "./database.ts";
-import { foldAll } from "./ledger/fold.ts";
+import { foldAll, holdChanges } from "./ledger/fold.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -75,7 +75,7 @@ function eraseInRecords(database: Kysely<Database>, workspaceId: string, user: s
     ${column} >= ${day}::timestamp at time zone 'UTC' and ${column} < (${day}::timestamp + interval '1 day') at time zone 'UTC'`;
   return transact(database, async (transaction) => {
     // A record that came in between would keep the name, and its sums would lose it.
-    await sql`lock table usage_changes in exclusive mode`.execute(transaction);
+    await holdChanges(transaction);
     const { numAffectedRows = 0n } = await sql`
       update usage_records set "user" = null, session_id = null
       where workspace_id = ${workspaceId} and "user" = ${user} and ${within(sql`opened_at`)}`.execute(transaction);

@@ -28,8 +28,18 @@ export function tryFold(database: Kysely<Database>): Promise<Folded> {
 
 /** Adds every change to the sums, and keeps them from others until the end of the transaction. */
 export async function foldAll(transaction: Transaction<Database>): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${sumsLock})`.execute(transaction);
+  await lockSums(transaction);
   while ((await fold(transaction)) === maxChanges);
+}
+
+/** Until the end of the transaction no batch is stored. Sums are locked first, as those who add to them lock them before they take changes. */
+export async function holdChanges(transaction: Transaction<Database>): Promise<void> {
+  await lockSums(transaction);
+  await sql`lock table usage_changes in exclusive mode`.execute(transaction);
+}
+
+async function lockSums(transaction: Transaction<Database>): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sumsLock})`.execute(transaction);
 }
 
 async function fold(transaction: Transaction<Database>): Promise<number> {

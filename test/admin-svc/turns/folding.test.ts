@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { eraseEndUser } from "@sluice/admin-svc/store/erasure.js";
 import { foldAll, tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { ledgerState } from "@sluice/admin-svc/store/ledger/ledger-check.js";
 import { usageSeries } from "@sluice/admin-svc/store/ledger/series.js";
@@ -9,7 +10,7 @@ import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb
 import { seriesUnits } from "@sluice/proto/contract/records/usage-series.js";
 import { type Transaction, sql } from "kysely";
 import { eventually } from "../../support/processes.ts";
-import { type AdminHouse, openHouse } from "../house.ts";
+import { type AdminHouse, addWorkspace, openHouse, operator } from "../house.ts";
 import { Process, deliver, startMs } from "./deliveries.ts";
 
 let house: AdminHouse;
@@ -128,6 +129,25 @@ test("a batch that commits late is not skipped, and one that is rolled back coun
   ).rejects.toThrow("rolled back");
   await eventually(hasNone);
   expect(await stateOf()).toEqual(whole);
+});
+
+test("an end user is erased while records land, and the sums are those of the records", async () => {
+  const workspaceId = await addWorkspace(house.database);
+  const fields = { workspaceId, user: "u-9", openedAtMs: BigInt(Date.now()) };
+  const process = new Process();
+  await deliverTurns(process, 5, fields);
+  const landing = (async () => {
+    for (let batch = 0; batch < 6; batch++) await deliverTurns(process, 5, fields);
+  })();
+  await eraseEndUser(house.database, operator(workspaceId), "u-9", () => {});
+  await landing;
+  const { records } = await eraseEndUser(house.database, operator(workspaceId), "u-9", () => {});
+  expect(records).toBeLessThanOrEqual(30);
+  expect(await stateOf()).toEqual(whole);
+  const { rows } = await sql`select from usage_sums where value = 'u-9' and workspace_id = ${workspaceId}`.execute(
+    house.database,
+  );
+  expect(rows).toEqual([]);
 });
 
 test("what a process had taken when it died is added by the next one", async () => {

@@ -48,6 +48,15 @@ export function cpuNs(pid: number): number {
   return sum;
 }
 
+/** Of the processes that this one has started and that still run. */
+export function cpuNsOfChildren(pid: number): number {
+  const children = read(`/proc/${pid}/task/${pid}/children`) ?? "";
+  return children
+    .split(" ")
+    .filter((child) => child !== "")
+    .reduce((sum, child) => sum + cpuNs(Number(child)), 0);
+}
+
 /** Resident memory. */
 export function residentBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(read(`/proc/${pid}/status`) ?? "")?.[1] ?? 0) * 1024;

@@ -157,7 +157,14 @@ export class AnswerScan {
 
   #guardItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#items.get(index);
-    if (!item) return this.#beginItem(index, event);
+    if (item) return this.#stepItem(item, event);
+    // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
+    const endsReasoning = "item" in event && event.item.type !== "reasoning" && this.#texts.hasJoined(reasoningKinds);
+    return endsReasoning ? this.#beginItemAfterReasoning(index, event) : this.#beginItem(index, event);
+  }
+
+  /** @returns the rest of the work, if there is any */
+  #stepItem(item: Item, event: TurnEvent): Waiting | undefined {
     const rest = item.step(event);
     if (rest) return this.#releaseAfter(rest);
     this.#releaseInOrder();
@@ -169,17 +176,18 @@ export class AnswerScan {
     this.#releaseInOrder();
   }
 
-  *#beginItem(index: number, event: TurnEvent): Waiting {
-    // Reasoning must end before this item is known to the guard: what is released here belongs to earlier items.
-    if ("item" in event && event.item.type !== "reasoning" && this.#texts.hasJoined(reasoningKinds))
-      yield* this.#endReasoning();
+  *#beginItemAfterReasoning(index: number, event: TurnEvent): Waiting {
+    yield* this.#endReasoning();
+    const rest = this.#beginItem(index, event);
+    if (rest) yield* rest;
+  }
+
+  #beginItem(index: number, event: TurnEvent): Waiting | undefined {
     const item = this.#createItem(index, event);
     this.#items.set(index, item);
     // An event that comes behind the end of its item.
     if (index < this.#ended) this.#ended = index;
-    const rest = item.step(event);
-    if (rest) yield* rest;
-    this.#releaseInOrder();
+    return this.#stepItem(item, event);
   }
 
   /** Clients join reasoning only until another item comes, so that later text need not wait for it. */

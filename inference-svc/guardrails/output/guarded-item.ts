@@ -200,6 +200,11 @@ export class GuardedItem {
     if (this.#texts.blocked) throw new Blocked();
   }
 
+  /** @returns the rest of the work, if there is any */
+  #pushPieces(part: TextPart, text: string): Yielding | undefined {
+    return this.#scanner.isShort(text) ? this.#texts.push(part, text) : this.#pushAll(part, text);
+  }
+
   *#pushAll(part: TextPart, text: string): Yielding {
     for (const piece of this.#scanner.piecesOf(text)) {
       const rest = this.#texts.push(part, piece);
@@ -216,17 +221,23 @@ export class GuardedItem {
   }
 
   *#endTexts(item: OutputItem): Waiting<() => OutputItem> {
-    const texts = listTexts(item);
+    const texts: ItemText[] = [];
+    const rest = editTexts(item, (key, text, part) => {
+      texts.push({ key, text, part });
+      return { text: "", part: this.#scanner.enforces ? emptyLogprobs(key) : {} };
+    });
     if (!texts.every(({ key, text }) => this.#matchesDeltas(key, text))) this.#rescan();
     for (const { key, text } of texts) {
       const part = this.#partOf(key);
-      if (text.length > part.raw.length) yield* this.#pushAll(part, text.slice(part.raw.length));
+      const more = text.length > part.raw.length ? this.#pushPieces(part, text.slice(part.raw.length)) : undefined;
+      if (more) yield* more;
     }
     this.#annotations?.continueAt();
-    yield* this.#endTextScans();
+    if (this.#scanner.asksService) yield* this.#askServices();
+    const ending = this.#texts === this.#joinedTexts ? this.#texts.endItem() : this.#texts.end();
+    if (ending) yield* ending;
     this.#throwIfBlocked();
     if (this.#scanner.reports) yield* this.#scanner.reportOnly(texts.map(({ text }) => text).join(""));
-    const rest = editTexts(item, (key) => ({ text: "", part: this.#scanner.enforces ? emptyLogprobs(key) : {} }));
     const cleaned = yield* settled(redactValue(rest, this.#scanner));
     const onDropped = (field: string) => this.#scanner.report.addDropped(`output.${this.#index}.${field}`);
     const isClean = cleaned === rest && texts.every(({ part }) => !hasLogprobs(part));
@@ -238,12 +249,10 @@ export class GuardedItem {
     return texts.every(({ key, text }) => this.#partOf(key).delivered === text);
   }
 
-  *#endTextScans(): Waiting {
-    if (this.#scanner.asksService) {
-      yield* this.#texts.flushHeldForms();
-      yield* settled(this.#texts.askServices(true));
-    }
-    yield* this.#texts === this.#joinedTexts ? this.#texts.endItem() : this.#texts.end();
+  /** Asks the detector services about texts that are complete. */
+  *#askServices(): Waiting {
+    yield* this.#texts.flushHeldForms();
+    yield* settled(this.#texts.askServices(true));
   }
 
   /** Whether a final text starts with its deltas, and the rest can still be appended to it. */

@@ -40,8 +40,8 @@ export class GuardedTexts {
   #othersDecided = Number.POSITIVE_INFINITY;
   readonly #buffer = new DeliveryBuffer();
   #hits: RuleHit[] = [];
-  /** Names of hits already taken, since several scans can find the same one. */
-  readonly #knownHits = new Set<string>();
+  /** Names of hits already taken, since several scans can find the same one; absent before the first. */
+  #knownHits: Set<string> | undefined;
   /** A block rule has matched: nothing more is delivered. */
   blocked = false;
 
@@ -57,18 +57,27 @@ export class GuardedTexts {
 
   /** @returns the rest of the work, if there is any @throws Fault UNAVAILABLE when a rule fails */
   push(part: TextPart, text: string): Yielding | undefined {
-    if (part !== this.#last) return this.#pushTo(part, text);
+    if (part !== this.#last && this.#joined) return this.#pushBehind(part, text);
+    if (part !== this.#last) this.#beginFirst(part);
+    return this.#append(part, text);
+  }
+
+  /** Begins the first part of all, which follows no other that would have to end. */
+  #beginFirst(part: TextPart): void {
+    this.#buffer.begin(part);
+    this.#scanFrom(part, this.#joinedTextOf(part));
+  }
+
+  *#pushBehind(part: TextPart, text: string): Yielding {
+    yield* this.#beginBehind(part);
+    const rest = this.#append(part, text);
+    if (rest) yield* rest;
+  }
+
+  #append(part: TextPart, text: string): Yielding | undefined {
     part.raw += text;
     this.#buffer.append(text);
     return this.#scan(text);
-  }
-
-  *#pushTo(part: TextPart, text: string): Yielding {
-    yield* this.#begin(part);
-    part.raw += text;
-    this.#buffer.append(text);
-    const rest = this.#scan(text);
-    if (rest) yield* rest;
   }
 
   #scan(text: string): Yielding | undefined {
@@ -92,9 +101,22 @@ export class GuardedTexts {
     this.#advance();
   }
 
-  /** Ends the last item; text of later items may still be joined to its texts. @throws as push */
-  *endItem(): Yielding {
+  /**
+   * Ends the last item; text of later items may still be joined to its texts.
+   * @returns the rest of the work, if there is any @throws as push
+   */
+  endItem(): Yielding | undefined {
+    if (this.#partText || this.#itemText) return this.#endItemText();
+    this.#leaveItem();
+    return undefined;
+  }
+
+  *#endItemText(): Yielding {
     yield* this.#endItemScans();
+    this.#leaveItem();
+  }
+
+  #leaveItem(): void {
     this.#siblings = [];
     this.#last = undefined;
     this.#advance();
@@ -126,16 +148,19 @@ export class GuardedTexts {
 
   /** Ends these joined texts: clients join no later text to them. @throws as push */
   *endJoined(names: readonly string[]): Yielding {
-    yield* this.endItem();
-    for (const joined of this.#joinedTextsNamed(names)) this.#add(yield* joined.end());
+    yield* this.#endItemText();
+    for (const joined of this.#joinedTextsNamed(names)) this.#add(yield* finishSearch(joined.end()));
     for (const name of names) this.#joinedTexts.delete(name);
     this.#advance();
   }
 
   /** Ends all texts. @throws as push */
   *end(): Yielding {
-    yield* this.#endItemScans();
-    for (const joined of this.#joinedTexts.values()) this.#add(yield* joined.end());
+    if (this.#partText || this.#itemText) yield* this.#endItemScans();
+    for (const joined of this.#joinedTexts.values()) {
+      const search = joined.end();
+      this.#add(areHits(search) ? search : yield* search);
+    }
     this.#advance(true);
   }
 
@@ -149,23 +174,37 @@ export class GuardedTexts {
     return [...names].flatMap((name) => this.#joinedTexts.get(name) ?? []);
   }
 
-  *#begin(part: TextPart): Yielding {
+  /** Begins a part behind others, whose own scans end with it. */
+  *#beginBehind(part: TextPart): Yielding {
     // The delivered text of this part was scanned as complete.
     if (part.start !== undefined) throw new Error(`${String(part.key)} continues after another part`);
     const before = this.#siblings.at(-1);
-    if (before && before.membership.item !== part.membership.item) yield* this.endItem();
-    else if (this.#partText) this.#add(yield* this.#partText.end());
+    if (before && before.membership.item !== part.membership.item) yield* this.#endItemText();
+    else if (this.#partText) this.#add(yield* finishSearch(this.#partText.end()));
+    const joined = this.#joinedTextOf(part);
     this.#buffer.begin(part);
-    const joined = this.#joinedTexts.get(part.membership.joinKey) ?? new JoinedText(this.#rules, this.#report);
-    this.#joinedTexts.set(part.membership.joinKey, joined);
     if (!joined.isEmpty) yield* this.#endBefore(part, joined);
     if (this.#siblings.length > 0) yield* this.#scanItemInOrder(part, joined);
+    this.#scanFrom(part, joined);
+  }
+
+  #joinedTextOf({ membership: { joinKey } }: TextPart): JoinedText {
+    const joined = this.#joinedTexts.get(joinKey) ?? new JoinedText(this.#rules, this.#report);
+    this.#joinedTexts.set(joinKey, joined);
+    return joined;
+  }
+
+  /** Begins to scan a part that has its place in the buffer. @param joined the texts that clients join it to */
+  #scanFrom(part: TextPart, joined: JoinedText): void {
     this.#partText = joined.isEmpty ? undefined : new JoinedText(localRulesOf(this.#rules), this.#report);
     this.#joined = joined;
     this.#siblings.push(part);
     this.#last = part;
-    this.#scans = [joined, this.#itemText, this.#partText].filter((each) => each !== undefined);
-    for (const each of this.#scans) each.begin(part);
+    const scans = [joined];
+    if (this.#itemText) scans.push(this.#itemText);
+    if (this.#partText) scans.push(this.#partText);
+    for (const scan of scans) scan.begin(part);
+    this.#scans = scans;
     this.#othersDecided = Number.POSITIVE_INFINITY;
     for (const other of this.#joinedTexts.values())
       if (other !== joined) this.#othersDecided = Math.min(this.#othersDecided, other.decided);
@@ -173,8 +212,8 @@ export class GuardedTexts {
 
   /** Ends the separate scans of the last part and of its item. */
   *#endItemScans(): Yielding {
-    if (this.#partText) this.#add(yield* this.#partText.end());
-    if (this.#itemText) this.#add(yield* this.#itemText.end());
+    if (this.#partText) this.#add(yield* finishSearch(this.#partText.end()));
+    if (this.#itemText) this.#add(yield* finishSearch(this.#itemText.end()));
     this.#partText = this.#itemText = undefined;
     if (this.#joined) this.#scans = [this.#joined];
   }
@@ -185,7 +224,7 @@ export class GuardedTexts {
     const isOver = parts.length === 1 || parts[0]?.membership.item !== part.membership.item;
     if (parts.length === 0 || !isOver || joined.decided === Number.POSITIVE_INFINITY) return;
     const again = yield* JoinedText.rescan(parts, localRulesOf(this.#rules), this.#report);
-    this.#add(yield* again.end());
+    this.#add(yield* finishSearch(again.end()));
   }
 
   /** Starts scanning the item's texts in order as soon as that differs from the joined text. */
@@ -226,6 +265,7 @@ export class GuardedTexts {
   #isKnown({ rule, start, end, continues }: RuleHit): boolean {
     if (this.#joinedTexts.size === 1 && this.#scans.length === 1) return false;
     const name = `${rule.rank} ${start} ${end} ${continues === true}`;
+    this.#knownHits ??= new Set();
     if (this.#knownHits.has(name)) return true;
     this.#knownHits.add(name);
     return false;

@@ -5,7 +5,7 @@
 import type { Yielding } from "../../turn/time-slice.ts";
 import type { TextPart } from "./text-part.ts";
 import { TextScan } from "./forms/text-scan.ts";
-import { type HitSearch, finishSearch } from "./rules/hit-search.ts";
+import { type HitSearch, areHits, finishSearch } from "./rules/hit-search.ts";
 import type { RuleHit } from "./rules/merge-hits.ts";
 import type { Report } from "./rules/report.ts";
 import { type OutputRule, combinedPieceLength } from "./rules/output-rules.ts";
@@ -82,10 +82,15 @@ export class JoinedText {
     return this.locate(await this.#scan.askServices(over));
   }
 
-  /** Ends the text. @throws as push */
-  *end(): Yielding<readonly RuleHit[]> {
+  /** Ends the text. @returns hits at places in the delivery buffer @throws as push */
+  end(): HitSearch {
     this.#ended = true;
-    return this.locate(yield* this.#scan.end());
+    const search = this.#scan.end();
+    return areHits(search) ? this.locate(search) : this.#locateFound(search);
+  }
+
+  *#locateFound(search: Yielding<readonly RuleHit[]>): Yielding<readonly RuleHit[]> {
+    return this.locate(yield* search);
   }
 
   /** Place in the delivery buffer before which nothing will be found; Infinity when all text read is decided. */

@@ -51,9 +51,9 @@ export class Deobfuscator {
   #isAfterWord = false;
   readonly #run = new LetterRun((piece) => this.#output.push(piece));
 
-  /** UTF-16 units that were pushed and not given out. */
-  get held(): number {
-    return this.#rest.length + this.#run.held;
+  /** Whether text was pushed and not given out. */
+  get holds(): boolean {
+    return this.#rest !== "" || this.#run.holds;
   }
 
   /**

@@ -35,9 +35,9 @@ export class LetterRun {
     return this.#letters > 0;
   }
 
-  /** UTF-16 units that are held back. */
-  get held(): number {
-    return this.#waiting.reduce((sum, { piece }) => sum + piece.raw.length, 0);
+  /** Whether text is held back. */
+  get holds(): boolean {
+    return this.#waiting.length > 0;
   }
 
   put(piece: Deobfuscated, character: Character): void {

@@ -22,8 +22,8 @@ export class TextScan {
   #forms: readonly FormScan[] = [];
   /** Place up to which the raw text was scanned. */
   #read: number;
-  /** Matches already reported, since several forms can show the same one. */
-  readonly #knownHits = new Set<string>();
+  /** Matches already reported, since several forms can show the same one; absent before a form differs. */
+  #knownHits: Set<string> | undefined;
 
   /** @param base place of the text's first unit */
   constructor(rules: readonly OutputRule[], base: number, report: Report) {
@@ -37,7 +37,7 @@ export class TextScan {
   get decided(): number {
     let decided = Math.min(this.#encodedWords.decided, this.#scans.decided);
     for (const view of this.#forms) decided = Math.min(decided, view.decided);
-    if (this.#deobfuscator.held > 0) decided = Math.min(decided, this.#read);
+    if (this.#deobfuscator.holds) decided = Math.min(decided, this.#read);
     for (const scan of this.#serviceScans) if (scan.decided < decided) ({ decided } = scan);
     return decided;
   }
@@ -76,7 +76,13 @@ export class TextScan {
   }
 
   /** Ends the text. @throws as push */
-  *end(): Yielding<readonly RuleHit[]> {
+  end(): HitSearch {
+    const isHeld = this.#deobfuscator.holds || this.#encodedWords.decided < Number.POSITIVE_INFINITY;
+    const isSimple = !isHeld && this.#forms.length === 0 && this.#serviceScans.length === 0;
+    return isSimple ? this.#scans.end() : this.#endForms();
+  }
+
+  *#endForms(): Yielding<readonly RuleHit[]> {
     const hits = [...(yield* this.flushHeldForms())];
     for (const scan of this.#serviceScans) hits.push(...scan.end());
     for (const hit of this.#scans.end()) this.#addHit(hit, hits);
@@ -100,7 +106,7 @@ export class TextScan {
       from = until;
     }
     for (const view of this.#forms) view.rejoin(this.#scans);
-    if (this.#knownHits.size > 0 && !this.#hasForkedForm) this.#knownHits.clear();
+    if (!this.#hasForkedForm) this.#knownHits = undefined;
   }
 
   /** Index of the next piece at which a form starts to differ from the raw text. */
@@ -138,6 +144,7 @@ export class TextScan {
   #addHit(hit: RuleHit, hits: RuleHit[]): void {
     if (this.#hasForkedForm) {
       const name = `${hit.rule.rank} ${hit.start} ${hit.end}`;
+      this.#knownHits ??= new Set();
       if (this.#knownHits.has(name)) return;
       this.#knownHits.add(name);
     }

@@ -11,12 +11,14 @@ const actionsTaken: Readonly<Record<FilterRule["action"], ActionTaken>> = {
   flag: "flagged",
 };
 
+const noStages: readonly Stage[] = [];
+
 export class Report {
   /** Number of matches per rule. */
   readonly #counts = new Map<FilterRule, number>();
   /** Guardrails and detector rules that could not scan. */
-  readonly #failures = new Map<string, ScanFailure>();
-  readonly #dropped = new Set<string>();
+  #failures: Map<string, ScanFailure> | undefined;
+  #dropped: Set<string> | undefined;
   readonly #matches: RuleMatch[] | undefined;
 
   /** @param matches gets the places of matches */
@@ -32,6 +34,7 @@ export class Report {
   /** Records a guardrail or detector rule that could not scan. */
   addFailure(failed: ScanFailure): void {
     const { guardrail, scope, outage, name } = failed;
+    this.#failures ??= new Map();
     if (outage === undefined) this.#failures.set(guardrail.id, { guardrail, scope });
     else this.#failures.set(`${guardrail.id} ${outage} ${name}`, failed);
   }
@@ -41,6 +44,7 @@ export class Report {
    * @param path in the response: `output.0.signature`
    */
   addDropped(path: string): void {
+    this.#dropped ??= new Set();
     this.#dropped.add(path);
   }
 
@@ -50,13 +54,14 @@ export class Report {
   }
 
   stages(): readonly Stage[] {
-    const failures = [...this.#failures.values()].map(buildFailureStage);
+    if (this.#counts.size === 0 && this.#failures === undefined) return noStages;
+    const failures = [...(this.#failures?.values() ?? [])].map(buildFailureStage);
     const found = buildStages(this.#counts, ({ action }) => actionsTaken[action]);
     return [...failures, ...found].map((stage) => ({ ...stage, data: { ...stage.data, ...this.#details(stage) } }));
   }
 
   #details({ data }: Stage): object {
-    const dropped = data?.["action"] === "redacted" && data["mode"] !== "audit" && this.#dropped.size > 0;
-    return { applies_to: "output", ...(dropped && { dropped: [...this.#dropped] }) };
+    const dropped = data?.["action"] === "redacted" && data["mode"] !== "audit" ? this.#dropped : undefined;
+    return { applies_to: "output", ...(dropped && { dropped: [...dropped] }) };
   }
 }

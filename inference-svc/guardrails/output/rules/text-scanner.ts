@@ -107,7 +107,7 @@ export class TextScanner {
       add(yield* reading.flushHeldForms());
       add(yield* settled(reading.askServices(true)));
     }
-    add(yield* reading.end());
+    add(yield* finishSearch(reading.end()));
     return hits;
   }
 }

@@ -1,73 +1,57 @@
-/** Sums over the records of the last thirty days. */
+/** Sums over the last thirty days. */
 import { type Schemas, api, take } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import type { Key } from "../keys/data.ts";
 
-type Activity = Schemas["Activity"];
-
-export interface Totals {
-  readonly cost: number;
-  readonly requests: number;
-  readonly tokens: number;
-}
-
-export interface Day extends Totals {
-  /** Such as 2026-11-21, in UTC. */
-  readonly date: string;
-}
-
-export interface Named extends Totals {
-  readonly name: string;
-}
+export type Total = Schemas["UsageTotal"];
+type Point = Schemas["UsagePoint"];
 
 export interface OverviewData {
-  readonly today: Totals;
-  readonly month: Totals;
-  /** Thirty days, oldest first. */
-  readonly days: readonly Day[];
+  /** Undefined on a day without requests. */
+  readonly today: Point | undefined;
+  /** Undefined without requests. */
+  readonly month: Total | undefined;
+  /** Costs of thirty days, oldest first, by dates such as 2026-11-21, in UTC. */
+  readonly days: readonly { readonly date: string; readonly cost: number }[];
   /** Models with the highest cost first. */
-  readonly models: readonly Named[];
+  readonly models: readonly Total[];
+  /** HTTP statuses of failures, the most frequent first. */
+  readonly failures: readonly Total[];
   readonly keys: readonly Key[];
   readonly credits: Schemas["CreditsAnswer"]["data"];
 }
 
+const dayMs = 86_400_000;
+const length = 30;
+
 export async function loadOverview(): Promise<OverviewData> {
-  const [activity, credits, keys] = await Promise.all([
-    take(api.GET("/activity", {})),
+  const today = Math.floor(Date.now() / dayMs) * dayMs;
+  const from = today - (length - 1) * dayMs;
+  const series = (by?: "model" | "status") => {
+    const query = { from: new Date(from).toISOString(), step: "day", by } as const;
+    return take(api.GET("/usage/series", { params: { query } }));
+  };
+  const [whole, models, statuses, credits, keys] = await Promise.all([
+    series(),
+    series("model"),
+    series("status"),
     take(api.GET("/credits", {})),
     everyPage((page) => take(api.GET("/keys", { params: { query: { ...page, include_disabled: true } } }))),
   ]);
-  const days = lastDays(activity.data);
+  const byDate = new Map(whole.data.map((point) => [dateOf(Date.parse(point.at)), point]));
+  const dates = Array.from({ length }, (_, n) => dateOf(from + n * dayMs));
   return {
-    today: days.at(-1) as Day,
-    month: sum(activity.data),
-    days,
-    models: byName(activity.data, ({ model }) => model),
+    today: byDate.get(dateOf(today)),
+    month: whole.totals[0],
+    days: dates.map((date) => ({ date, cost: Number(byDate.get(date)?.cost_usd ?? 0) })),
+    models: models.totals.filter(({ is_other: other, value }) => !other && value !== null),
+    failures: statuses.totals.filter(({ failures }) => failures > 0).toSorted((a, b) => b.failures - a.failures),
     keys,
     credits: credits.data,
   };
 }
 
-const sum = (rows: readonly Activity[]): Totals => ({
-  cost: rows.reduce((total, { usage }) => total + usage, 0),
-  requests: rows.reduce((total, { requests }) => total + requests, 0),
-  tokens: rows.reduce((total, row) => total + row.prompt_tokens + row.completion_tokens, 0),
-});
-
-const dayMs = 86_400_000;
-
-function lastDays(rows: readonly Activity[]): Day[] {
-  const byDate = Map.groupBy(rows, ({ date }) => date.slice(0, 10));
-  return Array.from({ length: 30 }, (_, n) => {
-    const date = new Date(Date.now() - (29 - n) * dayMs).toISOString().slice(0, 10);
-    return { date, ...sum(byDate.get(date) ?? []) };
-  });
-}
-
-const byName = (rows: readonly Activity[], nameOf: (row: Activity) => string): Named[] =>
-  [...Map.groupBy(rows, nameOf)]
-    .map(([name, group]) => ({ name, ...sum(group) }))
-    .toSorted((a, b) => b.cost - a.cost || b.requests - a.requests);
+const dateOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Keys that have spent at least four fifths of their budget, those with the least left first. */
 export function nearLimit(keys: readonly Key[]): Key[] {

@@ -1,19 +1,19 @@
-/** Costs of the workspace by day, model and key. */
+/** Costs, failures and latencies of the workspace. */
 import { useLoad } from "../api/load.ts";
 import { Meter } from "../parts/meter.tsx";
 import { Bars } from "../parts/bars.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Ranks } from "../parts/ranks.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, dollars, plural } from "../parts/words.ts";
+import { count, dollars, milliseconds, percent, plural } from "../parts/words.ts";
 import type { Key } from "../keys/data.ts";
 import { spentOf } from "../keys/record.tsx";
-import { type OverviewData, type Totals, loadOverview, nearLimit } from "./data.ts";
+import { type OverviewData, type Total, loadOverview, nearLimit } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
   return (
-    <Page title="Overview" lead="What this workspace spends on models. Days are counted in UTC.">
+    <Page title="Overview" lead="What this workspace spends on models, and what fails. Days are counted in UTC.">
       <Show of={overview} lines={10}>
         {(data) => (
           <>
@@ -25,6 +25,7 @@ export function OverviewPage() {
               <TopModels data={data} />
               <TopKeys keys={data.keys} />
               <NearLimit keys={nearLimit(data.keys)} />
+              <Failures data={data} />
             </div>
           </>
         )}
@@ -37,13 +38,14 @@ const barsOf = ({ days }: OverviewData) => days.map(({ date, cost }) => ({ name:
 
 const Figures = ({ data: { today, month, credits } }: { data: OverviewData }) => (
   <dl class="figures">
-    <Figure name="Today" totals={today} />
-    <Figure name="Last 30 days" totals={month} />
+    <Spent name="Today" sums={today} />
+    <Spent name="Last 30 days" sums={month} />
     <div class="figure">
-      <dt>Tokens in 30 days</dt>
-      <dd>{count(month.tokens)}</dd>
-      <dd class="sub">{plural(month.requests, "request")}</dd>
+      <dt>Failed in 30 days</dt>
+      <dd>{month ? percent(month.failures / Math.max(1, month.requests)) : "None"}</dd>
+      <dd class="sub">{plural(month?.failures ?? 0, "request")}</dd>
     </div>
+    <Latency sums={today ?? month} name={today ? "today" : "in 30 days"} />
     <div class="figure">
       <dt>Budget of the workspace</dt>
       <dd>{credits.unlimited ? "No limit" : dollars(Math.max(0, credits.total_credits - credits.total_usage))}</dd>
@@ -56,13 +58,34 @@ const Figures = ({ data: { today, month, credits } }: { data: OverviewData }) =>
   </dl>
 );
 
-const Figure = ({ name, totals: { cost, requests } }: { name: string; totals: Totals }) => (
+type Sums = Pick<Total, "cost_usd" | "requests" | "input_tokens" | "output_tokens">;
+
+const Spent = ({ name, sums }: { name: string; sums: Sums | undefined }) => (
   <div class="figure">
     <dt>{name}</dt>
-    <dd>{dollars(cost)}</dd>
-    <dd class="sub">{plural(requests, "request")}</dd>
+    <dd>{dollars(Number(sums?.cost_usd ?? 0))}</dd>
+    <dd class="sub">
+      {plural(sums?.requests ?? 0, "request")},{" "}
+      {plural((sums?.input_tokens ?? 0) + (sums?.output_tokens ?? 0), "token")}
+    </dd>
   </div>
 );
+
+type Latencies = Pick<Total, "first_token_ms_p50" | "first_token_ms_p95" | "duration_ms_p50" | "duration_ms_p95">;
+
+const Latency = ({ sums, name }: { sums: Latencies | undefined; name: string }) => (
+  <div class="figure">
+    <dt>First token {name}</dt>
+    <dd>{ms(sums?.first_token_ms_p50)}</dd>
+    <dd class="sub">
+      95 % within {ms(sums?.first_token_ms_p95)}; whole answers {ms(sums?.duration_ms_p50)} and{" "}
+      {ms(sums?.duration_ms_p95)}
+    </dd>
+  </div>
+);
+
+const ms = (value: number | null | undefined): string =>
+  value === null || value === undefined ? "–" : milliseconds(value);
 
 const shown = 5;
 
@@ -71,7 +94,12 @@ const TopModels = ({ data: { models } }: { data: OverviewData }) => (
     {models.length === 0 ? (
       <Empty title="No requests in 30 days" />
     ) : (
-      <Ranks of={models.slice(0, shown).map(({ name, cost }) => ({ id: name, name, value: cost }))} format={dollars} />
+      <Ranks
+        of={models
+          .slice(0, shown)
+          .map(({ value: id, cost_usd: cost }) => ({ id: id ?? "", name: id, value: Number(cost) }))}
+        format={dollars}
+      />
     )}
   </Card>
 );
@@ -106,3 +134,35 @@ const NearLimit = ({ keys }: { keys: readonly Key[] }) => (
     )}
   </Card>
 );
+
+const meanings: Readonly<Record<string, string>> = {
+  400: "wrong request",
+  401: "key unknown",
+  402: "budget used up",
+  403: "refused by a guardrail, a rule or an administrator",
+  404: "not found",
+  408: "out of time",
+  413: "too large",
+  429: "too many requests",
+  499: "client left",
+  500: "fault of Sluice",
+  502: "provider failed",
+  503: "overloaded or unavailable",
+  524: "provider too slow",
+  529: "provider overloaded",
+};
+
+const Failures = ({ data: { failures } }: { data: OverviewData }) => (
+  <Card title="What failed in 30 days" aside={<a href="/console/calls?outcome=failed">Calls</a>}>
+    {failures.length === 0 ? (
+      <Empty title="Nothing failed" />
+    ) : (
+      <Ranks of={failures.slice(0, shown).map(failureRank)} format={count} />
+    )}
+  </Card>
+);
+
+const failureRank = ({ value, failures }: Total) => {
+  const status = value ?? "no status";
+  return { id: status, name: [status, meanings[status]].filter(Boolean).join(" "), value: failures };
+};

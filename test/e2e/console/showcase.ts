@@ -1,5 +1,7 @@
 /** An installation with models, keys, guardrails and a month of usage, for pages to show. */
-import pg from "pg";
+import { callChanges, turnChanges } from "@sluice/admin-svc/store/ledger/usage-rollup.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { sql } from "kysely";
 import type { House } from "../../support/house.ts";
 
 const prices = (prompt: number, completion: number) => `{ prompt: "${prompt}", completion: "${completion}" }`;
@@ -74,21 +76,34 @@ async function send(
   return (await response.json()) as Answer;
 }
 
-/** Moves the records over the last 30 days, the same way each time. */
+/** Moves the records over the last 30 days, the same way each time, and sums them again. */
 async function spread({ databaseUrl }: House): Promise<void> {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
+  const database = openDatabase(databaseUrl, { ...writeLimits, statementTimeoutMs: 0 }, () => {});
   try {
     let recorded = 0;
     while (recorded < turns) {
-      const { rows } = await client.query<{ count: number }>("select count(*)::int as count from usage_records");
-      recorded = rows[0]?.count ?? 0;
+      const complete = database.selectFrom("turns").where("is_recorded", "=", true).where("attempts", ">", 0);
+      ({ recorded } = await complete
+        .select((columns) => columns.fn.countAll<number>().as("recorded"))
+        .executeTakeFirstOrThrow());
     }
-    await client.query(`
-      update usage_records set opened_at = usage_records.opened_at - numbered.days * interval '1 day'
-      from (select ctid, (row_number() over (order by opened_at) * 7 % 31 * 29 / 30)::int as days from usage_records) as numbered
-      where usage_records.ctid = numbered.ctid`);
+    await database.transaction().execute(async (transaction) => {
+      await sql`lock table usage_changes, usage_sums`.execute(transaction);
+      await sql`
+        create temporary table moved on commit drop as select generation_id,
+          (row_number() over (order by opened_at) * 7 % 31 * 29 / 30)::int * interval '1 day' as days from turns`.execute(
+        transaction,
+      );
+      for (const table of ["turns", "usage_records"]) {
+        await sql`
+          update ${sql.table(table)} as record set opened_at = opened_at - days from moved
+          where moved.generation_id = record.generation_id`.execute(transaction);
+      }
+      await sql`truncate usage_changes, usage_sums`.execute(transaction);
+      await sql`insert into usage_changes ${callChanges(sql`usage_records`)}`.execute(transaction);
+      await sql`insert into usage_changes ${turnChanges}`.execute(transaction);
+    });
   } finally {
-    await client.end();
+    await database.destroy();
   }
 }

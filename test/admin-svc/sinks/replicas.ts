@@ -71,7 +71,7 @@ export class Replicas {
   async addKey(settings: {
     readonly name: string;
     readonly limit_usd?: string;
-    readonly limit_reset?: "daily";
+    readonly limit_reset?: "monthly";
   }): Promise<string> {
     const key = mintKey(KeyKind.INFERENCE);
     await createKey(this.database, operator(), { ...settings, key });

@@ -1,6 +1,8 @@
 /** Writes a message from its end to its beginning: the length before a part is known once the part is written. */
 
 const minBytes = 64 * 1024;
+/** Longest buffer that is kept for the next message: a message of many turns has up to a megabyte, and needs about as much each time. */
+const keptBytes = 2 * 1024 * 1024;
 /** Longest text that a loop over its characters writes faster than Buffer.write does. */
 const shortText = 64;
 
@@ -21,7 +23,7 @@ export class BackwardWriter {
 
   reset(): void {
     // A message with an image must not keep its megabytes for ever.
-    if (this.#bytes.length > minBytes) this.#bytes = Buffer.allocUnsafeSlow(minBytes);
+    if (this.#bytes.length > keptBytes) this.#bytes = Buffer.allocUnsafeSlow(minBytes);
     this.#at = this.#bytes.length;
     this.#following = undefined;
   }

@@ -38,19 +38,25 @@ export class KeyUse {
 
 /** @param share part of the limits that this process may give out, at most 1 */
 export function decide(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision {
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
-  const isOut = (limit: number | undefined, bucket: Bucket) =>
-    limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
-  const decided = (refusedBy?: Decision["refusedBy"]): Decision => ({ refusedBy, ahead: use.ahead(now) });
-  if (ask.request && isOut(requestsPerMinute, use.requests)) return decided("requests");
-  if (ask.tokens && isOut(tokensPerMinute, use.tokens)) return decided("tokens");
-  if (ask.turn && use.open >= partOf(concurrentRequests, share)) return decided("concurrency");
-  if (ask.request && requestsPerMinute !== undefined) {
+  const { requestsPerMinute } = limits;
+  const refusedBy = findReached(use, limits, ask, share, now);
+  if (refusedBy === undefined && ask.request && requestsPerMinute !== undefined) {
     use.requests.take(1, partOf(requestsPerMinute, share), now);
     use.alone?.requests.take(1, requestsPerMinute, now);
   }
-  return decided();
+  return { refusedBy, ahead: use.ahead(now) };
 }
+
+/** The first limit that has nothing left. */
+function findReached(use: KeyUse, limits: KeyLimits, ask: Ask, share: number, now: number): Decision["refusedBy"] {
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits;
+  if (ask.request && isReached(requestsPerMinute, use.requests, share, now)) return "requests";
+  if (ask.tokens && isReached(tokensPerMinute, use.tokens, share, now)) return "tokens";
+  return ask.turn && use.open >= partOf(concurrentRequests, share) ? "concurrency" : undefined;
+}
+
+const isReached = (limit: number | undefined, bucket: Bucket, share: number, now: number): boolean =>
+  limit !== undefined && remainingOf(partOf(limit, share), bucket.aheadMs(now)) === 0;
 
 /** Charges tokens at the end of a turn. Use above the limit is paid back before the next turn. */
 export function charge(use: KeyUse, limit: number, tokens: number, share: number, now: number): void {

@@ -34,23 +34,52 @@ interface Sent {
  * @param fillDefaults whether an unset field shows its default instead of null
  */
 export function buildEcho(request: RunTurnRequest, { reasoning, metadata }: Sent, fillDefaults: boolean): Echo {
-  const tools = withoutCredentials(verbatim(request.toolsJson, "[]"));
+  const isUnset = !fillDefaults && !reasoning && !metadata && !hasBeforeTier(request);
   return {
     instructionsJson: text(request.instructions),
-    beforeTier: [
-      `"parallel_tool_calls":${request.parallelToolCalls ?? true}`,
-      `"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')}`,
-      `"tools":${fillDefaults ? filledTools(tools) : tools}`,
-      `"max_output_tokens":${number(request.maxOutputTokens)}`,
-      `"max_tool_calls":${number(request.maxToolCalls)}`,
-      metadata ? `"metadata":${JSON.stringify(metadata)}` : noMetadata,
-      samplersJson(request, fillDefaults ? filledSamplers : unsetSamplers),
-      `"truncation":"${request.truncation || "disabled"}"`,
-      `"text":${textJson(request)}`,
-      reasoning ? `"reasoning":${reasoningJson(reasoning)}` : noReasoning,
-    ].join(","),
+    beforeTier: isUnset ? unsetBeforeTier : beforeTier(request, { reasoning, metadata }, fillDefaults),
     afterTier: hasAfterTier(request) ? afterTier(request) : unsetAfterTier,
   };
+}
+
+type BeforeTier = Samplable &
+  Pick<
+    RunTurnRequest,
+    | "parallelToolCalls"
+    | "toolChoiceJson"
+    | "toolsJson"
+    | "maxOutputTokens"
+    | "maxToolCalls"
+    | "truncation"
+    | "textFormatJson"
+    | "textVerbosity"
+  >;
+
+function hasBeforeTier(request: BeforeTier): boolean {
+  const { toolChoiceJson, toolsJson, textFormatJson, parallelToolCalls, maxOutputTokens, maxToolCalls } = request;
+  return (
+    toolChoiceJson.length + toolsJson.length + textFormatJson.length > 0 ||
+    (parallelToolCalls ?? maxOutputTokens ?? maxToolCalls) !== undefined ||
+    request.truncation !== "" ||
+    request.textVerbosity !== "" ||
+    hasSamplers(request)
+  );
+}
+
+function beforeTier(request: BeforeTier, { reasoning, metadata }: Sent, fillDefaults: boolean): string {
+  const tools = withoutCredentials(verbatim(request.toolsJson, "[]"));
+  return [
+    `"parallel_tool_calls":${request.parallelToolCalls ?? true}`,
+    `"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')}`,
+    `"tools":${fillDefaults ? filledTools(tools) : tools}`,
+    `"max_output_tokens":${number(request.maxOutputTokens)}`,
+    `"max_tool_calls":${number(request.maxToolCalls)}`,
+    metadata ? `"metadata":${JSON.stringify(metadata)}` : noMetadata,
+    samplersJson(request, fillDefaults ? filledSamplers : unsetSamplers),
+    `"truncation":"${request.truncation || "disabled"}"`,
+    `"text":${textJson(request)}`,
+    reasoning ? `"reasoning":${reasoningJson(reasoning)}` : noReasoning,
+  ].join(",");
 }
 
 // Members of requests that leave these fields unset, as most do: they are neither put together nor kept for each request.
@@ -58,10 +87,14 @@ const noMetadata = '"metadata":null';
 const noReasoning = '"reasoning":{"effort":null,"summary":null}';
 const noSamplers = '"temperature":null,"top_p":null,"frequency_penalty":null,"presence_penalty":null,"top_logprobs":0';
 
-function samplersJson(request: RunTurnRequest, unset: Samplers): string {
+type Samplable = Pick<RunTurnRequest, "temperature" | "topP" | "frequencyPenalty" | "presencePenalty" | "topLogprobs">;
+
+const hasSamplers = ({ temperature, topP, frequencyPenalty, presencePenalty, topLogprobs }: Samplable): boolean =>
+  (temperature ?? topP ?? frequencyPenalty ?? presencePenalty ?? topLogprobs) !== undefined;
+
+function samplersJson(request: Samplable, unset: Samplers): string {
+  if (!hasSamplers(request) && unset === unsetSamplers) return noSamplers;
   const { temperature, topP, frequencyPenalty, presencePenalty, topLogprobs } = request;
-  const isUnset = (temperature ?? topP ?? frequencyPenalty ?? presencePenalty ?? topLogprobs) === undefined;
-  if (isUnset && unset === unsetSamplers) return noSamplers;
   return [
     `"temperature":${number(temperature ?? unset.temperature)}`,
     `"top_p":${number(topP ?? unset.topP)}`,
@@ -99,7 +132,7 @@ const cacheOptions = (json: Uint8Array): string =>
 /** Credentials of MCP servers are for these servers alone: no answer repeats them. */
 function withoutCredentials(json: string): string {
   // A type may be written with escapes.
-  if (!/"mcp"|\\u/.test(json)) return json;
+  if (!json.includes('"mcp"') && !json.includes("\\u")) return json;
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => bytes.toString("utf8", start, end));
   return `[${tools.map((tool) => (isMcp(tool) ? withMembers(tool, { authorization: undefined, headers: undefined }) : tool)).join(",")}]`;
@@ -125,14 +158,22 @@ function filledTool(bytes: Buffer): string {
   return `${tool.slice(0, -1)}${missing.map((name) => `,"${name}":null`).join("")}}`;
 }
 
+const nothing = new Uint8Array();
+
+const unsetBeforeTier = beforeTier(
+  { toolChoiceJson: nothing, toolsJson: nothing, textFormatJson: nothing, textVerbosity: "", truncation: "" },
+  { reasoning: undefined, metadata: undefined },
+  false,
+);
+
 const unsetAfterTier = afterTier({
   user: undefined,
   promptCacheKey: undefined,
   safetyIdentifier: undefined,
-  promptCacheOptionsJson: new Uint8Array(),
+  promptCacheOptionsJson: nothing,
 });
 
-function textJson({ textFormatJson, textVerbosity }: RunTurnRequest): string {
+function textJson({ textFormatJson, textVerbosity }: BeforeTier): string {
   const verbosity = textVerbosity === "" ? "" : `,"verbosity":${JSON.stringify(textVerbosity)}`;
   return `{"format":${verbatim(textFormatJson, '{"type":"text"}')}${verbosity}}`;
 }

@@ -1,5 +1,5 @@
 /** Notes the elements of arrays while they are scanned, and leaps over those that were scanned before. */
-import { ArrayMemory, type KnownElements } from "./array-memory.ts";
+import { ArrayMemory, type KnownElements, minRememberedBytes } from "./array-memory.ts";
 import { jsonLimits } from "./json-limits.ts";
 import { type ScannedArray, ScannedElement } from "./scanned-array.ts";
 
@@ -38,6 +38,9 @@ export class ElementScan {
 
   /** @param tokens values and keys before the elements */
   begin(start: number, tokens: number): void {
+    this.#known = undefined;
+    // The rest of the text is too short for an array that is remembered.
+    if (this.#bytes.length - start < minRememberedBytes) return;
     const known = this.#memory.find(this.#owner, this.#bytes, start);
     this.#known = known;
     this.#start = start;

@@ -1,7 +1,7 @@
 /** Remembered arrays are found again by their bytes, and a scan with a memory says what a scan without one says. */
 import { describe, expect, test } from "@jest/globals";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import { ArrayMemory } from "@sluice/proto/runtime/validation/array-memory.js";
+import { ArrayMemory, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
 import { createScannedArrays } from "@sluice/proto/runtime/validation/json-elements.js";
 import { jsonLimits } from "@sluice/proto/runtime/validation/json-limits.js";
 import { scanObject, scanRepeated } from "@sluice/proto/runtime/validation/json-scan.js";
@@ -140,9 +140,13 @@ describe("a scan", () => {
       const elements = array?.ends.map((_, index) => elementAt(bytes, start, array.ends, index));
       return { key, start, end, elements: elements ?? [] };
     };
+  /** Arrays that are too short to be remembered are not noted. */
   const withFoundEnds =
     (bytes: Buffer) =>
-    ({ key, start, end }: JsonMember) => ({ key, start, end, elements: elementsOf(bytes, start) });
+    ({ key, start, end }: JsonMember) => {
+      const isShort = bytes.length - start < minRememberedBytes;
+      return { key, start, end, elements: isShort ? [] : elementsOf(bytes, start) };
+    };
 
   const padded = fc.record({ note: fc.constantFrom("x".repeat(700), `"${"é".repeat(500)}`), value: fc.jsonValue() });
   /** A conversation, the number of its elements that the next body repeats, and what it has instead of the others. */

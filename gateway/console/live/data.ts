@@ -51,11 +51,11 @@ export function useLive(): { readonly watch: Watch | undefined; readonly isCut: 
   const [isCut, setCut] = useState(false);
   useEffect(() => {
     const source = new EventSource(`${base}/live`);
-    source.onmessage = ({ data }) => {
+    source.addEventListener("message", ({ data }) => {
       setCut(false);
       setWatch((known) => next(known, JSON.parse(data as string) as Snapshot));
-    };
-    source.onerror = () => setCut(true);
+    });
+    source.addEventListener("error", () => setCut(true));
     source.addEventListener("over", () => {
       source.close();
       sessionEnded();

@@ -2,8 +2,8 @@
 import { type Schemas, api, take } from "../api/client.ts";
 import { everyPage } from "../api/lists.ts";
 import type { Key } from "../keys/data.ts";
+import type { Total } from "../usage/data.ts";
 
-export type Total = Schemas["UsageTotal"];
 type Point = Schemas["UsagePoint"];
 
 export interface OverviewData {

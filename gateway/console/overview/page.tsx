@@ -8,7 +8,8 @@ import { Empty, Show } from "../parts/state.tsx";
 import { count, dollars, milliseconds, percent, plural } from "../parts/words.ts";
 import type { Key } from "../keys/data.ts";
 import { spentOf } from "../keys/record.tsx";
-import { type OverviewData, type Total, loadOverview, nearLimit } from "./data.ts";
+import type { Total } from "../usage/data.ts";
+import { type OverviewData, loadOverview, nearLimit } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);

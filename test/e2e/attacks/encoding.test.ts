@@ -77,7 +77,7 @@ test("32 an override of the direction stays out of the logs", async () => {
 
 test("33 letters that some rules of case make equal to k and i are others", async () => {
   const made = await attacked.makeKey();
-  const kelvin = hashKey(made).replaceAll("a", "\u212a");
+  const kelvin = hashKey(made).replace(/^./, "\u212a");
   expect((await attacked.manage("GET", `/keys/${encodeURIComponent(kelvin)}`)).status).toBe(404);
   for (const only of ["slu\u0131ce", "slu\u0130ce", "SLU\u0130CE"]) {
     expectFault(await attacked.respond({ ...echo, provider: { only: [only] } }), 404);

@@ -1,4 +1,4 @@
-/** guardrails: create, list, show, update, delete, assign, unassign, assignments. */
+/** guardrails: create, list, show, update, delete, try, assign, unassign, assignments. */
 import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
@@ -19,7 +19,13 @@ import { readGuardrailChange, readNewGuardrail, ruleDetails } from "./guardrail-
 import { findGuardrailId } from "./guardrail-reference.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
 import { guardrailHelp } from "./reference.ts";
-import { type AdminTerminal, type Commands, asUsage, json, time } from "./terminal.ts";
+import { type AdminTerminal, type Commands, asUsage, json, text, time } from "./terminal.ts";
+
+/** @throws UsageError */
+export function readTrial(args: string[]) {
+  const { values, named } = readArguments(args, { ...json, side: text }, "GUARDRAIL", "TEXT");
+  return { guardrail: named.GUARDRAIL, text: named.TEXT, side: values.side, asJson: values.json === true };
+}
 
 export const guardrails: Commands = {
   create: {
@@ -71,6 +77,15 @@ export const guardrails: Commands = {
       if (!changed) throw new CommandError("no such guardrail");
       const { row, generation } = changed;
       print(asJson ? JSON.stringify(described(row)) : `${id} changed (policy generation ${generation})`);
+    },
+  },
+  try: {
+    usage: "GUARDRAIL TEXT [--side input|output] [--json]",
+    summary: "Shows what a guardrail does to a text of a request, or of an answer, without a model.",
+    details: [guardrailHelp, "Asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY."],
+    async run(args) {
+      readTrial(args);
+      throw new CommandError("guardrails try asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY");
     },
   },
   delete: {

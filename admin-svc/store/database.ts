@@ -232,7 +232,7 @@ export interface TurnsTable {
   last_attempt: number;
   /** Whether the record of the turn has arrived. */
   is_recorded: boolean;
-  /** Place among the complete turns of its workspace, in the order of commits; null until it is complete. A turn that changes gets another one. */
+  /** Number among the complete turns, by which exports read them; null until the turn is complete. A turn that changes gets another one. */
   log_sequence: BigInteger | null;
 }
 

@@ -1,11 +1,12 @@
-/** guardrails at another Sluice: list, create, show, update, delete, assign, unassign, assignments. */
+/** guardrails at another Sluice: list, create, show, update, delete, try, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
-import { UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
+import { UsageError, printable, readArguments } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { guardrailSettingsJson } from "../../rules/guardrail.ts";
 import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
+import { readTrial } from "../guardrails.ts";
 import { json } from "../terminal.ts";
 import type { RemoteSluice } from "./client.ts";
 import { type RemoteCommands, givenOnly } from "./command.ts";
@@ -26,6 +27,14 @@ const assignmentColumns: readonly Column[] = [
   ["LABEL", "key_label"],
   ["SINCE", "created_at"],
   ["NAME", "key_name"],
+];
+
+const matchColumns: readonly Column[] = [
+  ["RULE", "rule"],
+  ["ACTION", "action"],
+  ["ENGINE", "engine"],
+  ["FROM", "start"],
+  ["TO", "end"],
 ];
 
 const { listKeyAssignments, assignKeys, unassignKeys } = guardrailOperations;
@@ -55,6 +64,13 @@ export const remoteGuardrails: RemoteCommands = {
     const { data } = await sluice.call(guardrailOperations.updateGuardrail, { parameters: { id }, body });
     return [asJson ? JSON.stringify(data) : `${id} changed`];
   },
+  try: async (args, sluice) => {
+    const { guardrail, text, side, asJson } = readTrial(args);
+    const id = await findRemoteGuardrail(sluice, guardrail);
+    const body = givenOnly({ guardrail_id: id, text, side });
+    const { data } = await sluice.call(guardrailOperations.tryGuardrail, { body });
+    return asJson ? [JSON.stringify(data)] : trialLines(data as JsonObject);
+  },
   delete: async (args, sluice) => {
     const { named } = readArguments(args, {}, "GUARDRAIL");
     const id = await findRemoteGuardrail(sluice, named.GUARDRAIL);
@@ -73,6 +89,14 @@ export const remoteGuardrails: RemoteCommands = {
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, assignmentColumns);
   },
 };
+
+/** The decision, the text as it would go on, and a table of matches. */
+function trialLines({ decision, text, error, matches }: JsonObject): readonly string[] {
+  const refusal = error === null ? [] : [String((error as JsonObject)["message"])];
+  const left = typeof text === "string" ? [printable(text)] : [];
+  const found = matches as readonly JsonObject[];
+  return [String(decision), ...refusal, ...left, ...(found.length === 0 ? [] : recordTable(found, matchColumns))];
+}
 
 async function runBulk(args: string[], sluice: RemoteSluice, operation: Operation, done: string): Promise<string[]> {
   const { positionals } = parseArgs({ args, allowPositionals: true, options: {} });

@@ -203,6 +203,26 @@ describe("another Sluice", () => {
     expect([code > 0, stdout, stderr]).toEqual([true, "", expect.stringContaining(message)]);
   });
 
+  test("tries a guardrail on a text, which the database alone cannot", async () => {
+    await remote("guardrails", "create", "--name", "trial", "--builtin", "email=redact", "--block", "code-\\d+");
+    const { code, stdout } = await remote("guardrails", "try", "trial", "Write to ann@example.com");
+    expect([code, stdout.split("\n")[0]]).toEqual([0, "redacted"]);
+    expect(stdout).not.toContain("ann@example.com");
+    expect(stdout).toMatch(/^RULE +ACTION +ENGINE +FROM +TO$/m);
+    expect(stdout).toMatch(/^email +redact /m);
+    const blocked = await remote("guardrails", "try", "trial", "code-12");
+    expect(blocked.stdout.split("\n").slice(0, 2)).toEqual(["blocked", expect.stringContaining("content filter")]);
+    expect(await json(remote, "guardrails", "try", "trial", "nothing", "--side", "input")).toMatchObject({
+      decision: "allowed",
+      text: "nothing",
+    });
+    expect(await remote("guardrails", "try", "trial", "x", "--side", "both")).toMatchObject({ code: 2 });
+    expect(await local("guardrails", "try", "trial", "x")).toMatchObject({
+      code: 1,
+      stderr: "guardrails try asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY\n",
+    });
+  });
+
   test("that is not there is named by its address", async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     const { code, stderr } = await run({ url, key: house.managementKey }, ["keys", "list"]);

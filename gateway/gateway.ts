@@ -90,6 +90,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get showsConsole() {
       return house.current.console.enabled ?? isLoopback(hostOf(options));
     },
+    get traceUrl() {
+      return house.current.console.trace_url;
+    },
     allowsOrigin: (origin: string) => originsAllowed(house.current.cors.allow_origins)(origin),
   } satisfies AppParts & SocketParts;
   const sockets = new ResponseSockets(parts, registry);

@@ -30,6 +30,8 @@ const live = "/live";
 
 export interface ConsoleParts extends ExchangeParts, Pick<HandlerParts, "admin" | "token"> {
   readonly live: LiveTurns;
+  /** Address of a trace, with {trace_id} where its id goes. */
+  readonly traceUrl: string | undefined;
 }
 
 /** Serves an operation of the contract for the caller that the context names. */
@@ -115,7 +117,7 @@ export class Console {
   /** Answers null where nobody is signed in: that is no failure, and a browser would report one. */
   #showSession(context: EdgeContext, session: Session | undefined): void {
     context.route = `${api}/session`;
-    writeJson(context.res, session ? shownSession(session) : { data: null }, context);
+    writeJson(context.res, session ? shownSession(session, this.#parts) : { data: null }, context);
   }
 
   /** Goes on as if the session's key had been presented at the same path below the base path of the contract. */
@@ -140,7 +142,7 @@ export class Console {
     });
     succeeded();
     context.res.setHeader("set-cookie", sessionCookie(context.req, secret));
-    writeJson(context.res, shownSession(session as Session), context, 201);
+    writeJson(context.res, shownSession(session as Session, this.#parts), context, 201);
   }
 
   /** @throws Fault INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED */
@@ -165,12 +167,13 @@ const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signe
 const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
   new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);
 
-const shownSession = (session: Session): object => ({
+const shownSession = (session: Session, { traceUrl }: Pick<ConsoleParts, "traceUrl">): object => ({
   data: {
     key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
     workspace: { id: session.workspaceId, name: session.workspaceName },
     account: session.account,
     opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
     expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
+    trace_url: traceUrl ?? null,
   },
 });

@@ -9,6 +9,8 @@ export interface Session {
   readonly account: boolean;
   readonly opened_at: string;
   readonly expires_at: string;
+  /** Address of a trace, with {trace_id} where its id goes. */
+  readonly trace_url: string | null;
 }
 
 /** Undefined until it is known, null when nobody is signed in. */

@@ -1,5 +1,6 @@
 /** One request: how it ended and why, what it cost, and every call to a provider that it took. */
 import { useLoad } from "../api/load.ts";
+import { session } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { count, exactDollars, milliseconds, plural, wholeTime } from "../parts/words.ts";
@@ -42,7 +43,9 @@ export const CallRecord = ({ call, onClose }: { call: Call; onClose: () => void 
         value === null || value === undefined || value === "" ? null : (
           <>
             <dt>{name}</dt>
-            <dd class={/ id$|Endpoint|Guardrail/.test(name) ? "mono" : ""}>{value}</dd>
+            <dd class={/ id$|Endpoint|Guardrail/.test(name) ? "mono" : ""}>
+              {name === "Trace id" ? <TraceLink id={value} /> : value}
+            </dd>
           </>
         ),
       )}
@@ -53,6 +56,17 @@ export const CallRecord = ({ call, onClose }: { call: Call; onClose: () => void 
     </section>
   </Dialog>
 );
+
+/** A link where the operator has said where traces are. */
+function TraceLink({ id }: { id: string }) {
+  const address = session.value?.trace_url;
+  if (!address) return <>{id}</>;
+  return (
+    <a href={address.replaceAll("{trace_id}", encodeURIComponent(id))} target="_blank" rel="noreferrer">
+      {id}
+    </a>
+  );
+}
 
 function Attempts({ id }: { id: string }) {
   const attempts = useLoad(() => loadAttempts(id), [id]);

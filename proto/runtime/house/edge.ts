@@ -15,6 +15,14 @@ export const consoleSection = z.strictObject({
     .describe(
       "Whether the gateway shows the console at /console. Default: yes when it listens on a loopback address, otherwise no.",
     ),
+  trace_url: z
+    .string()
+    .max(2_048)
+    .regex(/^https?:\/\/\S*\{trace_id\}\S*$/, "an address with {trace_id} in it")
+    .optional()
+    .describe(
+      "Address of a trace in your tracing system, with {trace_id} where its id goes. The console links every request to it.",
+    ),
 });
 
 export const compat = z.strictObject({

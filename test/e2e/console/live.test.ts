@@ -3,17 +3,22 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { parseSse } from "../../support/answers/sse.ts";
 import { describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type Collector, startCollector } from "../../support/collector.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { type Upstream, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
 
+let collector: Collector;
 let upstream: Upstream;
 let house: House;
 let origin: string;
 
 beforeAll(async () => {
   upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun " })] }], hang: true }]);
+  // Requests have trace ids where they are traced.
+  collector = await startCollector();
   house = await startHouse({
+    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" },
     inferenceReplicas: 2,
     config: `
 providers:
@@ -21,6 +26,7 @@ providers:
 models:
   - {id: acme/large-2, endpoints: [{provider: acme}]}
 limits: {status_gate_ms: 300}
+console: {trace_url: "https://traces.example/trace/{trace_id}?from=sluice"}
 `,
   });
   ({ origin } = new URL(house.baseUrl));
@@ -28,13 +34,20 @@ limits: {status_gate_ms: 300}
 afterAll(async () => {
   await house.stop();
   await upstream.stop();
+  await collector.stop();
 });
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
 
 /** A stream that has no end of its own. */
 async function openStream(user: string): Promise<{ readonly id: string; readonly rest: Promise<string> }> {
   const response = await fetch(`${house.baseUrl}/responses`, {
     method: "POST",
-    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${house.apiKey}`,
+      "content-type": "application/json",
+      traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+    },
     body: JSON.stringify({ model: "acme/large-2", input: "Hello", stream: true, user }),
   });
   return { id: response.headers.get("x-generation-id") as string, rest: response.text() };
@@ -170,6 +183,12 @@ describeWithChromium(`the page of open requests ${inChromium}`, () => {
     await page.getByText("Nothing is running").waitFor();
     await page.getByRole("heading", { name: "Ended while you watch" }).waitFor();
     expect(await rest).toContain("An administrator ended this request");
+
+    await page.goto(`/console/calls?user=fay`);
+    while ((await page.getByRole("row").count()) < 2) await page.getByRole("button", { name: "Refresh" }).click();
+    await page.getByRole("row").getByRole("button").click();
+    const link = page.getByRole("dialog").getByRole("link", { name: traceId });
+    expect(await link.getAttribute("href")).toBe(`https://traces.example/trace/${traceId}?from=sluice`);
     expect(complaints).toEqual([]);
   });
 });

@@ -61,12 +61,15 @@ export class LiveTurns {
     };
   }
 
-  /** @returns whether a process had the turn. @throws Fault */
+  /** @returns whether a process had the turn. @throws Fault where none had it and one did not answer */
   async end(generationId: string, caller: Caller): Promise<boolean> {
     const request = create(endTurn.input, { generationId });
-    const answers = await Promise.all(this.#ask(endTurn, request, caller));
+    const settled = await Promise.allSettled(this.#ask(endTurn, request, caller));
     if (this.#watchers.size === 0) this.#rest();
-    return answers.some(({ ended }) => ended);
+    if (settled.some((answer) => answer.status === "fulfilled" && answer.value.ended)) return true;
+    const silent = settled.find((answer) => answer.status === "rejected");
+    if (silent) throw silent.reason;
+    return false;
   }
 
   /** Ends all watches, because this process stops. */

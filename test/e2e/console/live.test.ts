@@ -150,6 +150,28 @@ describe("open requests", () => {
     });
   });
 
+  test("are ended, and the end is on record, while a process does not answer", async () => {
+    const streams = await Promise.all(["gil", "hal", "ida", "jon"].map(openStream));
+    const cookie = await signIn();
+    await readUntil(cookie, ({ total }) => total === streams.length);
+    const pid = house.pids()["inference-svc-1"] as number;
+    process.kill(pid, "SIGSTOP");
+    try {
+      const statuses = await Promise.all(streams.map(async ({ id }) => (await end(cookie, id)).status));
+      const ended = streams.filter((_, n) => statuses[n] === 204);
+      expect([ended.length > 0, ended.length < streams.length]).toEqual([true, true]);
+      for (const { id } of ended) {
+        const { stdout } = await house.admin("audit", "list", "--json", "--action", "turns.end", "--target", id);
+        expect(stdout).toContain(id);
+      }
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    // A process that goes on may still end what it was asked to end.
+    await Promise.all(streams.map(async ({ id }) => await end(cookie, id)));
+    await Promise.all(streams.map(({ rest }) => rest));
+  });
+
   test("are told no longer once the session has ended", async () => {
     const cookie = await signIn();
     const watched = (await watch(cookie)).text();

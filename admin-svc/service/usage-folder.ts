@@ -33,7 +33,7 @@ export class UsageFolder {
     this.#wake();
   }
 
-  /** What is not added yet is left to other processes and to the next start. */
+  /** Changes that are not added yet are left to other processes and to the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.poke();

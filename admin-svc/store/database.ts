@@ -267,7 +267,7 @@ export interface UsageSumsTable {
   durations: string;
 }
 
-/** What batches have changed in the sums by hour, and is not in them yet. Figures are negative where a turn was taken out as it was before. */
+/** Changes of the sums by hour that batches have noted and that are not added yet. Figures are negative where a turn was taken out as it was before. */
 export interface UsageChangesTable {
   workspace_id: string;
   /** Beginning of an hour. */

@@ -25,7 +25,7 @@ const fields = {
   "text.verbosity": "verbosity",
 };
 
-/** What a request has given decides about the names; they are put together only for a failure or a receipt. */
+/** The fields that a request has given decide about the names, which are put together only for a failure or a receipt. */
 export class ChatFieldNames implements FieldNames {
   readonly itemFields = itemFields;
   readonly #messages: readonly number[];

@@ -1,4 +1,4 @@
-/** What later messages, and the turn, need to know of a message whose items are written already. */
+/** Facts that later messages, and the turn, need of a message whose items are written already. */
 import type { ElementNote } from "../turns/repeated-array.ts";
 import type { ChatMessage, ToolCall } from "./message.ts";
 

@@ -1,4 +1,4 @@
-/** What a turn needs to know of messages and tools that are written already. */
+/** Facts that a turn needs of messages and tools that are written already. */
 import type { ElementNote } from "../turns/repeated-array.ts";
 import type { ItemPlace } from "./field-names.ts";
 import type { MessagesTool } from "./tools.ts";

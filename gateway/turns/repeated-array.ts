@@ -9,7 +9,7 @@ import { type ByteSpan, type JsonMember, elementAt, elementsOf } from "@sluice/p
 import type { ScannedElement } from "@sluice/proto/runtime/validation/scanned-array.js";
 import { readValue } from "./json.ts";
 
-/** What is to be known of an element, beside its text, when it comes again. */
+/** Facts about an element, beside its text, that are needed when it comes again. */
 export interface ElementNote {
   /** A value that passes all checks, in the place of the element. */
   readonly standIn: unknown;

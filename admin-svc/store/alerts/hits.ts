@@ -91,7 +91,7 @@ interface Writing {
   readonly at: Date;
   /** Number of the window since 1970. */
   readonly window: number;
-  /** What the window before did not take; null for everything. */
+  /** Hits that the window before did not take; null for all hits. */
   readonly left: readonly Unwritten[] | null;
 }
 

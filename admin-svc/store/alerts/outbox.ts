@@ -13,7 +13,7 @@ export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTry
 export interface Claim {
   readonly sink: string;
   readonly now: Date;
-  /** Until then, no other process takes the alerts. */
+  /** Time until which no other process takes the alerts. */
   readonly until: Date;
   readonly limit: number;
 }

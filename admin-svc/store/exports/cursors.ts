@@ -58,7 +58,7 @@ export async function logSettledTurns(database: Kysely<Database>, name: string, 
 export interface BatchClaim {
   readonly name: string;
   readonly now: Date;
-  /** Until then, no other process takes the batch. */
+  /** Time until which no other process takes the batch. */
   readonly until: Date;
   /** Turns of a new batch at most. */
   readonly limit: number;

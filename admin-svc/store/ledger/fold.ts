@@ -32,7 +32,7 @@ export async function foldAll(transaction: Transaction<Database>): Promise<void>
   while ((await fold(transaction)) === maxChanges);
 }
 
-/** Until the end of the transaction no batch is stored. Sums are locked first, as those who add to them lock them before they take changes. */
+/** Keeps batches from being stored until the end of the transaction. Sums are locked first, as those who add to them lock them before they take changes. */
 export async function holdChanges(transaction: Transaction<Database>): Promise<void> {
   await lockSums(transaction);
   await sql`lock table usage_changes in exclusive mode`.execute(transaction);

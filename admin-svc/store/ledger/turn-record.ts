@@ -32,7 +32,7 @@ export interface NewTurnRecord {
   readonly session_id: string | null;
   readonly trace_id: string | null;
   readonly requests: number;
-  /** What the guardrail did; null without one, and where the record does not say. No column of `turns`. */
+  /** Action of the guardrail; null without one, and where the record does not say. No column of `turns`. */
   readonly guardrail_action: FilterActionWord | null;
 }
 

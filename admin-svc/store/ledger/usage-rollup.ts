@@ -1,5 +1,5 @@
 /**
- * What records change in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to
+ * Changes that records make in the sums by hour and day. A dimension of a call gets the cost in the hour of the call; status and guardrail belong to
  * a turn, and get all of its cost in the hour in which it began. Changes of turns are noted by a trigger of their table.
  */
 import { type RawBuilder, type Transaction, sql } from "kysely";

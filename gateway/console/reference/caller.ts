@@ -7,7 +7,7 @@ export interface Caller {
   readonly baseFor: (operation: Operation) => string;
   /** Value of the header `authorization`; undefined where a cookie speaks for the caller. @throws ApiError */
   readonly authorize: (operation: Operation) => Promise<string | undefined>;
-  /** What a trial is run with, for people. */
+  /** Says in whose name a trial runs, for people. */
   readonly explain: (operation: Operation) => string;
   /** Field in which the person names the caller, if any. */
   readonly Field?: () => ComponentChildren;

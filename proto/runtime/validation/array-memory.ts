@@ -14,7 +14,7 @@ const minElements = 3;
 const maxArrayBytes = 256 * 1024;
 /** Maximum size of everything that is remembered: some hundred conversations. */
 const maxBytes = 8 * 1024 * 1024;
-/** What an element takes beside its text, so that an array of many small ones is not counted too low. */
+/** Bytes that an element takes beside its text, so that an array of many small ones is not counted too low. */
 const elementBytes = 64;
 /** Bytes at the beginning by which arrays are looked up. */
 const keyBytes = 512;

@@ -41,7 +41,7 @@ test("sums are brought up to date without being asked for", async () => {
   expect(await stateOf()).toEqual(whole);
 });
 
-/** What all series and the ledger say of one moment. */
+/** The figures of all series and of the ledger at one moment. */
 async function figuresOf(snapshot: Transaction<Database>) {
   const period = { step: "day", from: new Date("2026-03-01T00:00:00Z"), to: new Date("2026-03-02T00:00:00Z") } as const;
   const series: string[] = [];

@@ -459,7 +459,7 @@ export type TurnRecord = Message<"sluice.admin.v1.TurnRecord"> & {
   count: number;
 
   /**
-   * What that guardrail did; FLAG when it would have done something in another mode. Unspecified without a guardrail, and in records of an earlier build.
+   * Action of that guardrail; FLAG when it would have done something in another mode. Unspecified without a guardrail, and in records of an earlier build.
    *
    * @generated from field: sluice.admin.v1.FilterAction guardrail_action = 24;
    */

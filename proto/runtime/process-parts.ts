@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import type { z } from "zod";
 import type { commonEnvironment } from "./config.ts";
+import { delayFullCollections } from "./load/full-collections.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { type Logger, openLog } from "./log/log.ts";
 import { type Registry, openMetrics } from "./metrics.ts";
@@ -26,6 +27,7 @@ type CommonSettings = Readonly<z.infer<z.ZodObject<typeof commonEnvironment>>>;
 
 /** Opens the parts of this process. Call it before anything is awaited, because it handles the signals that end the process. */
 export async function openProcess(room: string, settings: CommonSettings): Promise<ProcessParts> {
+  delayFullCollections();
   const log = openLog(room, settings.SLUICE_LOG_LEVEL);
   const registry = openMetrics(room);
   const lifecycle = new Lifecycle(log);

@@ -24,7 +24,8 @@ const tilde = 0x7e;
 
 /** Whether a text stands in JSON as it is: printable ASCII without quotes and backslashes, as nearly all logged texts are. */
 function isPlain(text: string): boolean {
-  for (let index = 0; index < text.length; index++) {
+  const { length } = text;
+  for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index);
     if (code < space || code > tilde || code === quote || code === backslash) return false;
   }

@@ -46,9 +46,10 @@ const notText: ReadonlySet<string> = new Set(["type", "id", "call_id", "status",
 
 export function measureInput(request: TurnRequest): InputSize {
   if (request.embedding) return measureEmbedded(request.input, request.embedding);
-  const size = measureItems(request.input);
-  const { pages = size.media.pages } = request;
-  return { ...size, textBytes: size.textBytes + measureSettings(request), media: { ...size.media, pages } };
+  const size = countItems(request.input);
+  size.textBytes += measureSettings(request);
+  size.media.pages = request.pages ?? size.media.pages;
+  return size;
 }
 
 /** Texts to embed are read as they are, and token ids are counted already. */
@@ -69,7 +70,9 @@ export function measureSettings(request: TurnRequest): number {
   return bytes;
 }
 
-export function measureItems(items: readonly InputItem[]): InputSize {
+export const measureItems = (items: readonly InputItem[]): InputSize => countItems(items);
+
+function countItems(items: readonly InputItem[]): CountedSize {
   const media: Media = { images: 0, audios: 0, others: 0, pages: 0 };
   const size = { textBytes: 0, items: items.length, media, mediaTokens: 0 };
   for (let index = 0; index < items.length; index++) addItem(items[index]!, size);
@@ -87,7 +90,7 @@ function addItem(item: InputItem, size: CountedSize): void {
 
 const countMedia = ({ images, audios, others }: Media): number => images + audios + others;
 
-interface CountedSize {
+interface CountedSize extends InputSize {
   textBytes: number;
   mediaTokens: number;
   readonly media: Media;

@@ -54,7 +54,8 @@ export class Delivery {
   readonly #parts: DeliveryParts;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #wake = () => {};
+  /** Ends the wait for records; undefined while delivery does not wait, because V8 takes a slow path to settle a promise again. */
+  #wake: (() => void) | undefined;
   #dirty = true;
   /** Whether a budget holds an amount until one of the unread records is stored. */
   #isUrgent = false;
@@ -71,7 +72,8 @@ export class Delivery {
   wake(isUrgent: boolean): void {
     this.#dirty = true;
     this.#isUrgent ||= isUrgent;
-    this.#wake();
+    this.#wake?.();
+    this.#wake = undefined;
   }
 
   /** Tries to deliver all records in the given time. Remaining ones wait on the disk for the next start. */

@@ -112,18 +112,41 @@ class RecordedCall {
     finishReason: CallEnd["finishReason"],
   ): void {
     this.#scope.signal.removeEventListener("abort", this.#onAbort);
-    const charge = usage && chargeOf(usage);
-    this.#entry.close({
-      status,
-      httpStatus,
-      durationMs: Math.round(performance.now() - this.#startedAt),
-      serviceTier,
-      tokens: charge?.tokens,
-      isEstimated: usage?.estimated ?? false,
-      costUsd: charge?.costUsd,
-      firstMs: this.#firstAt === undefined ? undefined : Math.round(this.#firstAt - this.#startedAt),
-      finishReason,
-    });
+    const end = new RecordedEnd(status, httpStatus, usage, serviceTier, finishReason);
+    end.durationMs = Math.round(performance.now() - this.#startedAt);
+    if (this.#firstAt !== undefined) end.firstMs = Math.round(this.#firstAt - this.#startedAt);
+    this.#entry.close(end);
+  }
+}
+
+/** A class, because V8 took a slow path to build the same object as a literal. */
+class RecordedEnd implements CallEnd {
+  readonly status: CallEnd["status"];
+  readonly httpStatus: number;
+  durationMs = 0;
+  readonly serviceTier: string;
+  readonly tokens: CallEnd["tokens"] = undefined;
+  readonly isEstimated: boolean;
+  readonly costUsd: string | undefined = undefined;
+  firstMs: number | undefined = undefined;
+  readonly finishReason: CallEnd["finishReason"];
+
+  constructor(
+    status: CallEnd["status"],
+    httpStatus: number,
+    usage: Usage | undefined,
+    serviceTier: string,
+    finishReason: CallEnd["finishReason"],
+  ) {
+    this.status = status;
+    this.httpStatus = httpStatus;
+    this.serviceTier = serviceTier;
+    this.isEstimated = usage?.estimated ?? false;
+    this.finishReason = finishReason;
+    if (usage === undefined) return;
+    const { tokens, costUsd } = chargeOf(usage);
+    this.tokens = tokens;
+    this.costUsd = costUsd;
   }
 }
 

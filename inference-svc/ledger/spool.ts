@@ -66,7 +66,9 @@ export class Spool {
 
   /** Bytes of all files. */
   get size(): number {
-    return this.segments.reduce((sum, { size }) => sum + size, 0);
+    let size = 0;
+    for (const segment of this.segments) size += segment.size;
+    return size;
   }
 
   /**

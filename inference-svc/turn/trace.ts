@@ -178,6 +178,7 @@ export class Trace {
 
   /** Tool calls of this turn and of its parts. */
   allToolCalls(): readonly ToolCallNote[] {
+    if (this.parts.length === 0) return this.toolCalls ?? [];
     return [this, ...this.parts].flatMap(({ toolCalls }) => toolCalls ?? []);
   }
 

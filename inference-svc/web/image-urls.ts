@@ -9,6 +9,7 @@ import type { Endpoint } from "../routing/catalog.ts";
 import type { DialectSupport } from "../routing/choose/candidates.ts";
 import { bareRequest } from "../turn/bare-request.ts";
 import { onRequest } from "../turn/layers.ts";
+import { ListMemo } from "../turn/parse/list-memo.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
 import type { Scope } from "../turn/scope.ts";
 import { StateKey } from "../turn/state.ts";
@@ -47,7 +48,7 @@ export const imageDownloads = {
   layer: (endpoint: Endpoint, { telling, web }: EndpointKit): Layer => {
     const takesUrls = remembered((each) => takesImageUrls(each, telling));
     return onRequest((request, scope) => {
-      const images = findNamedImages(request.input);
+      const images = namedImages.of(request.input);
       if (images.length === 0 || takesUrls(endpoint)) return request;
       return withBytes(request, images, scope, { endpoint, telling, web });
     });
@@ -58,7 +59,7 @@ export const imageDownloads = {
 export function supportImageUrls(support: DialectSupport): DialectSupport {
   const takesUrls = remembered((endpoint) => takesImageUrls(endpoint, support));
   const outgoing = (endpoint: Endpoint, request: TurnRequest): TurnRequest => {
-    const images = findNamedImages(request.input);
+    const images = namedImages.of(request.input);
     return images.length === 0 || takesUrls(endpoint) ? request : withPlaceholders(request, images);
   };
   return {
@@ -88,18 +89,12 @@ function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
   return isTaken("https://a.example/a.png") || !isTaken(placeholder);
 }
 
-const found = new WeakMap<readonly InputItem[], readonly NamedImage[]>();
-
-/** Cached, because each endpoint that could serve a request asks several times. */
-function findNamedImages(input: readonly InputItem[]): readonly NamedImage[] {
-  let images = found.get(input);
-  if (images === undefined) {
-    const named: NamedImage[] = [];
-    for (let index = 0; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
-    found.set(input, (images = named));
-  }
-  return images;
-}
+/** Remembered, because each endpoint that could serve a request asks several times. */
+const namedImages = new ListMemo((input: readonly InputItem[]): readonly NamedImage[] => {
+  const named: NamedImage[] = [];
+  for (let index = 0; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
+  return named;
+});
 
 const partFields = ["content", "output"];
 

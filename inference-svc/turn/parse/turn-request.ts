@@ -40,8 +40,8 @@ export interface ParseOptions {
 }
 
 /** @throws Fault INVALID_REQUEST with every problem and its path */
-export function parseTurn(request: RunTurnRequest, { scanned = false, ...options }: ParseOptions = {}): TurnRequest {
-  if (!scanned) scanSubtrees(request);
+export function parseTurn(request: RunTurnRequest, options: ParseOptions = {}): TurnRequest {
+  if (options.scanned !== true) scanSubtrees(request);
   try {
     return parsed(request, options);
   } catch (error) {

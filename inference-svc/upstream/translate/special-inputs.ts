@@ -1,4 +1,5 @@
 /** Finds the items and parts of an input that some providers cannot take. */
+import { ListMemo } from "../../turn/parse/list-memo.ts";
 import type { InputItem } from "../../turn/request.ts";
 import { type JsonObject, isObject, objects } from "../json.ts";
 
@@ -26,16 +27,12 @@ const whole: ReadonlySet<string> = new Set([
 
 const marks = ["cache_control", "prompt_cache_breakpoint"];
 
-const known = new WeakMap<readonly InputItem[], readonly SpecialInput[]>();
-
 /**
- * Special items and parts in the order of the input. Cached, because each endpoint of a model asks about the same input, which may be long.
+ * Special items and parts in the order of the input. Remembered, because each endpoint of a model asks about the same input, which may be long.
  */
-export function findSpecialInputs(input: readonly InputItem[]): readonly SpecialInput[] {
-  let found = known.get(input);
-  if (found === undefined) known.set(input, (found = collect(input)));
-  return found;
-}
+export const findSpecialInputs = (input: readonly InputItem[]): readonly SpecialInput[] => specialInputs.of(input);
+
+const specialInputs = new ListMemo(collect);
 
 function collect(input: readonly InputItem[]): readonly SpecialInput[] {
   const found: SpecialInput[] = [];

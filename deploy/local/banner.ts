@@ -1,14 +1,13 @@
 /** Text for the person who starts Sluice: its address, the keys, and a request that works. */
 import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
-import { isOpen } from "./ports.ts";
+import { type Hosts, type Ports, baseUrlOf, isOpen, reachable } from "./ports.ts";
 import type { Credential, Credentials } from "./secrets.ts";
 
 export interface BannerFacts {
-  readonly baseUrl: string;
+  readonly ports: Ports;
+  readonly hosts: Hosts;
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
-  /** Address on which the gateway listens. */
-  readonly host: string;
   readonly keys: Credentials;
   /** Model of the curl line; undefined when no model is served. */
   readonly model: string | undefined;
@@ -21,16 +20,19 @@ export interface BannerFacts {
 
 export function banner(facts: BannerFacts): string {
   const { managementKey, apiKey, keysFile } = facts.keys;
+  const { ports, hosts } = facts;
+  const baseUrl = baseUrlOf(ports, hosts);
   const lines = [
     "",
-    `ready  ${facts.baseUrl}  (${(facts.startedInMs / 1000).toFixed(1)} s)`,
+    `ready  ${baseUrl}  (${(facts.startedInMs / 1000).toFixed(1)} s)`,
     `  API key         ${shown(apiKey, "SLUICE_BOOTSTRAP_API_KEY", keysFile)}`,
     `  management key  ${shown(managementKey, "SLUICE_BOOTSTRAP_MANAGEMENT_KEY", keysFile)}`,
-    ...(facts.showsConsole
-      ? [`  console         ${new URL("/console", facts.baseUrl).href}, with the management key`]
-      : []),
+    `  documentation   ${new URL("/docs", baseUrl).href}`,
+    `  console         ${facts.showsConsole ? `${new URL("/console", baseUrl).href}, with the management key` : noConsole}`,
+    `  metrics         ${metrics(ports, hosts)}`,
+    `  configuration   ${facts.config}`,
     `  logs            ${facts.logsDir}`,
-    `  listens on      ${listening(facts.host)}`,
+    `  listens on      ${listening(hosts.gateway)}`,
   ];
   if (managementKey.origin === "new" || apiKey.origin === "new") {
     lines.push(`  New keys are printed only once; they are kept in ${keysFile}.`);
@@ -40,9 +42,20 @@ export function banner(facts: BannerFacts): string {
     lines.push(`  left out        ${providers.join(", ")}: the variables that configure them are not set`);
   }
   const { model } = facts;
-  lines.push("", ...(model === undefined ? withoutModel(facts) : ["Try it:", "", ...curl(facts, model)]), "");
+  lines.push(
+    "",
+    ...(model === undefined ? withoutModel(facts) : ["Try it:", "", ...curl(facts.keys, baseUrl, model)]),
+    "",
+  );
   return lines.join("\n");
 }
+
+const noConsole = "not shown; console.enabled in the configuration file decides";
+
+const metrics = (ports: Ports, { internal }: Hosts): string =>
+  [ports.gateway_health, ports.inference_health, ports.admin_health]
+    .map((port) => `http://${reachable(internal)}:${port}/metrics`)
+    .join(" ");
 
 const listening = (host: string): string =>
   isOpen(host) ? host : `${host}, for programs on this machine; SLUICE_HOST=0.0.0.0 opens the gateway to others`;
@@ -65,7 +78,7 @@ function shown(key: Credential, variable: string, keysFile: string): string {
   return key.origin === "kept" ? `in ${keysFile}` : `as given in ${variable}`;
 }
 
-function curl({ baseUrl, keys }: BannerFacts, model: string): string[] {
+function curl(keys: Credentials, baseUrl: string, model: string): string[] {
   const body = JSON.stringify({ model, input: "Say hello", stream: true });
   return [
     `curl -N ${baseUrl}/responses \\`,

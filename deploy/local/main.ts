@@ -6,7 +6,7 @@ import { banner } from "./banner.ts";
 import { firstModel } from "./first-model.ts";
 import { RecordKeeper } from "./house-record.ts";
 import { findMisspelled } from "./unknown-variables.ts";
-import { baseUrlOf, hostsOf, isOpen, portsOf, requireFree } from "./ports.ts";
+import { hostsOf, isOpen, portsOf, requireFree } from "./ports.ts";
 import { readKeys, readSecrets } from "./secrets.ts";
 import { readSettings, root, settingNames } from "./settings.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -35,9 +35,9 @@ async function start(): Promise<void> {
   await startOrEnd(supervisor);
   say(
     banner({
-      baseUrl: baseUrlOf(ports, hosts),
+      ports,
+      hosts,
       showsConsole: file.console.enabled ?? !isOpen(hosts.gateway),
-      host: hosts.gateway,
       keys,
       model: firstModel(file.models),
       config: settings.config,

@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { banner } from "@sluice/local/banner.js";
 import { firstModel } from "@sluice/local/first-model.js";
+import { portsOf } from "@sluice/local/ports.js";
+import { readSettings } from "@sluice/local/settings.js";
 import { type HouseFile, loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { createDatabase } from "../support/database.ts";
@@ -45,6 +47,16 @@ async function request(model: string, { baseUrl, apiKey }: House): Promise<numbe
   return answer.status;
 }
 
+/** Opens every address in the banner, and looks for the configuration file that it names. */
+async function expectServed(text: string): Promise<void> {
+  const lines = [...text.matchAll(/^ {2}(documentation|console|metrics) +(.*)$/gm)];
+  expect(lines.map(([, name]) => name)).toEqual(["documentation", "console", "metrics"]);
+  const addresses = lines.flatMap(([line]) => line.match(/http:[^ ,]+/g) ?? []);
+  const statuses = await Promise.all(addresses.map(async (address) => (await fetch(address)).status));
+  expect(statuses).toEqual([200, 200, 200, 200, 200]);
+  expect(text).toContain(`  configuration   ${join(dataDir, "sluice.yaml")}\n`);
+}
+
 describe("without a model", () => {
   const config = `providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1", api_keys: ["\${FAR_KEY}"]}]
 models: [{id: far/m, endpoints: [{provider: far}]}]`;
@@ -71,6 +83,7 @@ describe("with the key of a provider", () => {
     const config = `providers: [{id: openai, vendor: openai, dialect: chat, base_url: "${upstream.url}/v1", api_keys: ["\${OPENAI_API_KEY}"], known_models: true}]`;
     const text = (await start({ config, environment: { OPENAI_API_KEY: "k" } })).output();
     expect(text).toContain('"model":"openai/gpt-5-nano"');
+    await expectServed(text);
     const line = text.slice(text.indexOf("curl "));
     const { stdout } = await runProgram("/bin/sh", ["-c", line], { environment: bareEnvironment() });
     expect(stdout).toContain("event: response.completed");
@@ -142,6 +155,7 @@ onLinux("the addresses of ports", () => {
     const started = await start({ config });
     expect(await open(started, other)).toEqual(["gateway"]);
     expect(started.baseUrl).toContain("http://127.0.0.1:");
+    expect(started.output()).toContain("console         not shown; console.enabled");
     expect(await request("sluice/echo", started)).toBe(200);
   });
 
@@ -171,16 +185,18 @@ onLinux("the addresses of ports", () => {
 
 test("addresses with colons stand in brackets in the base URL", () => {
   const credential = { value: "k", origin: "new" } as const;
-  const facts = { keys: { managementKey: credential, apiKey: credential, keysFile: "/k" }, leftOut: [], logsDir: "/l" };
   const text = banner({
+    ports: portsOf(readSettings({})),
+    hosts: { gateway: "::1", internal: "127.0.0.1" },
     showsConsole: true,
-    ...facts,
-    baseUrl: "http://[::1]:1/api/v1",
-    host: "::1",
+    keys: { managementKey: credential, apiKey: credential, keysFile: "/k" },
+    leftOut: [],
+    logsDir: "/l",
     model: "a",
     config: "c",
     startedInMs: 1,
   });
+  expect(text).toContain("ready  http://[::1]:8080/api/v1");
   expect(text).toContain("listens on      ::1, for programs on this machine");
 });
 

@@ -5,6 +5,8 @@ import {
   UsageError,
   isHelp,
   isUsageError,
+  isVersion,
+  printVersion,
   runAsProgram,
   runCommand,
 } from "@sluice/proto/runtime/cli.js";
@@ -111,6 +113,7 @@ async function dispatch(
   const placed = (name: string, command: Commands[string]) => (remote ? remotely(name, command, remote) : command);
   const [noun, verb, ...args] = argv;
   if (noun === undefined) throw new UsageError(help().join("\n"));
+  if (isVersion(argv)) return printVersion(terminal.print);
   if (isHelp(noun)) return printHelp(help(), terminal);
   const action = Object.hasOwn(actions, noun) ? actions[noun] : undefined;
   if (action) return runCommand(`admin ${noun}`, placed(noun, action), argv.slice(1), terminal);
@@ -131,7 +134,7 @@ function printHelp(lines: readonly string[], { print }: AdminTerminal): 0 {
 }
 
 const help = (): string[] => [
-  "usage: admin NOUN VERB ... [--workspace NAME] | admin NOUN --help | admin NOUN VERB --help",
+  "usage: admin NOUN VERB ... [--workspace NAME] | admin NOUN --help | admin NOUN VERB --help | admin --version",
   ...Object.entries(nouns).map(([noun, commands]) => `  ${noun.padEnd(12)}${Object.keys(commands).join(", ")}`),
   ...Object.entries(actions).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`),
 ];

@@ -1,5 +1,4 @@
 /** Puts the parts of inference-svc together: engine and handlers over the runtime, the ledger and the policy, served on its RPC port. */
-import { createRequire } from "node:module";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
@@ -12,6 +11,7 @@ import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
+import { version } from "@sluice/proto/runtime/version.js";
 import type { Settings } from "./config.ts";
 import { CurrentConfig } from "./current-config.ts";
 import { Engine } from "./engine.ts";
@@ -103,7 +103,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     log,
     instance,
     beforeSending,
-    version: packageVersion(),
+    version,
     packages: options.packages,
   };
   const handlers = new InferenceHandlers(parts);
@@ -123,8 +123,6 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   return { server, access, config, runtime, pressure, learned };
 }
 
-const packageVersion = (): string => (createRequire(import.meta.url)("../package.json") as { version: string }).version;
-
 interface RuntimeParts {
   readonly config: CurrentConfig;
   readonly records: EndpointRecords;
@@ -135,7 +133,6 @@ interface RuntimeParts {
 
 function openRuntime({ settings, packages, log, registry, tracing }: InferenceOptions, parts: RuntimeParts): Runtime {
   const { config, records, ledger, budgets, documentReaders } = parts;
-  const version = packageVersion();
   const calls = [callMetrics(registry), ...(tracing ? [tracedCalls(tracing, () => config.catalog.providers)] : [])];
   const detectors = [
     detectorMetrics(registry),

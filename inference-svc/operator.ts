@@ -2,16 +2,18 @@
  * The operator's commands of `npm run admin`: what a configuration file would serve, and whether a provider answers. They are here because
  * they run the code of this service; they need neither running services nor a database.
  */
-import { createRequire } from "node:module";
 import {
   CommandError,
   type Output,
   UsageError,
   isUsageError,
+  isVersion,
+  printVersion,
   runAsProgram,
   runCommand,
 } from "@sluice/proto/runtime/cli.js";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
+import { version } from "@sluice/proto/runtime/version.js";
 import { checkConfig } from "./operator/check-config.ts";
 import type { OperatorCommand, OperatorTerminal } from "./operator/configuration.ts";
 import { testProvider } from "./operator/test-provider.ts";
@@ -33,8 +35,8 @@ export const operatorHelp = (): string[] => Object.entries(commands).map(([name,
 export async function runOperator(argv: readonly string[], options: OperatorOptions): Promise<number> {
   const [name = "", ...args] = argv;
   const { environment, config, stdout, stderr } = options;
-  const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
   const print = (line: string) => void stdout.write(`${line}\n`);
+  if (isVersion(argv)) return printVersion(print);
   try {
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
     if (!command) throw new UsageError(["usage:", ...operatorHelp()].join("\n"));

@@ -1,11 +1,13 @@
 /** A batch as log records of OpenTelemetry, in JSON over HTTP. Attributes have the names that they have in traces. */
 import type { OtlpSettings } from "@sluice/proto/runtime/house/sinks/exports.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { version } from "@sluice/proto/runtime/version.js";
 import type { Message } from "../sinks/post.ts";
 import type { ExportedBatch } from "./batch.ts";
 
 export function otlpMessage({ url, headers }: OtlpSettings, { batch, turns }: ExportedBatch): Message {
-  const resource = { attributes: toAttributes({ "service.name": "sluice", "service.namespace": "sluice" }) };
+  const service = { "service.name": "sluice", "service.namespace": "sluice", "service.version": version };
+  const resource = { attributes: toAttributes(service) };
   const logRecords = turns.map((turn) => toLogRecord(turn, batch.workspace_id, batch.batch_at));
   return {
     url: `${url.replace(/\/+$/, "")}/v1/logs`,

@@ -26,7 +26,12 @@ const url = isRemote ? undefined : databaseUrl();
 const isHelp = argv.length === 0 || argv[0] === "--help" || argv[0] === "-h";
 const check = argv[0] === "check-config" || argv[0] === "test-provider";
 const offline =
-  check || isHelp || argv.includes("--help") || argv.includes("-h") || argv[1] === "mint" || argv[0] === "completion";
+  check ||
+  isHelp ||
+  argv.includes("--help") ||
+  argv.includes("-h") ||
+  argv[1] === "mint" ||
+  ["completion", "--version"].includes(argv[0]);
 if (url === undefined && !offline && !isRemote) {
   process.stderr.write("Sluice does not run here: start it first (npm start) or set DATABASE_URL.\n");
   process.exit(1);

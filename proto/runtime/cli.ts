@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { version } from "./version.ts";
 
 /** The command line is wrong: exit code 2. */
 export class UsageError extends Error {
@@ -37,6 +38,14 @@ const beforeDashes = (args: readonly string[]): readonly string[] =>
   args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
 
 export const isHelp = (argument: string | undefined): boolean => argument === "--help" || argument === "-h";
+
+/** Whether a command line asks for the version of Sluice alone. */
+export const isVersion = ([first]: readonly string[]): boolean => first === "--version";
+
+export function printVersion(print: Terminal["print"]): 0 {
+  print(version);
+  return 0;
+}
 
 /** Runs a command or prints its help, and resolves to the exit code. @throws UsageError that ends with the usage of the command */
 export async function runCommand<Context extends Terminal>(

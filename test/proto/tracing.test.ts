@@ -5,6 +5,7 @@ import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { untraced } from "@sluice/proto/runtime/tracing/context.js";
 import { openTracing } from "@sluice/proto/runtime/tracing/open.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
+import { version } from "@sluice/proto/runtime/version.js";
 import { type Collector, startCollector } from "../support/collector.ts";
 import { bareEnvironment, runProgram } from "../support/processes.ts";
 
@@ -113,6 +114,7 @@ describe("delivers", () => {
       "service.name": "test",
       "service.namespace": "sluice",
       "service.instance.id": "test-1",
+      "service.version": version,
     });
     expect(await registry.metrics()).toContain('sluice_trace_spans_total{result="delivered"} 2');
   });

@@ -1,7 +1,7 @@
 /** The published document: OpenAPI 3.1, printed from the same shapes that check requests and that tests hold answers against. */
-import { readFileSync } from "node:fs";
 import { rateLimitHeaderNames } from "../../runtime/limits/decision.ts";
 import type { Components, JsonSchema } from "../../runtime/validation/shape.ts";
+import { version } from "../../runtime/version.ts";
 import { errorShape, errorStatuses, defaultErrorType, defaultMessage } from "./errors.ts";
 import { errorTypeOf, messagesError } from "../messages/error.ts";
 import { messageOperations } from "./messages.ts";
@@ -14,11 +14,6 @@ import {
   publishPaths,
   publishedRateLimitHeaders,
 } from "./published.ts";
-
-/** The version of the package, which stands one folder above the built files. */
-const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
-  readonly version: string;
-};
 
 const headers = {
   RequestId: {

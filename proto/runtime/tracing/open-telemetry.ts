@@ -12,6 +12,7 @@ import { detectResources, envDetector, resourceFromAttributes } from "@opentelem
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
 import { setTimeout as delay } from "node:timers/promises";
 import { Counter } from "../metrics.ts";
+import { version } from "../version.ts";
 import { type TraceHeaders, readTraceHeaders, traceparentOf } from "./context.ts";
 import type { TracingOptions, TracingSettings } from "./settings.ts";
 import type { Attributes, Span, SpanOptions, Tracing } from "./span.ts";
@@ -24,6 +25,7 @@ export async function openTelemetry({ protocol }: TracingSettings, options: Trac
     "service.name": options.room,
     "service.namespace": "sluice",
     "service.instance.id": options.instance,
+    "service.version": version,
   });
   const provider = new BasicTracerProvider({
     resource: named.merge(detectResources({ detectors: [envDetector] })),

@@ -10,6 +10,7 @@ import { TurnOutcome, type TurnRecord, TurnRecordSchema } from "@sluice/proto/ge
 import { type ExportSettings, exportSections } from "@sluice/proto/runtime/house/sinks/exports.js";
 import { noSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
+import { version } from "@sluice/proto/runtime/version.js";
 import { validate } from "../../support/answers/published.ts";
 import { addWorkspace } from "../house.ts";
 import { usageRecord } from "../usage.ts";
@@ -255,6 +256,8 @@ test("a collector of OpenTelemetry gets log records, with the attributes of trac
   const [message] = sink.taken as [Taken];
   expect([message.method, message.path, message.headers["x-api-key"]]).toEqual(["POST", "/otel/v1/logs", "k"]);
   const { resourceLogs } = JSON.parse(message.body.toString()) as LogsPayload;
+  const service = new Map(resourceLogs[0]?.resource.attributes.map(({ key, value }) => [key, value]));
+  expect(service.get("service.version")).toEqual({ stringValue: version });
   // Turns of one transaction have no order.
   const records = (resourceLogs[0]?.scopeLogs[0]?.logRecords ?? []).toSorted((a) => (a.traceId === traceId ? -1 : 1));
   expect(records).toHaveLength(2);
@@ -282,9 +285,16 @@ test("a collector of OpenTelemetry gets log records, with the attributes of trac
 });
 
 interface LogsPayload {
-  readonly resourceLogs: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly LogRecord[] }[] }[];
+  readonly resourceLogs: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeLogs: readonly { readonly logRecords: readonly LogRecord[] }[];
+  }[];
 }
 interface LogRecord {
   readonly traceId?: string;
-  readonly attributes: readonly { readonly key: string; readonly value: object }[];
+  readonly attributes: readonly Attribute[];
+}
+interface Attribute {
+  readonly key: string;
+  readonly value: object;
 }

@@ -1,0 +1,31 @@
+/**
+ * `npm run set-version -- 0.2.0`: writes the version of package.json and wherever another file has to repeat it, and gives the newest section
+ * of the changelog its date. A test finds places that are missing here.
+ */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const { workspaces } = JSON.parse(readFileSync("package.json", "utf8"));
+const [version = ""] = process.argv.slice(2);
+if (!/^\d+\.\d+\.\d+(-[0-9a-z.-]+)?$/.test(version)) {
+  process.stderr.write("usage: npm run set-version -- MAJOR.MINOR.PATCH\n");
+  process.exit(2);
+}
+
+/** @throws when the file has no such place any more */
+function edit(path, pattern, replacement) {
+  const text = readFileSync(path, "utf8");
+  if (text.search(pattern) === -1) throw new Error(`${path} has nothing like ${pattern}`);
+  writeFileSync(path, text.replace(pattern, replacement));
+}
+
+for (const folder of ["", ...workspaces]) {
+  edit(join(folder, "package.json"), /^ {2}"version": ".*"/m, `  "version": "${version}"`);
+}
+const lock = JSON.parse(readFileSync("package-lock.json", "utf8"));
+lock.version = version;
+for (const folder of ["", ...workspaces]) lock.packages[folder].version = version;
+writeFileSync("package-lock.json", `${JSON.stringify(lock, undefined, 2)}\n`);
+edit("deploy/kubernetes/overlays/production/kustomization.yaml", /newTag: .*/g, `newTag: ${version}`);
+const today = new Date().toISOString().slice(0, 10);
+edit("CHANGELOG.md", /^## \S+ \(unreleased\)$/m, `## ${version} (${today})`);

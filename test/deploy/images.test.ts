@@ -2,11 +2,12 @@
  * The images. Where podman runs containers it builds them, makes the pods of the overlay for development of them, and the first curl of
  * the README is answered there; elsewhere the same commands run in empty folders, and the tests in containers are skipped with the reason.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { nodeFlags } from "@sluice/local/services.js";
+import { root } from "../support/processes.ts";
 import { inContainers } from "./images/in-containers.ts";
 import { inFolders } from "./images/in-folders.ts";
 import { Podman } from "./images/podman.ts";
@@ -27,6 +28,18 @@ test("the services have the same flags of Node as under npm start", () => {
   for (const target of targets) {
     expect(imageOf(target).command).toEqual(["node", ...nodeFlags, `${target}/dist/main.js`]);
   }
+});
+
+test("the Dockerfile copies nothing that .dockerignore keeps out", () => {
+  const ignored = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
+  const allowed = ignored.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  const copies = stages.flatMap(({ instructions }) => instructions).filter(({ keyword }) => keyword === "COPY");
+  const sources = copies.flatMap(({ value }) => (value.startsWith("--from=") ? [] : value.split(/\s+/).slice(0, -1)));
+  expect(sources).toContain("package.json");
+  const missing = sources.filter(
+    (path) => path !== "." && !allowed.some((entry) => `${path}/`.startsWith(`${entry}/`)),
+  );
+  expect(missing).toEqual([]);
 });
 
 test("the Dockerfile runs no program that the image standing for Node's does not have", () => {

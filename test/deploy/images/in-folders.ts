@@ -2,16 +2,29 @@
  * Each target's install and start commands, run in empty folders as the Dockerfile and the manifests have them: for machines that run no
  * containers. USER, the read-only root and the compiling stage are only looked at.
  */
-import { readdirSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { lastLines, spawnChild } from "@sluice/local/child.js";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { bareEnvironment, eventually, runProgram } from "../../support/processes.ts";
+import { textPdf } from "../../support/pdf.ts";
 import { FolderBuild } from "./folder.ts";
 import { firstCurl, firstKey } from "./page.ts";
 import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";
 import { type Told, toldIn } from "./told.ts";
+
+/** Packages that compiled files name in imports, those of single functions among them. */
+function importedPackages(folders: readonly string[]): string[] {
+  const files = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((file) => join(folder, file)),
+  );
+  const imports = files
+    .filter((file) => file.endsWith(".js"))
+    .flatMap((file) => [...readFileSync(file, "utf8").matchAll(/(?:\bfrom |\bimport\(|^import )"([^"]+)"/gm)]);
+  const names = imports.map(([, name = ""]) => name).filter((name) => !/^(\.|node:|@sluice\/)/.test(name));
+  return [...new Set(names)].toSorted();
+}
 
 /** Registers the tests. @param folder for what they make */
 export function inFolders(folder: string): void {
@@ -61,8 +74,23 @@ export function inFolders(folder: string): void {
 
     test("is small", async () => {
       const { stdout } = await runProgram("du", ["-s", "-B1", "--apparent-size", within(target)]);
+      console.log(`sluice/${target}: ${(Number.parseInt(stdout) / 1e6).toFixed(0)} MB without its base`);
       expect(Number.parseInt(stdout)).toBeLessThan(maxImageBytes);
       expect(Number.parseInt(stdout)).toBeGreaterThan(10_000_000);
+    });
+
+    test("has every package that its code imports, however late", async () => {
+      const code = ["proto", target].map((room) => join(within(target), room, "dist"));
+      const packages = importedPackages(code).map((name) => `await import(${JSON.stringify(name)});`);
+      expect(packages.length).toBeGreaterThan(5);
+      const file = join(within(target), target, "imports.mjs");
+      writeFileSync(file, packages.join("\n"));
+      expect(await runProgram(process.execPath, [file], { environment: environmentOf(target) })).toEqual({
+        code: 0,
+        stdout: "",
+        stderr: "",
+      });
+      rmSync(file);
     });
 
     test("is no root, and is asked for its health", async () => {
@@ -71,6 +99,16 @@ export function inFolders(folder: string): void {
       const { code, stderr } = await command(target, image.healthCheck);
       expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("ECONNREFUSED") });
     });
+  });
+
+  test("inference-svc reads a PDF with what is left of its packages", async () => {
+    const file = join(folder, "page.pdf");
+    writeFileSync(file, textPdf(["In the image."]));
+    const read = `const { readPdf } = await import("./inference-svc/dist/files/pdf/document.js");
+      const { readFileSync } = await import("node:fs");
+      console.log(JSON.stringify(await readPdf(new Uint8Array(readFileSync(${JSON.stringify(file)})), () => {})));`;
+    const printed = await command("inference-svc", [process.execPath, "--input-type=module", "--eval", read]);
+    expect(printed.stdout).toContain("In the image.");
   });
 
   test("they start in their order, are healthy, and the first curl of the README answers", async () => {

@@ -7,8 +7,8 @@ import { type ImageSettings, historyOf, parseDockerfile, settingsOf } from "./do
 export const targets = ["admin-svc", "inference-svc", "gateway"] as const;
 export type Target = (typeof targets)[number];
 
-/** Greatest size on top of the image that each stands on: twice what the largest has. */
-export const maxImageBytes = 100_000_000;
+/** Greatest size on top of the image that each stands on: half as much again as the largest has. */
+export const maxImageBytes = 80_000_000;
 
 export const stages = parseDockerfile(readFileSync(join(root, "deploy/images/Dockerfile"), "utf8"));
 export const imageOf = (target: Target): ImageSettings => settingsOf(historyOf(stages, target));

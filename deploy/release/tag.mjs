@@ -1,0 +1,10 @@
+/** Prints `version=X` for a tag `vX` if package.json has that version: a release must not carry another one than its code says. */
+import { readFileSync } from "node:fs";
+
+const [tag = ""] = process.argv.slice(2);
+const { version } = JSON.parse(readFileSync("package.json", "utf8"));
+if (tag !== `v${version}`) {
+  process.stderr.write(`tag ${tag}: package.json has version ${version}, whose tag is v${version}\n`);
+  process.exit(1);
+}
+process.stdout.write(`version=${version}\n`);

@@ -1,0 +1,131 @@
+/** The workflows of the repository: what they run exists, what they use is pinned, and they may do no more than they need. */
+import { accessSync, constants, existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { root, runProgram } from "../../support/processes.ts";
+import { stages } from "../images/targets.ts";
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+}
+interface Job {
+  readonly needs?: string | readonly string[];
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly "timeout-minutes"?: number;
+  readonly strategy?: { readonly matrix: Readonly<Record<string, readonly string[]>> };
+  readonly steps: readonly Step[];
+}
+interface Workflow {
+  readonly permissions: Readonly<Record<string, string>>;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const folder = join(root, ".github");
+const files = readdirSync(join(folder, "workflows"));
+const read = (path: string): unknown => parse(readFileSync(join(folder, path), "utf8"));
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+};
+
+/** A text once for each value of the matrix that it names. */
+function expand(text: string, matrix: Readonly<Record<string, readonly string[]>>): string[] {
+  const [written, name = ""] = /\$\{\{ matrix\.(\w+) \}\}/.exec(text) ?? [];
+  if (written === undefined) return [text];
+  return (matrix[name] ?? []).flatMap((value) => expand(text.replace(written, value), matrix));
+}
+
+/** Programs of the machines that run workflows, and where an action puts one there. */
+const programs = new Set(["gh", "cosign"]);
+const tests = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" }).filter(
+  (file) => file.endsWith(".test.ts") && !file.startsWith("node_modules"),
+);
+
+/** What is wrong with a command of a step; undefined when it can run. */
+function problemOf(command: string): string | undefined {
+  const [program = "", first = "", second = "", ...rest] = command.split(/\s+/);
+  if (program === "npm" && first === "run") return second in scripts ? undefined : `no script ${second}`;
+  if (program === "npm" && first === "test") {
+    return rest.find((part) => !tests.some((file) => file.includes(part))) && `no test like ${rest.join(" ")}`;
+  }
+  if (program === "npm") return first === "ci" ? undefined : `npm ${first}`;
+  if (program === "node") return existsSync(join(root, first)) ? undefined : `no file ${first}`;
+  if (!program.startsWith(".")) return programs.has(program) ? undefined : `no program ${program}`;
+  try {
+    accessSync(join(root, program), constants.X_OK);
+    return undefined;
+  } catch {
+    return `${program} cannot be run`;
+  }
+}
+
+test("the workflows are found", () => {
+  expect(files.toSorted()).toEqual(["ci.yml", "nightly.yml", "release.yml"]);
+});
+
+describe.each(files)("%s", (file) => {
+  const { permissions, jobs } = read(join("workflows", file)) as Workflow;
+  const all = Object.values(jobs);
+  const steps = all.flatMap((job) =>
+    job.steps.flatMap((step) =>
+      expand(JSON.stringify(step), job.strategy?.matrix ?? {}).map((text) => JSON.parse(text) as Step),
+    ),
+  );
+
+  test("runs only what exists", () => {
+    const commands = steps.flatMap(({ run }) => run?.split(/\n|&&/) ?? []).map((command) => command.trim());
+    expect(commands.length).toBeGreaterThan(1);
+    expect(commands.map(problemOf).filter((problem) => problem !== undefined)).toEqual([]);
+  });
+
+  test("builds only images that the Dockerfile has", () => {
+    const built = steps.filter(({ uses }) => uses?.startsWith("docker/build-push-action@") === true);
+    const names = stages.map(({ name }) => name);
+    expect(built.filter((step) => !names.includes(String(step.with?.["target"])))).toEqual([]);
+    expect(built.filter((step) => !existsSync(join(root, String(step.with?.["file"]))))).toEqual([]);
+  });
+
+  test("uses actions of a fixed major or commit", () => {
+    const used = steps.flatMap(({ uses }) => uses ?? []);
+    expect(used.length).toBeGreaterThan(1);
+    expect(used.filter((action) => !/^[\w-]+\/[\w/-]+@(v\d+|[0-9a-f]{40})$/.test(action))).toEqual([]);
+  });
+
+  test("may only read, unless a job says what it writes", () => {
+    expect(permissions).toEqual({ contents: "read" });
+    const writing = Object.entries(jobs).flatMap(([name, job]) =>
+      Object.entries(job.permissions ?? {}).flatMap(([scope, right]) =>
+        right === "write" ? [`${name}: ${scope}`] : [],
+      ),
+    );
+    const permitted = ["image: packages", "image: id-token", "image: attestations", "page: contents"];
+    expect(writing).toEqual(file === "release.yml" ? permitted : []);
+  });
+
+  test("ends in time, and waits only for jobs that there are", () => {
+    expect(all.filter((job) => job["timeout-minutes"] === undefined)).toEqual([]);
+    expect(all.flatMap(({ needs = [] }) => needs).filter((name) => !(name in jobs))).toEqual([]);
+  });
+});
+
+test("the forms of issues ask for what can be read", () => {
+  const forms = readdirSync(join(folder, "ISSUE_TEMPLATE")).filter((file) => file !== "config.yml");
+  expect(forms).toHaveLength(2);
+  for (const form of forms) {
+    const { name, body } = read(join("ISSUE_TEMPLATE", form)) as {
+      readonly name: string;
+      readonly body: readonly object[];
+    };
+    expect([form, name, body.length]).toEqual([form, expect.stringMatching(/./), expect.any(Number)]);
+  }
+});
+
+test.each([
+  ["v0.0.0-other", 1],
+  [`v${(JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { version: string }).version}`, 0],
+])("a release of the tag %s ends with %d", async (tag, code) => {
+  const ended = await runProgram(process.execPath, ["deploy/release/tag.mjs", tag]);
+  expect(ended).toMatchObject({ code, stdout: code === 0 ? `version=${tag.slice(1)}\n` : "" });
+});

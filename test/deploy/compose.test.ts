@@ -1,4 +1,4 @@
-/** deploy/compose.yaml: variables that somebody reads, ports and health checks that the images have, and no secret in plain text. */
+/** deploy/compose.yaml: variables that services read, ports and health checks that the images have, and no secret in plain text. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";

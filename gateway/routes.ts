@@ -49,6 +49,10 @@ export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute
   return router;
 }
 
+/** Undefined for 200. */
+const statusOf = ({ answer: { status, whenCreated } }: Operation, answer: object): number | undefined =>
+  whenCreated !== undefined && "created" in answer && answer.created === true ? 201 : status;
+
 async function serve(
   parts: RouteParts,
   { operation, pattern, handle }: Route,
@@ -64,5 +68,5 @@ async function serve(
   await countReading(parts.limiter, context.caller, context.res);
   const answer = await handle(parts, context, context.req, segments);
   if (answer === undefined) writeNothing(context.res, context);
-  else writeJson(context.res, answer, context, operation.answer.status);
+  else writeJson(context.res, answer, context, statusOf(operation, answer));
 }

@@ -1,6 +1,12 @@
 /** Checks the id that another program gives to a record. */
 import { externalId } from "@sluice/proto/contract/operations/operation.js";
-import { checked } from "@sluice/proto/runtime/validation/problems.js";
+import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
+
+/** @throws Fault INVALID_REQUEST when a record is named twice */
+export function checkOnlyExternalId(externalId: string, other: string, field: string): void {
+  if (other !== "") throw invalid("external_id", `not beside ${field}`);
+  checkExternalId(externalId);
+}
 
 /** @throws Fault INVALID_REQUEST */
 export const checkExternalId = (text: string): void =>

@@ -28,6 +28,7 @@ import {
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
+import { findTarget } from "./external-id.ts";
 import { enforcedMessage, recordMessage } from "./guardrail-record.ts";
 import { pageOf } from "./page.ts";
 import type { Deps } from "./deps.ts";
@@ -63,9 +64,11 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
           generation: made.generation,
         });
       }),
-    getGuardrail: ({ guardrailId }, context) =>
+    getGuardrail: ({ guardrailId, externalId }, context) =>
       administer(context, async ({ workspaceId }) => {
-        const row = isGuardrailId(guardrailId) ? await findGuardrail(reads, workspaceId, guardrailId) : undefined;
+        const id = { workspaceId, kind: "guardrail", externalId } as const;
+        const target = await findTarget(reads, id, { guardrail_id: guardrailId });
+        const row = isGuardrailId(target) ? await findGuardrail(reads, workspaceId, target) : undefined;
         if (!row) throw guardrailNotFound();
         return create(GetGuardrailResponseSchema, { guardrail: recordMessage(row) });
       }),
@@ -84,7 +87,8 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         });
         await untilEnforced(deps, administrator, result);
         const { row, generation } = result;
-        return create(PutGuardrailResponseSchema, { guardrail: recordMessage(row), created, generation });
+        const changed = result.isUnchanged !== true;
+        return create(PutGuardrailResponseSchema, { guardrail: recordMessage(row), created, changed, generation });
       }),
     checkGuardrail: ({ guardrailId, guardrail }, context) =>
       administer(context, async ({ workspaceId }) => {

@@ -29,6 +29,7 @@ import { spendingOf } from "../store/ledger/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
+import { findTarget } from "./external-id.ts";
 import { orRetryLater } from "./outage.ts";
 import { pageOf } from "./page.ts";
 
@@ -51,9 +52,10 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
         const { rows, total } = await pageOfKeys(reads, filter, pageOf({ offset, limit }, defaultPageSize));
         return create(ListKeysResponseSchema, { keys: await keyMessages(deps, rows), totalCount: BigInt(total) });
       }),
-    getKey: ({ keyHash }, context) =>
+    getKey: ({ keyHash, externalId }, context) =>
       administer(context, async ({ workspaceId }) => {
-        const row = await findInferenceKey(deps, workspaceId, keyHash);
+        const target = await findTarget(reads, { workspaceId, kind: "key", externalId }, { key_hash: keyHash });
+        const row = await findInferenceKey(deps, workspaceId, target);
         if (row.revoked_at !== null) throw keyNotFound();
         const [key] = await keyMessages(deps, [row]);
         return create(GetKeyResponseSchema, { ...(key && { key }) });
@@ -100,7 +102,14 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
         await untilEnforced(deps, administrator, result);
         const [key] = await keyMessages(deps, [result.row]);
         const { generation } = result;
-        return create(PutKeyResponseSchema, { ...(key && { key }), ...(created && { secret }), created, generation });
+        const changed = result.isUnchanged !== true;
+        return create(PutKeyResponseSchema, {
+          ...(key && { key }),
+          ...(created && { secret }),
+          created,
+          changed,
+          generation,
+        });
       }),
     updateKey: ({ key, updateMask }, context) =>
       administer(context, async (administrator) => {

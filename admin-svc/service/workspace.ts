@@ -30,6 +30,7 @@ import {
 import { type Administrator, administering, readableWorkspace, requireAccountKey } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
+import { findTarget } from "./external-id.ts";
 import { pageOf } from "./page.ts";
 
 type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
@@ -52,9 +53,12 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
           totalCount: BigInt(total),
         });
       }),
-    getWorkspace: ({ workspaceId }, context) =>
+    getWorkspace: ({ workspaceId, externalId }, context) =>
       administer(context, async (administrator) => {
-        const [workspace] = await workspaceMessages(deps, [await findReadable(deps, workspaceId, administrator)]);
+        if (externalId !== "") requireAccountKey(administrator, "read a workspace by an external id");
+        const id = { workspaceId: administrator.workspaceId, kind: "workspace", externalId } as const;
+        const target = await findTarget(reads, id, { workspace_id: workspaceId });
+        const [workspace] = await workspaceMessages(deps, [await findReadable(deps, target, administrator)]);
         return create(GetWorkspaceResponseSchema, { ...(workspace && { workspace }) });
       }),
   };
@@ -94,7 +98,8 @@ function changeMethods(deps: Deps): Pick<WorkspaceMethods, "createWorkspace" | "
         if (change) await untilEnforced(deps, { ...administrator, workspaceId: row.id }, change);
         const [put] = await workspaceMessages(deps, [row]);
         const generation = change?.generation ?? 0n;
-        return create(PutWorkspaceResponseSchema, { ...(put && { workspace: put }), created, generation });
+        const changed = change?.isUnchanged !== true;
+        return create(PutWorkspaceResponseSchema, { ...(put && { workspace: put }), created, changed, generation });
       }),
     updateWorkspace: ({ workspace, updateMask }, context) =>
       administer(context, async (administrator) => {

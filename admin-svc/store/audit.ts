@@ -48,6 +48,9 @@ export const contentDigest: RawBuilder<Buffer> = sql`sha256(convert_to(json_buil
 export const chainLink: RawBuilder<Buffer> = sql`convert_to(json_build_array(
   (extract(epoch from at) * 1000000)::bigint, actor, action, request_id, generation, encode(digest, 'hex'))::text, 'UTF8')`;
 
+/** Whether two states of a row differ in nothing. */
+export const isSame = ({ after }: ReturnType<typeof difference>): boolean => Object.keys(after).length === 0;
+
 /** An entry and its author. */
 export interface SignedEntry {
   readonly author: Author;

@@ -40,7 +40,8 @@ export function putByExternalId<Result>(
   });
 }
 
-async function targetBy(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
+/** Hash or id of the record; undefined when there was never one with this external id. */
+export async function targetBy(database: Kysely<Database>, id: ExternalId): Promise<string | undefined> {
   const row = await database
     .selectFrom("external_ids")
     .select("target")

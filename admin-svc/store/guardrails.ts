@@ -1,12 +1,12 @@
 /** Guardrails: rules for the requests and responses of the keys that hold them. */
 import type { GuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
-import { type Kysely, type Transaction, sql } from "kysely";
+import { type Kysely, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
-import { type Author, difference } from "./audit.ts";
+import { type Author, difference, isSame } from "./audit.ts";
 import type { Database } from "./database.ts";
 import { type GuardrailRow, changedColumns, policyColumn } from "./guardrail-columns.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, maxNamedKeys, recordChange } from "./policy.ts";
+import { type PolicyChange, maxNamedKeys, recordChange, recordNothing } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
 export interface NewGuardrail extends GuardrailSettings {
@@ -112,22 +112,27 @@ export function updateGuardrail(
     const before = await lockGuardrail(transaction, author.workspaceId, id);
     if (!before) return undefined;
     if (before.account_default || change.account_default === true) requireAccount(author);
-    const row = await transaction
-      .updateTable("guardrails")
-      .set({
-        ...changedColumns(change),
-        ...(change.routing_policy && {
-          routing_policy: policyColumn({ ...before.routing_policy, ...change.routing_policy }),
-        }),
-        updated_at: sql<Date>`clock_timestamp()`,
-      })
-      .where("id", "=", id)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    const entry = { action: "guardrails.update", target: id, ...difference(before, row) };
+    const stored = await writeGuardrail(transaction, id, {
+      ...changedColumns(change),
+      ...(change.routing_policy && {
+        routing_policy: policyColumn({ ...before.routing_policy, ...change.routing_policy }),
+      }),
+      updated_at: sql<Date>`updated_at`,
+    });
+    const differing = difference(before, stored);
+    if (isSame(differing)) return { row: stored, ...(await recordNothing(transaction)) };
+    const row = await writeGuardrail(transaction, id, { updated_at: sql<Date>`clock_timestamp()` });
+    const entry = { action: "guardrails.update", target: id, ...differing };
     return { row, ...(await recordChange(transaction, author, entry, await affectedBy(transaction, before, row))) };
   });
 }
+
+const writeGuardrail = (
+  transaction: Transaction<Database>,
+  id: string,
+  columns: UpdateObject<Database, "guardrails">,
+): Promise<GuardrailRow> =>
+  transaction.updateTable("guardrails").set(columns).where("id", "=", id).returningAll().executeTakeFirstOrThrow();
 
 /** Removes its assignments as well. Undefined when the workspace has no such guardrail. @throws AccountError */
 export function deleteGuardrail(

@@ -2,12 +2,12 @@
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { type KeySettingName, unsetKey } from "@sluice/proto/contract/records/keys.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
-import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
+import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
-import { type Author, difference } from "./audit.ts";
+import { type Author, difference, isSame } from "./audit.ts";
 import type { ApiKeysTable, Database } from "./database.ts";
 import { moveExternalIds } from "./external-ids.ts";
-import { type PolicyChange, currentGeneration, recordChange } from "./policy.ts";
+import { type PolicyChange, currentGeneration, recordChange, recordNothing } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
 export type KeyRow = Selectable<ApiKeysTable>;
@@ -101,16 +101,21 @@ export function updateKey(
   return transact(database, async (transaction) => {
     const before = await lockKey(transaction, author.workspaceId, hash);
     if (!before || before.revoked_at !== null) return undefined;
-    const row = await transaction
-      .updateTable("api_keys")
-      .set({ ...change, updated_at: sql<Date>`clock_timestamp()` })
-      .where("hash", "=", hash)
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    const entry = { action: "keys.update", target: hash, ...difference(before, row) };
+    const stored = await writeKey(transaction, hash, { ...change, updated_at: sql<Date>`updated_at` });
+    const differing = difference(before, stored);
+    if (isSame(differing)) return { row: stored, ...(await recordNothing(transaction)) };
+    const row = await writeKey(transaction, hash, { updated_at: sql<Date>`clock_timestamp()` });
+    const entry = { action: "keys.update", target: hash, ...differing };
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy(before, row) ? [hash] : [])) };
   });
 }
+
+const writeKey = (
+  transaction: Transaction<Database>,
+  hash: string,
+  columns: UpdateObject<Database, "api_keys">,
+): Promise<KeyRow> =>
+  transaction.updateTable("api_keys").set(columns).where("hash", "=", hash).returningAll().executeTakeFirstOrThrow();
 
 const isOtherPolicy = (before: KeyRow, after: KeyRow): boolean =>
   JSON.stringify(cachedPart(before)) !== JSON.stringify(cachedPart(after));

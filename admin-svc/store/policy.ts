@@ -16,6 +16,8 @@ export interface PolicyChange {
   readonly generation: bigint;
   /** Keys whose policy changed; empty when no policy changed, null for every key. */
   readonly keyHashes: readonly string[] | null;
+  /** Nothing was written, because everything was so already. */
+  readonly isUnchanged?: true;
 }
 
 /** A change of more keys is announced as a change of every key: clearing the caches costs less than naming the keys. */
@@ -64,6 +66,11 @@ export async function lockGeneration(transaction: Transaction<Database>): Promis
 export async function currentGeneration(database: Kysely<Database>): Promise<bigint> {
   const row = await database.selectFrom("policy_generation").select("generation").executeTakeFirstOrThrow();
   return BigInt(row.generation);
+}
+
+/** For a write that would change nothing: no generation, no entry in the audit log. */
+export async function recordNothing(transaction: Transaction<Database>): Promise<PolicyChange> {
+  return { generation: await currentGeneration(transaction), keyHashes: [], isUnchanged: true };
 }
 
 /** Removes generations older than a day. A watcher that asks for removed ones is told to clear its cache. */

@@ -1,10 +1,10 @@
 /** Workspaces: each has its own keys, guardrails, end users, budget and audit log, and sees nothing of another's. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
-import { type Author, difference, recordAudit } from "./audit.ts";
+import { type Author, difference, isSame, recordAudit } from "./audit.ts";
 import type { Database, WorkspacesTable } from "./database.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
-import { type PolicyChange, lockGeneration, recordChange } from "./policy.ts";
+import { type PolicyChange, lockGeneration, recordChange, recordNothing } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
 const columns = ["id", "name", "limit_usd", "limit_reset", "created_at"] as const;
@@ -95,7 +95,9 @@ export function updateWorkspace(
       .where("id", "=", before.id)
       .returning(columns)
       .executeTakeFirstOrThrow();
-    const entry = { action: "workspaces.update", target: row.id, ...difference(before, row) };
+    const differing = difference(before, row);
+    if (isSame(differing)) return { row, ...(await recordNothing(transaction)) };
+    const entry = { action: "workspaces.update", target: row.id, ...differing };
     // The size of a budget is read for each call, but every cached key knows whether there is one.
     const isOtherPolicy = (before.limit_usd === null) !== (row.limit_usd === null);
     return { row, ...(await recordChange(transaction, author, entry, isOtherPolicy ? null : [])) };

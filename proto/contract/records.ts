@@ -84,8 +84,11 @@ export const pageShape = (record: Shape) =>
     { required: ["data", "total_count"] },
   );
 
-/** Member of the answer to a PUT. */
-export const created = described(boolean, "Whether this request made it; false: it was there.");
+/** Members of the answer to a PUT. */
+export const putOutcome = {
+  created: described(boolean, "Whether this request made it; false: it was there."),
+  changed: described(boolean, "Whether this request made it or changed a setting; false: nothing was written."),
+};
 
 /** The answer to a deletion. */
 export const deleted = object({ deleted: described(constant(true), "It is gone.") }, { required: ["deleted"] });

@@ -16,6 +16,7 @@ import {
   guardrailId,
   json,
   operation,
+  putAnswer,
   putDescription,
 } from "./operation.ts";
 import { assignmentOperations } from "./assignments.ts";
@@ -107,6 +108,24 @@ const getGuardrail = forwarded(
   toGuardrailAnswer,
 );
 
+const getGuardrailByExternalId = forwarded(
+  operation({
+    path: "/guardrails/by-external-id/{external_id}",
+    method: "get",
+    tag,
+    key,
+    summary: "Show the guardrail of an external id",
+    description: "The guardrail that was put under this id.",
+    parameters: { external_id: externalId },
+    answer,
+    statuses,
+  }),
+  method.getGuardrail,
+  ({ parameters: { external_id: id } }) => ({ externalId: id }),
+  toGuardrailAnswer,
+  { carriesSettings: true },
+);
+
 const updateGuardrail = forwarded(
   operation({
     ...getGuardrail,
@@ -134,14 +153,14 @@ const putGuardrail = forwarded(
     summary: "Make or change a guardrail by an external id",
     description: putDescription,
     parameters: { external_id: externalId },
-    answer: {
-      says: "The guardrail.",
-      content: [json(putGuardrailAnswer, example({ data: guardrailExample, created: true }))],
-    },
+    answer: putAnswer(
+      "guardrail",
+      json(putGuardrailAnswer, example({ data: guardrailExample, created: true, changed: true })),
+    ),
   }),
   method.putGuardrail,
   ({ parameters, body }) => ({ externalId: parameters.external_id, guardrail: newGuardrailMessage(body) }),
-  ({ guardrail, created }) => ({ ...toGuardrailAnswer({ guardrail }), created }),
+  ({ guardrail, created, changed }) => ({ ...toGuardrailAnswer({ guardrail }), created, changed }),
   { carriesSettings: true },
 );
 
@@ -189,6 +208,7 @@ export const guardrailOperations = {
   listGuardrails,
   createGuardrail,
   getGuardrail,
+  getGuardrailByExternalId,
   updateGuardrail,
   putGuardrail,
   deleteGuardrail,

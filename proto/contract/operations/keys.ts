@@ -14,7 +14,16 @@ import {
   newKey,
   putKeyAnswer,
 } from "../records/keys.ts";
-import { administrationStatuses, example, externalId, json, keyHash, operation, putDescription } from "./operation.ts";
+import {
+  administrationStatuses,
+  example,
+  externalId,
+  json,
+  keyHash,
+  operation,
+  putAnswer,
+  putDescription,
+} from "./operation.ts";
 import { forwarded } from "./forward.ts";
 
 const { method } = KeyService;
@@ -94,15 +103,17 @@ const putKey = forwarded(
     description: `${putDescription} A disabled key stays disabled; a rotated one passes its external id on.`,
     parameters: { external_id: externalId },
     body: { ...json(newKey, example({ name: "billing", limit: 25, limit_reset: "monthly" })), maxBytes },
-    answer: {
-      says: "The key.",
-      content: [json(putKeyAnswer, example({ ...createdKeyExample, created: true }))],
-    },
+    answer: putAnswer("key", json(putKeyAnswer, example({ ...createdKeyExample, created: true, changed: true }))),
     statuses: administrationStatuses,
   }),
   method.putKey,
   ({ parameters, body }) => ({ externalId: parameters.external_id, key: newKeyMessage(body) }),
-  ({ key, secret, created }) => ({ data: key && shownKey(key), key: secret === "" ? null : secret, created }),
+  ({ key, secret, created, changed }) => ({
+    data: key && shownKey(key),
+    key: secret === "" ? null : secret,
+    created,
+    changed,
+  }),
   { carriesSettings: true },
 );
 
@@ -125,6 +136,25 @@ const getKey = forwarded(
   method.getKey,
   ({ parameters: { hash: keyHash } }) => ({ keyHash }),
   toKeyAnswer,
+);
+
+const getKeyByExternalId = forwarded(
+  operation({
+    path: "/keys/by-external-id/{external_id}",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    summary: "Show the key of an external id",
+    description:
+      "The key that was put under this id, or that took its place by rotation. One that was deleted is not found.",
+    parameters: { external_id: externalId },
+    answer,
+    statuses: administrationStatuses,
+  }),
+  method.getKey,
+  ({ parameters: { external_id: id } }) => ({ externalId: id }),
+  toKeyAnswer,
+  { carriesSettings: true },
 );
 
 const updateKey = forwarded(
@@ -194,4 +224,14 @@ const deleteKey = forwarded(
   () => ({ deleted: true }),
 );
 
-export const keyOperations = { getCurrentKey, listKeys, createKey, getKey, updateKey, deleteKey, rotateKey, putKey };
+export const keyOperations = {
+  getCurrentKey,
+  listKeys,
+  createKey,
+  getKey,
+  getKeyByExternalId,
+  updateKey,
+  deleteKey,
+  rotateKey,
+  putKey,
+};

@@ -38,6 +38,8 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly answer: {
     /** 200 when absent. */
     readonly status?: 201 | 204;
+    /** What 201 says, where the answer has `created`: true makes the status 201. */
+    readonly whenCreated?: string;
     readonly says: string;
     readonly content: readonly Content[];
   };
@@ -135,7 +137,14 @@ export const externalId: PathParameter = {
 
 /** Sentences of every operation that puts a record. */
 export const putDescription =
-  "Makes it when there is none with this external id, else gives it the settings of the body; a setting that the body lacks is that of a new one. May be repeated, and two at once make one. In force on the next request.";
+  "Makes it when there is none with this external id, else gives it the settings of the body; a setting that the body lacks is that of a new one. May be repeated, and two at once make one; a body that changes nothing writes nothing, not even to the audit log. In force on the next request.";
+
+/** The answer of an operation that puts a record: the same when it was made, with another status. */
+export const putAnswer = (noun: string, content: Content): Operation["answer"] => ({
+  says: `The ${noun}, which was there.`,
+  whenCreated: `The ${noun}, which this request made.`,
+  content: [content],
+});
 
 export const keyHash: PathParameter = {
   description: "Hash of the key, as it is listed. Any other text names none: 404.",

@@ -52,6 +52,11 @@ function publishOperation(id: string, operation: Operation, components: Componen
   const parameters = publishedParameters(operation, components);
   const named = failureNames[operation.failures ?? "responses"];
   const failures = statuses.map((status) => [String(status), { $ref: `#/components/responses/${named(status)}` }]);
+  const success = (says: string) => ({
+    description: [says, ...answer.content.flatMap(framingOf)].join(" "),
+    headers: headersOf(operation),
+    content: contentOf(answer.content, components),
+  });
   return {
     operationId: id,
     tags: [tag],
@@ -61,11 +66,8 @@ function publishOperation(id: string, operation: Operation, components: Componen
     ...(parameters.length > 0 && { parameters }),
     ...(body && { requestBody: { required: true, content: contentOf([body], components) } }),
     responses: {
-      [answer.status ?? 200]: {
-        description: [answer.says, ...answer.content.flatMap(framingOf)].join(" "),
-        headers: headersOf(operation),
-        content: contentOf(answer.content, components),
-      },
+      [answer.status ?? 200]: success(answer.says),
+      ...(answer.whenCreated !== undefined && { 201: success(answer.whenCreated) }),
       ...Object.fromEntries(failures),
     },
   };

@@ -22,6 +22,7 @@ import {
   externalId,
   json,
   operation,
+  putAnswer,
   putDescription,
 } from "./operation.ts";
 
@@ -106,6 +107,24 @@ const getWorkspace = forwarded(
   toWorkspaceAnswer,
 );
 
+const getWorkspaceByExternalId = forwarded(
+  operation({
+    path: "/workspaces/by-external-id/{external_id}",
+    method: "get",
+    tag,
+    key,
+    summary: "Show the workspace of an external id",
+    description: "The workspace that was put under this id. Needs a management key of the account.",
+    parameters: { external_id: externalId },
+    answer,
+    statuses,
+  }),
+  method.getWorkspace,
+  ({ parameters: { external_id: id } }) => ({ externalId: id }),
+  toWorkspaceAnswer,
+  { carriesSettings: true },
+);
+
 const updateWorkspace = forwarded(
   operation({
     ...getWorkspace,
@@ -137,15 +156,22 @@ const putWorkspace = forwarded(
     summary: "Make or change a workspace by an external id",
     description: `${putDescription} Needs a management key of the account.`,
     parameters: { external_id: externalId },
-    answer: {
-      says: "The workspace.",
-      content: [json(putWorkspaceAnswer, example({ data: workspaceExample, created: true }))],
-    },
+    answer: putAnswer(
+      "workspace",
+      json(putWorkspaceAnswer, example({ data: workspaceExample, created: true, changed: true })),
+    ),
   }),
   method.putWorkspace,
   ({ parameters, body }) => ({ externalId: parameters.external_id, workspace: workspaceFields(body as JsonObject) }),
-  ({ workspace, created }) => ({ ...toWorkspaceAnswer({ workspace }), created }),
+  ({ workspace, created, changed }) => ({ ...toWorkspaceAnswer({ workspace }), created, changed }),
   { carriesSettings: true },
 );
 
-export const workspaceOperations = { listWorkspaces, createWorkspace, getWorkspace, updateWorkspace, putWorkspace };
+export const workspaceOperations = {
+  listWorkspaces,
+  createWorkspace,
+  getWorkspace,
+  getWorkspaceByExternalId,
+  updateWorkspace,
+  putWorkspace,
+};

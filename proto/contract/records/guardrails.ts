@@ -16,7 +16,7 @@ import { appliesTo, errorPolicies, modes } from "./guardrail-words.ts";
 import {
   changeShape,
   deleted,
-  created,
+  putOutcome,
   pageShape,
   onlyFalse,
   ownWorkspace,
@@ -179,7 +179,7 @@ export const guardrailAnswer = named("GuardrailAnswer", object({ data: guardrail
 
 export const putGuardrailAnswer = named(
   "PutGuardrailAnswer",
-  object({ data: guardrail, created }, { required: ["data", "created"] }),
+  object({ data: guardrail, ...putOutcome }, { required: ["data", ...Object.keys(putOutcome)] }),
 );
 
 export const assignmentQuery = object(pageQuery(50), { strict: true });

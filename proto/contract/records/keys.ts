@@ -20,7 +20,7 @@ import {
 import { endUserName } from "./end-users.ts";
 import {
   changeShape,
-  created,
+  putOutcome,
   deleted,
   givenTime,
   pageShape,
@@ -249,9 +249,9 @@ export const putKeyAnswer = named(
     {
       data: key,
       key: described(nullable(string()), "The key itself where this request made it, for the only time; else null."),
-      created,
+      ...putOutcome,
     },
-    { required: ["data", "key", "created"] },
+    { required: ["data", "key", ...Object.keys(putOutcome)] },
   ),
 );
 

@@ -4,7 +4,7 @@ import { instant } from "../../runtime/instant.ts";
 import { decimalOf, dollars, pico } from "../../runtime/money.ts";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
 import { described, named, nullable, number, object, string, word } from "../../runtime/validation/shape.ts";
-import { changeShape, created, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
+import { changeShape, putOutcome, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
 
 /** Settings of a workspace as they are given, also on the command line. */
 export const workspaceSettings = {
@@ -48,7 +48,7 @@ export const workspaceAnswer = named("WorkspaceAnswer", object({ data: workspace
 
 export const putWorkspaceAnswer = named(
   "PutWorkspaceAnswer",
-  object({ data: workspace, created }, { required: ["data", "created"] }),
+  object({ data: workspace, ...putOutcome }, { required: ["data", ...Object.keys(putOutcome)] }),
 );
 
 /** Fields of a message by the settings of a body; a setting that the body lacks or clears stays unset. */

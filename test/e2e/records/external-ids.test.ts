@@ -8,6 +8,7 @@ interface Answer {
   readonly data: Readonly<Record<string, unknown>> & { readonly hash: string; readonly id: string };
   readonly key: string | null;
   readonly created: boolean;
+  readonly changed: boolean;
   readonly error?: { readonly message: string };
 }
 
@@ -39,14 +40,19 @@ const turn = async (key: string, input = "Hello"): Promise<number> =>
 describe("a key", () => {
   test("is made once, and has afterwards what the last body says", async () => {
     const made = await put("keys", "team/one", { name: "one", limit: 5, limit_reset: "monthly" });
-    expect(made).toMatchObject({ status: 200, body: { created: true, data: { name: "one", limit: 5 } } });
+    expect(made).toMatchObject({
+      status: 201,
+      body: { created: true, changed: true, data: { name: "one", limit: 5 } },
+    });
     expect(validate("PutKeyAnswer", made.body)).toEqual([]);
     const { key, data } = made.body;
     expect(hashKey(key ?? "")).toBe(data.hash);
     expect(await turn(key ?? "")).toBe(200);
     const again = await put("keys", "team/one", { name: "renamed", requests_per_minute: 60 });
+    expect(again.status).toBe(200);
     expect(again.body).toMatchObject({
       created: false,
+      changed: true,
       key: null,
       data: { hash: data.hash, name: "renamed", limit: null, limit_reset: null, requests_per_minute: 60 },
     });
@@ -56,7 +62,10 @@ describe("a key", () => {
   test("is one, however many ask for it at once", async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => put("keys", "crowd", { name: "crowd" })));
     expect(new Set(answers.map(({ body }) => body.data.hash)).size).toBe(1);
-    expect(answers.filter(({ body }) => body.created)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(9);
+    expect(answers.filter(({ body }) => body.created && body.changed)).toHaveLength(1);
+    expect(answers.filter(({ body }) => body.changed)).toHaveLength(1);
   });
 
   test("stays disabled, passes its id on when it is rotated, and is made anew once it is deleted", async () => {
@@ -120,6 +129,52 @@ test.each<[string, string, object, string]>([
 ])("PUT /%s/by-external-id/%s with %j is 400", async (noun, id, body, message) => {
   const answer = await put(noun, id, body);
   expect([answer.status, answer.body.error?.message]).toEqual([400, expect.stringContaining(message)]);
+});
+
+describe.each<[string, object, string]>([
+  [
+    "keys",
+    { name: "same", limit: 5, limit_reset: "monthly", external: { user: "u-1" }, requests_per_minute: 60 },
+    "hash",
+  ],
+  [
+    "guardrails",
+    { name: "same", content_filters: [{ pattern: "x+", action: "block" }], allowed_models: ["a/*"] },
+    "id",
+  ],
+  ["workspaces", { name: "same", limit: 5.25, limit_reset: "weekly" }, "id"],
+])("the same body twice, of %s", (noun, body, name) => {
+  test("changes nothing, says so, and is found by its external id", async () => {
+    const made = await put(noun, "same", body, accountKey);
+    expect(made).toMatchObject({ status: 201, body: { created: true, changed: true } });
+    const again = await put(noun, "same", body, accountKey);
+    expect(again).toMatchObject({ status: 200, body: { created: false, changed: false } });
+    expect(again.body.data).toEqual(made.body.data);
+    const shown = await send("GET", `/${noun}/by-external-id/same`, undefined, accountKey);
+    expect([shown.status, shown.body.data]).toEqual([200, made.body.data]);
+    const target = String(made.body.data[name]);
+    const workspace = noun === "workspaces" ? ["--workspace", "same"] : [];
+    const { stdout } = await house.admin("audit", "list", "--target", target, ...workspace, "--json");
+    expect(JSON.parse(stdout)).toEqual([expect.objectContaining({ action: `${noun}.create` })]);
+    expect((await put(noun, "same", { ...body, name: "other" }, accountKey)).body.changed).toBe(true);
+  });
+});
+
+test.each(["keys", "guardrails", "workspaces"])("an external id that no record of %s has is 404", async (noun) => {
+  expect((await send("GET", `/${noun}/by-external-id/nobody`, undefined, accountKey)).status).toBe(404);
+  expect((await send("GET", `/${noun}/by-external-id/${"x".repeat(201)}`, undefined, accountKey)).status).toBe(400);
+});
+
+test("a workspace is read by an external id with a key of the account alone", async () => {
+  expect((await send("GET", "/workspaces/by-external-id/research")).status).toBe(403);
+});
+
+test("a rotated key is found by the external id, a deleted one no more", async () => {
+  const { data } = (await put("keys", "found", { name: "found" })).body;
+  const rotated = (await send("POST", `/keys/${data.hash}/rotate`, {})).body.data;
+  expect((await send("GET", "/keys/by-external-id/found")).body.data.hash).toBe(rotated.hash);
+  await send("DELETE", `/keys/${rotated.hash}`);
+  expect((await send("GET", "/keys/by-external-id/found")).status).toBe(404);
 });
 
 test("the audit log has each change", async () => {

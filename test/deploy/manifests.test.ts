@@ -1,21 +1,21 @@
 /** The manifests: every field, every name, every variable; and that the check would see what is wrong. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { loadHouse } from "@sluice/proto/runtime/house-file.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 import { pathToFileURL } from "node:url";
-import { parseAllDocuments, stringify } from "yaml";
+import { parseAllDocuments } from "yaml";
 import { root, runProgram } from "../support/processes.ts";
 import { type Operation, type Resource, apply, render } from "./kubernetes/kustomize.ts";
+import { makeOverlay, manifests } from "./kubernetes/overlays.ts";
 import { secretsOfPage } from "./kubernetes/page.ts";
 import { programProblems } from "./kubernetes/programs.ts";
 import { reachProblems } from "./kubernetes/reach.ts";
 import { danglingReferences } from "./kubernetes/references.ts";
 import { shapeProblems } from "./kubernetes/shapes.ts";
 
-const folder = join(root, "deploy/kubernetes");
 const secrets = secretsOfPage();
 
 const problemsOf = (resources: readonly Resource[]): string[] => [
@@ -27,22 +27,14 @@ const problemsOf = (resources: readonly Resource[]): string[] => [
   ...reachProblems(resources),
 ];
 
-/** Overlays as an operator would make them: one of ours, and what is added to it. */
 const made = mkdtempSync(join(tmpdir(), "sluice-test-overlays-"));
 afterAll(() => rmSync(made, { recursive: true, force: true }));
-
-function overlayOf(base: string, components: readonly string[]): string {
-  const own = mkdtempSync(join(made, "overlay-"));
-  const at = (path: string) => relative(own, join(folder, path));
-  const kustomization = { resources: [at(base)], components: components.map((name) => at(`components/${name}`)) };
-  writeFileSync(join(own, "kustomization.yaml"), stringify(kustomization));
-  return own;
-}
+const overlayOf = (base: string, components: readonly string[]) => makeOverlay(made, base, components);
 
 const all = ["redis", "sandbox", "sinks", "tracing", "token-file", "cloud-metadata"];
 const overlays: readonly (readonly [title: string, overlay: string])[] = [
   ...["overlays/development", "overlays/production", "overlays/mutual-tls"].map(
-    (overlay) => [overlay, join(folder, overlay)] as const,
+    (overlay) => [overlay, join(manifests, overlay)] as const,
   ),
   ...all.map((name) => [`development with ${name}`, overlayOf("overlays/development", [name])] as const),
   ["production with everything", overlayOf("overlays/production", all)],
@@ -50,7 +42,7 @@ const overlays: readonly (readonly [title: string, overlay: string])[] = [
 ];
 
 test("every component is tried", () => {
-  expect(readdirSync(join(folder, "components")).toSorted()).toEqual(all.toSorted());
+  expect(readdirSync(join(manifests, "components")).toSorted()).toEqual(all.toSorted());
 });
 
 test.each(overlays)("%s has no problem", (_, overlay) => {
@@ -58,11 +50,12 @@ test.each(overlays)("%s has no problem", (_, overlay) => {
   expect(problemsOf(resources)).toEqual([]);
   const names = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
   expect(names).toEqual([...new Set(names)]);
+  expect(resources.filter(({ metadata }) => metadata.namespace !== "sluice")).toEqual([]);
 });
 
 test("the house file of the cluster is good", () => {
   const seed = readSeed(pathToFileURL(join(root, "inference-svc/catalog/seed.json")));
-  const { file, leftOut } = loadHouse(join(folder, "base/sluice.yaml"), {}, seed);
+  const { file, leftOut } = loadHouse(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
   expect(leftOut.length).toBeGreaterThan(0);
 });

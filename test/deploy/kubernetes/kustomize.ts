@@ -58,8 +58,9 @@ function transform(resource: Resource, file: Kustomization): void {
     if (target.kind === kind && target.name === metadata.name) apply(resource, parse(patch) as Operation[]);
   }
   if (file.namespace !== undefined) metadata.namespace = file.namespace;
-  for (const { pairs } of file.labels ?? []) {
-    for (const labelled of [resource, ...templatesOf(resource)]) label(labelled, pairs);
+  for (const { pairs, includeTemplates } of file.labels ?? []) {
+    for (const labelled of [resource, ...(includeTemplates === true ? templatesOf(resource) : [])])
+      label(labelled, pairs);
   }
   const count = file.replicas?.find(({ name }) => name === metadata.name)?.count;
   if (count !== undefined && "replicas" in specOf(resource)) specOf(resource)["replicas"] = count;

@@ -30,14 +30,17 @@ interface Rule {
   readonly labels: { readonly severity: string };
   readonly annotations: { readonly summary: string; readonly description: string };
 }
-const rules = (parse(read("alerts.yaml")) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const chartFile = (name: string) => readFileSync(join(root, "deploy/helm/sluice/files", name), "utf8");
+const rules = (parse(chartFile("alerts.yaml")) as { groups: { rules: Rule[] }[] }).groups.flatMap(
+  (group) => group.rules,
+);
 
 interface Panel {
   readonly id: number;
   readonly title: string;
   readonly targets?: readonly { readonly expr: string }[];
 }
-const { panels } = JSON.parse(read("dashboard.json")) as { panels: Panel[] };
+const { panels } = JSON.parse(chartFile("dashboard.json")) as { panels: Panel[] };
 const expressions = [
   ...rules.map(({ expr }) => expr),
   ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),

@@ -1,0 +1,116 @@
+/** Each check of the campaign, in a namespace of its own. */
+import { strict as assert } from "node:assert";
+import { mkdtempSync } from "node:fs";
+import { join, relative } from "node:path";
+import { chart, runTemplate } from "../deploy/helm/helm.ts";
+import { manifests } from "../deploy/kubernetes/overlays.ts";
+import { type Finished, eventually } from "../support/processes.ts";
+import type { ControlPlane } from "./control-plane.ts";
+import { Namespace, services } from "./namespaces.ts";
+import type { Nodes } from "./nodes.ts";
+import type { Programs } from "./programs.ts";
+
+export interface Cluster {
+  readonly plane: ControlPlane;
+  readonly nodes: Nodes;
+  readonly programs: Programs;
+}
+
+/** @throws AssertionError with what was printed where a program failed, or warned */
+export const assertQuiet = ({ code, stderr }: Finished): void =>
+  assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
+
+async function applyOverlay(namespace: Namespace, { plane }: Cluster, overlay: string): Promise<void> {
+  const folder = mkdtempSync(join(plane.folder, "overlay-"));
+  namespace.overlayOn(folder, relative(folder, join(manifests, overlay)));
+  assertQuiet(await namespace.apply(["--kustomize", folder]));
+}
+
+const production = ["--values", join(chart, "values-production.yaml")];
+/** Whatever the chart can make of what every cluster knows, without custom resources. */
+const everything = [
+  ...["redis", "tracing", "sandbox", "sinks", "cloudMetadata", "grafanaDashboard", "ingress"].map(
+    (name) => `${name}.enabled=true`,
+  ),
+  "ingress.hosts[0]=sluice.example.com",
+  "serviceIdentity=tokenFile",
+  "gateway.autoscaling.cpuPercent=70",
+  "gateway.service.type=LoadBalancer",
+  "image.pullSecrets[0].name=registry",
+].flatMap((setting) => ["--set", setting]);
+
+/** Overlays are taken without a warning, and run. */
+export async function overlayRuns(cluster: Cluster, overlay: string, replicas: number): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, `overlay-${overlay.replace("overlays/", "")}`);
+  await applyOverlay(namespace, cluster, overlay);
+  // Without a measurement autoscalers bring a service to their least number, which stands in no manifest.
+  await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
+  for (const service of services) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+}
+
+/** The same objects by `helm template`, with every option. */
+export async function templateRuns(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "template");
+  const made = await runTemplate(cluster.programs.helm, [...production, ...everything, "--namespace", namespace.name]);
+  assertQuiet(made);
+  assertQuiet(await namespace.applyObjects("template.yaml", made.stdout));
+  for (const service of services) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+}
+
+/** A quota as large as the sum of what pods ask for is enough; more than it is refused. */
+export async function fitsQuota(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "quota");
+  const hard = { "requests.cpu": "3700m", "requests.memory": "2304Mi", "limits.memory": "9Gi", pods: "8" };
+  const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "quota" }, spec: { hard } };
+  await cluster.plane.send("POST", `/api/v1/namespaces/${namespace.name}/resourcequotas`, quota);
+  await applyOverlay(namespace, cluster, "base");
+  for (const service of services) await namespace.settle(service);
+  assert.deepEqual(await namespace.warnings(), []);
+  await namespace.scale("gateway", 20);
+  await eventually(async () => (await namespace.warnings()).some((warning) => /exceeded quota: quota/.test(warning)));
+}
+
+/** One pod of a service goes at a time: the next may go when the successor of the last is ready. */
+export async function evictsInTurn(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "eviction");
+  await applyOverlay(namespace, cluster, "base");
+  for (const service of services) {
+    await namespace.settle(service);
+    await evictsOne(namespace, service, cluster.nodes);
+  }
+}
+
+async function evictsOne(namespace: Namespace, service: (typeof services)[number], nodes: Nodes): Promise<void> {
+  const [first, second] = await namespace.pods(service);
+  assert(first && second, `${service} has two pods`);
+  nodes.makesReady = false;
+  try {
+    // The budget's controller counts pods after they are ready.
+    await eventually(async () => (await namespace.evict(first)) === 201);
+    assert.equal(await namespace.evict(second), 429, `${service}: a second pod was evicted`);
+  } finally {
+    nodes.makesReady = true;
+  }
+  await eventually(async () => (await namespace.evict(second)) === 201);
+  await namespace.settle(service);
+}
+
+/** Objects that kubectl has applied pass to helm, and no process is started anew for it. */
+export async function helmTakesOver(cluster: Cluster): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, "takeover");
+  await applyOverlay(namespace, cluster, "overlays/production");
+  for (const service of services) await namespace.settle(service);
+  const before = await Promise.all(
+    services.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+  );
+  await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
+  assertQuiet(await namespace.upgrade(...production, "--take-ownership", "--wait", "--timeout", "120s"));
+  const after = await Promise.all(
+    services.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+  );
+  assert.deepEqual(after, before);
+}
+
+const uidOf = ({ metadata }: { readonly metadata: { readonly uid: string } }): string => metadata.uid;

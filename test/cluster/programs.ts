@@ -1,0 +1,29 @@
+/** The programs of a control plane: those that the machine has, and those in the folder that the operator names. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { findHelm, missingHelm } from "../deploy/helm/helm.ts";
+
+export interface Programs {
+  readonly apiserver: string;
+  readonly controllers: string;
+  readonly helm: string;
+}
+
+const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined;
+
+/** Folder of the programs, as test/README.md tells to make it. */
+const folderVariable = "KUBE_BINARIES";
+
+/** @returns the programs, or what is missing */
+export async function findPrograms(): Promise<Programs | string> {
+  const folder = process.env[folderVariable] ?? "";
+  if (folder === "") return `${folderVariable} names no folder with kube-apiserver: see test/README.md`;
+  const [apiserver = "", controllers = ""] = ["kube-apiserver", "kube-controller-manager"].map((n) => join(folder, n));
+  const missing = [apiserver, controllers].find((program) => !existsSync(program));
+  if (missing !== undefined) return `there is no ${missing}: see test/README.md`;
+  const absent = ["etcd", "kubectl"].find((program) => !isOnPath(program));
+  if (absent !== undefined) return `there is no ${absent}`;
+  const helm = await findHelm();
+  return helm === undefined ? missingHelm : { apiserver, controllers, helm };
+}

@@ -1,0 +1,83 @@
+/** The life of an installation by helm. */
+import { strict as assert } from "node:assert";
+import { eventually } from "../support/processes.ts";
+import { type Cluster, assertQuiet } from "./checks.ts";
+import { Namespace, services } from "./namespaces.ts";
+import type { Nodes } from "./nodes.ts";
+
+const wait = ["--wait", "--timeout", "300s"];
+const scaled = ["--set", "image.tag=0.2.0,gateway.autoscaling.enabled=true"];
+
+/** Installation, another version, autoscaling, a migration that fails, rollback, one more version, and the end. */
+export async function helmUpgrades({ plane, nodes }: Cluster, progress: (line: string) => void): Promise<void> {
+  const namespace = await Namespace.create(plane, "helm");
+  await installs(namespace);
+  await changesVersion(namespace, nodes, progress);
+  await leavesScaleAlone(namespace, nodes);
+  const warnings = await namespace.warnings();
+  const expected = warnings.filter((warning) => warning.startsWith("schema:"));
+  assert.deepEqual(warnings, expected);
+  await uninstalls(namespace);
+}
+
+async function installs(namespace: Namespace): Promise<void> {
+  const installed = await namespace.upgrade(...wait);
+  assertQuiet(installed);
+  assert.match(installed.stdout, /kubectl -n helm rollout status deployment\/gateway/);
+  const { creationTimestamp } = (await namespace.workload("admin-svc")).metadata;
+  for (const name of ["schema", "bootstrap"] as const) {
+    const { completionTime = "never" } = (await namespace.job(name)).status;
+    assert(
+      completionTime <= creationTimestamp,
+      `${name} was done ${completionTime}, admin-svc made ${creationTimestamp}`,
+    );
+  }
+}
+
+/** The jobs run anew, no Deployment has fewer ready pods than it should, and the StatefulSet one less. */
+async function changesVersion(namespace: Namespace, nodes: Nodes, progress: (line: string) => void): Promise<void> {
+  const before = await namespace.job("schema");
+  const fewest = await nodes.countFewest(namespace.name, services, async () => {
+    assertQuiet(await namespace.upgrade(...wait, "--set", "image.tag=0.2.0"));
+    for (const service of services) await namespace.settle(service, 300_000);
+  });
+  progress(`fewest ready pods of two while the version changed: ${JSON.stringify(fewest)}`);
+  assert.deepEqual(fewest, { gateway: 2, "inference-svc": 1, "admin-svc": 2 });
+  const { uid } = (await namespace.job("schema")).metadata;
+  assert.notEqual(uid, before.metadata.uid, "the schema job did not run anew");
+}
+
+/** Upgrades and rollbacks leave the number of replicas to the autoscaler, once there is one. */
+async function leavesScaleAlone(namespace: Namespace, nodes: Nodes): Promise<void> {
+  assertQuiet(await namespace.upgrade(...wait, ...scaled));
+  await eventually(async () => (await namespace.workload("gateway")).spec.replicas === 3);
+  await namespace.scale("gateway", 5);
+  await namespace.settle("gateway");
+  const fewest = await nodes.countFewest(namespace.name, ["gateway"], async () => {
+    await failedJobStops(namespace, nodes);
+    assertQuiet(await namespace.helm("rollback", "sluice", "3", ...wait));
+    assertQuiet(await namespace.upgrade(...wait, ...scaled, "--set", "image.tag=0.4.0"));
+    await namespace.settle("gateway");
+  });
+  assert.deepEqual(fewest, { gateway: 5 });
+}
+
+/** Nothing of a version starts whose migration has failed. */
+async function failedJobStops(namespace: Namespace, nodes: Nodes): Promise<void> {
+  nodes.succeeds = false;
+  const { code, stderr } = await namespace.upgrade(...scaled, "--set", "image.tag=0.3.0", "--timeout", "10s");
+  nodes.succeeds = true;
+  assert.equal(code, 1);
+  assert.match(stderr, /pre-upgrade hooks failed/);
+  for (const service of services) {
+    const { spec } = await namespace.workload(service);
+    assert.match(spec.template.spec.containers[0].image, /:0\.2\.0$/);
+  }
+}
+
+async function uninstalls(namespace: Namespace): Promise<void> {
+  assert.equal((await namespace.helm("uninstall", "sluice", "--wait")).code, 0);
+  await eventually(async () =>
+    (await namespace.pods()).every(({ metadata }) => metadata.ownerReferences?.[0]?.kind === "Job"),
+  );
+}

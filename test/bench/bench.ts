@@ -1,5 +1,6 @@
 /** The roles, the subjects and the timeouts of a run, which every scenario is given. */
 import type { BenchHouse } from "./house.ts";
+import type { ReferenceId } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
 import type { MockCommands } from "./roles/mock.ts";
 import type { Role } from "./roles/role.ts";
@@ -36,6 +37,8 @@ export interface Bench {
   readonly pipe: LoadSubject;
   /** Other proxies that are measured beside the pipe. */
   readonly references: readonly LoadSubject[];
+  /** References that are not installed or did not start, and why. */
+  readonly absent: ReadonlyMap<ReferenceId, string>;
   /** The upstream itself. */
   readonly direct: LoadSubject;
   readonly pace: Pace;

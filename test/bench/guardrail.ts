@@ -35,5 +35,5 @@ export async function guardedTarget(target: LoadTarget, managementKey: string): 
   const { id } = (await administer("/guardrails", guardrail)).data;
   const { key = "", data } = await administer("/keys", { name: "guarded" });
   await administer(`/guardrails/${id}/assignments/keys`, { key_hashes: [data.hash] });
-  return { ...target, key, isGuarded: true };
+  return { ...target, key, changesDeltas: true };
 }

@@ -12,6 +12,8 @@ export interface BenchHouse extends LoadSubject {
   readonly managementKey: string;
   readonly gatewayPid: number;
   readonly inferencePid: number;
+  /** Everything that it runs now, Postgres included. */
+  family(): readonly number[];
   /** Makes gateway and inference-svc collect their garbage now. */
   collect(): void;
   stop(): Promise<void>;
@@ -36,10 +38,11 @@ export async function startBenchHouse(checkout: Checkout, setting: HouseSetting)
       SLUICE_WARM_UP_MS: undefined,
     },
   });
-  const everything = new Set(Object.values(house.pids()).flatMap(familyOf));
-  for (const pid of everything) pin(pid, setting.cpu);
+  for (const pid of family(house)) pin(pid, setting.cpu);
   return benchHouse(checkout.name, house);
 }
+
+const family = (house: House): number[] => [...new Set(Object.values(house.pids()).flatMap(familyOf))];
 
 function benchHouse(name: string, house: House): BenchHouse {
   const { gateway: gatewayPid = 0, "inference-svc": inferencePid = 0 } = house.pids();
@@ -50,6 +53,7 @@ function benchHouse(name: string, house: House): BenchHouse {
     managementKey: house.managementKey,
     gatewayPid,
     inferencePid,
+    family: () => family(house),
     collect: () => {
       for (const pid of [gatewayPid, inferencePid]) process.kill(pid, "SIGUSR2");
     },

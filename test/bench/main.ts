@@ -1,7 +1,10 @@
 /** The bench: starts the roles and the house, runs the selected scenarios, prints one table, ends everything. */
 import type { Bench, Finding } from "./bench.ts";
 import { runCounts } from "./counts/run.ts";
-import { type CostId, type BenchOptions, type ScenarioId, readOptions } from "./options.ts";
+import { type CostId, type BenchOptions, type Options, type ScenarioId, readOptions } from "./options.ts";
+import { installPeers } from "./peers/install.ts";
+import { isAlone, runAlone } from "./peers/namespace.ts";
+import { runPeers } from "./peers/run.ts";
 import { report } from "./report.ts";
 import { runProfile } from "./profile/run.ts";
 import { measureCancel } from "./scenarios/cancel.ts";
@@ -16,7 +19,7 @@ import { measureIsolation } from "./scenarios/isolation.ts";
 import { measureOutage } from "./scenarios/outage.ts";
 import { measureOverload } from "./scenarios/overload.ts";
 import { measureSlowReaders } from "./scenarios/slow-readers.ts";
-import { Opened, prepareBench } from "./setup.ts";
+import { prepareBench, whileOpen } from "./setup.ts";
 
 /** Progress goes to standard error, the table to standard output. */
 const say = (line: string) => void process.stderr.write(`${line}\n`);
@@ -79,19 +82,18 @@ function errorFinding(problems: ReadonlyMap<string, number>): Finding {
 }
 
 /** @returns whether the house behaved: a cost above its gate is printed, but is no failure, since machines differ */
-async function bench(options: BenchOptions, interruption: AbortSignal): Promise<boolean> {
-  const opened = new Opened();
-  let closing = Promise.resolve();
-  // The second call closes any part that was still starting while an interruption closed the rest.
-  const close = () => (closing = closing.then(() => opened.stop()));
-  interruption.addEventListener("abort", () => void close());
-  try {
+function bench(options: BenchOptions, interruption: AbortSignal): Promise<boolean> {
+  return whileOpen(interruption, async (opened) => {
     const findings = await measure(await prepareBench(options, opened, say), options);
     process.stdout.write(report(findings, options.pace));
     return findings.every(({ verdict }) => verdict !== "FAIL");
-  } finally {
-    await close();
-  }
+  });
+}
+
+function printed(options: Exclude<Options, BenchOptions>, interruption: AbortSignal): Promise<string> {
+  if ("profiled" in options) return runProfile(options, say, interruption);
+  if ("loads" in options) return runCounts(options, say, interruption);
+  return "peersAt" in options ? runPeers(options, say, interruption) : installPeers(say);
 }
 
 async function main(args: readonly string[]): Promise<number> {
@@ -101,11 +103,8 @@ async function main(args: readonly string[]): Promise<number> {
     if (process.platform !== "linux") throw new Error("the bench reads /proc, which only Linux has");
     const options = readOptions(args);
     if ("selected" in options) return (await bench(options, interruption.signal)) ? 0 : 1;
-    const text =
-      "profiled" in options
-        ? await runProfile(options, say, interruption.signal)
-        : await runCounts(options, say, interruption.signal);
-    process.stdout.write(text);
+    if ("peersAt" in options && !isAlone()) return await runAlone(interruption.signal);
+    process.stdout.write(await printed(options, interruption.signal));
     return 0;
   } catch (error) {
     if (interruption.signal.aborted) return 130;

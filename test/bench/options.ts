@@ -4,7 +4,7 @@ import type { Pace } from "./bench.ts";
 import { type CountedLoadId, countedLoads } from "./counts/measure.ts";
 import type { CountOptions } from "./counts/run.ts";
 import type { ProfileOptions } from "./profile/run.ts";
-import { type ReferenceId, referenceIds } from "./references.ts";
+import { type ReferenceId, referenceIds } from "./peers/start.ts";
 import { costScenarios } from "./scenarios/cost.ts";
 
 export type CostId = keyof typeof costScenarios;
@@ -50,10 +50,24 @@ export interface BenchOptions {
 const countedIds = Object.keys(countedLoads) as CountedLoadId[];
 const placesShown = 25;
 
+/** A run of four gateways stays below twelve minutes. */
+const peersPace: Pace = {
+  rounds: 3,
+  warmUpMs: 2_500,
+  warmUpUnits: 6_000,
+  warmUpStarts: 0,
+  windowMs: 2_500,
+  coldRequests: 0,
+  coldRounds: 0,
+  repeatUntilMs: 0,
+};
+
 const usage = `usage:
   npm run bench -- [--quick] [--checkout <folder>]... [--reference <names>] [--only ${scenarioIds.join(",")}]
       --checkout <folder>, twice or more: these builds take turns in one run, in ${pairedIds.join(",")}
       --reference ${referenceIds.join(",")}: these proxies as well, where they are installed
+  npm run bench -- --peers [--quick]
+      Sluice beside other gateways, which npm run bench -- --install-peers installs, in a network of loopback alone
   npm run bench -- --counts [--sites] [--checkout <folder>]... [--only ${countedIds.join(",")}]
       promises and allocated bytes per request and event; --sites names the code that they come from
   npm run bench -- --profile [--sites] [--checkout <folder>]... [--only ${countedIds.join(",")}]
@@ -62,10 +76,22 @@ const usage = `usage:
 const quickly = { warmUpUnits: 0, warmUpStarts: 0, coldRequests: 1_000, coldRounds: 1 };
 const thoroughly = { warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_000, coldRounds: 3 };
 
+export interface PeersOptions {
+  readonly peersAt: Pace;
+}
+
+export interface InstallOptions {
+  readonly installs: true;
+}
+
+export type Options = BenchOptions | CountOptions | ProfileOptions | PeersOptions | InstallOptions;
+
 /** @throws for an unknown option or scenario, with the usage */
-export function readOptions(args: readonly string[]): BenchOptions | CountOptions | ProfileOptions {
+export function readOptions(args: readonly string[]): Options {
   const values = parse(args);
   const { checkout: checkouts = [], only, quick, counts, profile, sites, reference } = values;
+  if (values["install-peers"]) return { installs: true };
+  if (values.peers) return { peersAt: quick ? { ...peersPace, rounds: 1, warmUpUnits: 0 } : peersPace };
   if (profile) return { profiled: named(only ?? "U", countedIds), checkouts, places: sites ? placesShown : 0 };
   if (counts) return { loads: named(only, countedIds), checkouts, places: sites ? placesShown : 0 };
   const repeatUntilMs = performance.now() + repeatForMs;
@@ -96,6 +122,8 @@ function parse(args: readonly string[]) {
         counts: { type: "boolean", default: false },
         profile: { type: "boolean", default: false },
         sites: { type: "boolean", default: false },
+        peers: { type: "boolean", default: false },
+        "install-peers": { type: "boolean", default: false },
         reference: { type: "string" },
         checkout: { type: "string", multiple: true },
       },

@@ -7,11 +7,12 @@ import { spreadTolerance } from "./measure/rounds.ts";
 
 const columns = ["measure", "house", "pipe", "ratio", "gate", "verdict"] as const satisfies readonly (keyof Finding)[];
 
-const unsettled =
+export const unsettled =
   `Inconclusive: too few rounds were free of foreign load, or the pipe varied more than ${spreadTolerance}-fold, ` +
   "so that the figures of this run say nothing.";
 
-const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+export const markdownRow = (cells: readonly string[]) =>
+  `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 
 export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpUnits, windowMs }: Pace): string {
   const placement = pinning
@@ -24,9 +25,9 @@ export function report(findings: readonly Finding[], { rounds, warmUpMs, warmUpU
       `then ${rounds} rounds of ${windowMs / 1000} s each in turn. Ratios are those of single rounds. ` +
       `limits.streams_per_key is raised to ${streamsPerKey}; everything else is as a house starts.`,
     "",
-    row(columns),
-    row(columns.map(() => "---")),
-    ...findings.map((finding) => row(columns.map((column) => finding[column]))),
+    markdownRow(columns),
+    markdownRow(columns.map(() => "---")),
+    ...findings.map((finding) => markdownRow(columns.map((column) => finding[column]))),
     "",
     ...(findings.some(({ verdict }) => verdict === "inconclusive") ? [unsettled, ""] : []),
   ].join("\n");

@@ -3,7 +3,7 @@ import type { Bench, FreshStart } from "./bench.ts";
 import { openCheckout } from "./checkouts.ts";
 import { startBenchHouse } from "./house.ts";
 import type { BenchOptions } from "./options.ts";
-import { startReference } from "./references.ts";
+import { type ReferenceId, type ReferenceSetting, startReference } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
 import type { MockCommands } from "./roles/mock.ts";
 import type { PipeCommands } from "./roles/pipe.ts";
@@ -17,6 +17,8 @@ import { idleScript } from "./scenarios/idle.ts";
 import { stormScript } from "./scenarios/isolation.ts";
 import { outageScript } from "./scenarios/outage.ts";
 import { slowReaderScripts } from "./scenarios/slow-readers.ts";
+import { modelOf } from "./script.ts";
+import type { LoadSubject } from "./subject.ts";
 
 const subjectCpu = 0;
 const loadCpu = 1;
@@ -53,7 +55,41 @@ async function startPipe(upstreamPort: number, opened: Opened) {
   return { name: "pipe", target: { port, format: "chat", key: "none" }, pids: [role.pid] } as const;
 }
 
-export async function prepareBench(options: BenchOptions, opened: Opened, say: (line: string) => void): Promise<Bench> {
+async function startReferences(ids: readonly ReferenceId[], setting: ReferenceSetting, opened: Opened) {
+  const references: LoadSubject[] = [];
+  const absent = new Map<ReferenceId, string>();
+  for (const id of ids) {
+    try {
+      references.push(opened.add(await startReference(id, setting)));
+    } catch (error) {
+      absent.set(id, (error as Error).message);
+    }
+  }
+  return { references, absent };
+}
+
+/** Ends what was opened when it is done, and as soon as the run is interrupted. */
+export async function whileOpen<Result>(
+  interruption: AbortSignal,
+  use: (opened: Opened) => Promise<Result>,
+): Promise<Result> {
+  const opened = new Opened();
+  let closing = Promise.resolve();
+  // The second call closes any part that was still starting while an interruption closed the rest.
+  const close = () => (closing = closing.then(() => opened.stop()));
+  interruption.addEventListener("abort", () => void close());
+  try {
+    return await use(opened);
+  } finally {
+    await close();
+  }
+}
+
+export async function prepareBench(
+  options: Pick<BenchOptions, "checkouts" | "references" | "pace">,
+  opened: Opened,
+  say: (line: string) => void,
+): Promise<Bench> {
   const paths = options.checkouts.length === 0 ? [undefined] : options.checkouts;
   const checkouts = await Promise.all(paths.map((path) => openCheckout(path, say)));
   const mock = opened.add(new Role<MockCommands>("./mock.js", loadCpu));
@@ -69,11 +105,13 @@ export async function prepareBench(options: BenchOptions, opened: Opened, say: (
     return { pipe, houses, stop: () => whole.stop() };
   };
   const { pipe, houses } = await start(opened);
-  const references = [];
-  for (const id of options.references) {
-    const reference = await startReference(id, { upstreamPort, cpu: subjectCpu }, say);
-    if (reference !== undefined) references.push(opened.add(reference));
-  }
+  const models = scripts.map(modelOf);
+  const { references, absent } = await startReferences(
+    options.references,
+    { upstreamPort, models, cpu: subjectCpu },
+    opened,
+  );
+  for (const [id, why] of absent) say(`${id} is left out: ${why}`);
   const [house] = houses;
   if (house === undefined) throw new Error("no house was started");
   return {
@@ -83,6 +121,7 @@ export async function prepareBench(options: BenchOptions, opened: Opened, say: (
     houses,
     pipe,
     references,
+    absent,
     direct: { name: "upstream", target: { port: upstreamPort, format: "chat", key: "none" }, pids: [] },
     pace: options.pace,
     startFresh: () => start(opened.add(new Opened())),

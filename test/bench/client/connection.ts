@@ -135,12 +135,12 @@ export class Connection {
 
 function problemOf(
   { script, status, deltas, successes, opening }: Exchange,
-  { isGuarded }: LoadTarget,
+  { changesDeltas }: LoadTarget,
 ): string | undefined {
   if (status !== 200) return `status ${status}: ${opening}`;
   if (isWhole(script)) return opening.includes('"error":{') ? `failed: ${opening}` : undefined;
   if (successes !== 1) return `stream ended without success after ${deltas} deltas`;
-  const isWrong = isGuarded ? deltas < deltasOf(script) : deltas !== deltasOf(script);
+  const isWrong = changesDeltas ? deltas < deltasOf(script) : deltas !== deltasOf(script);
   if (isWrong) return `${deltas} deltas instead of ${deltasOf(script)}`;
   return undefined;
 }

@@ -24,7 +24,8 @@ export interface OfferedOptions {
 
 export interface Offered {
   readonly sent: number;
-  readonly served: number;
+  /** Milliseconds to the end of each complete answer. */
+  readonly servedMs: readonly number[];
   /** Milliseconds until each 503. */
   readonly shedMs: readonly number[];
   /** Milliseconds to the first delta of each stream. */
@@ -37,7 +38,7 @@ export interface Offered {
 
 class Offering {
   sent = 0;
-  served = 0;
+  servedMs: number[] = [];
   shedMs: number[] = [];
   firstMs: number[] = [];
   away = 0;
@@ -72,7 +73,8 @@ class Offering {
   }
 
   forget(): void {
-    this.sent = this.served = this.away = 0;
+    this.sent = this.away = 0;
+    this.servedMs = [];
     this.shedMs = [];
     this.firstMs = [];
     this.problems = new Map();
@@ -96,7 +98,7 @@ class Offering {
     this.sent++;
     try {
       await connection.exchange(this.#request, { first: (ms) => this.firstMs.push(ms) });
-      this.served++;
+      this.servedMs.push(sharedNow() - sentAt);
     } catch (error) {
       const { message } = error as Error;
       if (message.startsWith("status 503")) this.shedMs.push(sharedNow() - sentAt);
@@ -125,8 +127,15 @@ export async function offer(options: OfferedOptions): Promise<Offered> {
       resolve();
     }, tickMs);
   });
-  const { sent, served, shedMs, firstMs, away, problems } = offering;
-  const result = { sent, served, shedMs: [...shedMs], firstMs: [...firstMs], away, problems: new Map(problems) };
+  const { sent, servedMs, shedMs, firstMs, away, problems } = offering;
+  const result = {
+    sent,
+    servedMs: [...servedMs],
+    shedMs: [...shedMs],
+    firstMs: [...firstMs],
+    away,
+    problems: new Map(problems),
+  };
   offering.close();
   return result;
 }

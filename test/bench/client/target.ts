@@ -11,8 +11,8 @@ export interface LoadTarget {
   readonly key: string;
   /** Path before `/v1`; empty when absent. */
   readonly base?: string;
-  /** A guardrail scans the answers, and may cut their text at other places than the upstream did. */
-  readonly isGuarded?: true;
+  /** It may send other deltas than the upstream did: a guardrail cuts their text at other places, and some servers add a delta. */
+  readonly changesDeltas?: true;
   /** Headers that only this server wants. */
   readonly headers?: Readonly<Record<string, string>>;
 }

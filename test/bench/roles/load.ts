@@ -5,6 +5,7 @@ import { storm } from "../client/storm.ts";
 import { offer } from "../client/offered-load.ts";
 import { SteppedStream, exchangeAll } from "../client/lockstep.ts";
 import { IdleStreams } from "../client/idle.ts";
+import { watchStalled } from "../client/stalled.ts";
 import { UnreadStreams, timeStream } from "../client/unread-streams.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { ClientLoad, type ClientLoadOptions } from "../client/workload.ts";
@@ -61,6 +62,7 @@ const commands = {
   closeStepped: () => stepped?.close(),
   openIdle: idle.open.bind(idle),
   closeIdle: idle.close.bind(idle),
+  watchStalled,
 };
 export type LoadCommands = typeof commands;
 serve(commands);

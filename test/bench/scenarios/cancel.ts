@@ -1,43 +1,49 @@
 /** How soon the upstream notices that a client has left. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
+import type { CancelOptions } from "../client/cancel.ts";
 import type { LoadTarget } from "../client/target.ts";
 import { percentile } from "../measure/rounds.ts";
 import { type Script, endless } from "../script.ts";
 
-const open = 100;
-const batch = 25;
-const batches = 8;
 const gapMs = 20;
+const batches: CancelBatches = { open: 100, batch: 25, batches: 8 };
 const limitMs = 100;
 /** A stream that the upstream still serves after this was never cancelled. */
 const patienceMs = 2_000;
 
 export const cancelScript: Script = { kind: "paced", deltas: endless, gapMs };
 
-interface Delays {
+export type CancelBatches = Pick<CancelOptions, "open" | "batch" | "batches">;
+
+export interface CancelDelays {
   readonly ms: readonly number[];
+  /** Streams that the upstream still served when the patience was at its end. */
   readonly never: number;
 }
 
 export async function measureCancel(bench: Bench): Promise<Finding> {
   // Not counted: a process that has cancelled nothing yet is slow at it.
-  await delays(bench, bench.house.target);
-  const pipe = await delays(bench, bench.pipe.target);
-  const house = await delays(bench, bench.house.target);
+  await cancelDelays(bench, bench.house.target, batches);
+  const pipe = await cancelDelays(bench, bench.pipe.target, batches);
+  const house = await cancelDelays(bench, bench.house.target, batches);
   const p99 = percentile(house.ms, 99);
   return {
-    measure: `cancel: client closes until upstream sees it, ${open} open, ${batch} at a time, ${batch * batches} in all, p50 / p99`,
-    house: shown(house),
-    pipe: shown(pipe),
+    measure: `cancel: client closes until upstream sees it, ${batches.open} open, ${batches.batch} at a time, ${batches.batch * batches.batches} in all, p50 / p99`,
+    house: cancelText(house),
+    pipe: cancelText(pipe),
     ratio: "",
     gate: `p99 <= ${limitMs} ms`,
     verdict: house.never === 0 && p99 <= limitMs ? "pass" : "FAIL",
   };
 }
 
-async function delays({ load, mock }: Bench, target: LoadTarget): Promise<Delays> {
-  const closed = await load.call("cancelBatches", { target, open, batch, batches, gapMs });
+export async function cancelDelays(
+  { load, mock }: Bench,
+  target: LoadTarget,
+  options: CancelBatches,
+): Promise<CancelDelays> {
+  const closed = await load.call("cancelBatches", { target, gapMs, ...options });
   const tags = [...closed.keys()];
   const until = performance.now() + patienceMs;
   let seen = await mock.call("closed", tags);
@@ -52,7 +58,7 @@ async function delays({ load, mock }: Bench, target: LoadTarget): Promise<Delays
   return { ms, never: tags.length - ms.length };
 }
 
-function shown({ ms, never }: Delays): string {
+export function cancelText({ ms, never }: CancelDelays): string {
   const figures = `${percentile(ms, 50).toFixed(1)} / ${percentile(ms, 99).toFixed(1)} ms`;
   return never === 0 ? figures : `${figures}, ${never} never`;
 }

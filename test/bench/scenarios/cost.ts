@@ -60,7 +60,7 @@ export const costScenarios = {
   },
 } as const satisfies Record<string, CostScenario>;
 
-interface CostRound extends Round {
+export interface CostRound extends Round {
   readonly windows: ReadonlyMap<LoadSubject, SubjectWindow>;
 }
 
@@ -71,42 +71,53 @@ export interface CostResult {
 }
 
 export async function measureCost(bench: Bench, scenario: CostScenario): Promise<CostResult> {
-  const windows = new SubjectWindows(bench, scenario);
-  const { pipe, houses, house, pace } = bench;
-  const references = await able(bench, scenario);
-  const subjects = [pipe, ...references, ...houses];
-  for (const subject of subjects) await windows.warmUp(subject, pace.warmUpUnits, ({ units }) => units);
-  const rounds = await pairedRounds(
-    pace.rounds,
-    (round) => measureRound(bench, windows, round % 2 === 0 ? subjects : subjects.toReversed()),
-    () => performance.now() < pace.repeatUntilMs,
-  );
+  const { houses, house } = bench;
+  const references: LoadSubject[] = [];
+  for (const reference of bench.references) {
+    const problem = await findProblem(bench, scenario, reference);
+    if (problem === undefined) references.push(reference);
+    else bench.say(`  ${reference.name} is left out: ${problem}`);
+  }
+  const { rounds, problems } = await measureRounds(bench, scenario, [...references, ...houses]);
   const findings = [...references, ...houses].map((subject) => costFinding(bench, scenario, subject, rounds));
   for (const reference of references) findings.push(comparison(scenario, house, reference, rounds));
   for (const other of houses.slice(1)) findings.push(comparison(scenario, house, other, rounds));
   if (scenario.parsing) findings.push(measureParsing(buildRequestBody(house.target, scenario.script, scenario.form)));
-  return { findings, problems: windows.problems };
+  return { findings, problems };
 }
 
-/** The references that can serve the load at all: some cannot stream on every version of Node. */
-async function able(bench: Bench, { script, form }: CostScenario): Promise<readonly LoadSubject[]> {
-  const found: LoadSubject[] = [];
-  for (const reference of bench.references) {
-    try {
-      await bench.load.call("exchangeAll", {
-        target: reference.target,
-        script,
-        ...(form && { form }),
-        connections: 1,
-        count: 1,
-      });
-      found.push(reference);
-    } catch (error) {
-      bench.say(`  ${reference.name} is left out: ${(error as Error).message.split("\n", 1)[0]}`);
-    }
-  }
-  return found;
+/** @param subjects those that take turns with the pipe */
+export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
+  const { pipe, pace } = bench;
+  const windows = new SubjectWindows(bench, load);
+  const all = [pipe, ...subjects];
+  for (const subject of all) await windows.warmUp(subject, pace.warmUpUnits, ({ units }) => units);
+  const rounds = await pairedRounds(
+    pace.rounds,
+    (round) => measureRound(bench, windows, round % 2 === 0 ? all : all.toReversed()),
+    () => performance.now() < pace.repeatUntilMs,
+  );
+  return { rounds, problems: windows.problems };
 }
+
+/** Some references cannot stream on every version of Node. Asked twice: on a busy machine a time limit may pass. @returns why it cannot serve the load at all */
+export async function findProblem(
+  { load }: Bench,
+  { script, form }: SubjectLoad,
+  { target }: LoadSubject,
+): Promise<string | undefined> {
+  const ask = () => load.call("exchangeAll", { target, script, ...(form && { form }), connections: 1, count: 1 });
+  try {
+    await ask().catch(ask);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message.split("\n", 1)[0];
+  }
+}
+
+/** Microseconds of a unit. */
+export const medianCost = ({ used }: Rounds<CostRound>, subject: LoadSubject): number =>
+  median(used.map(({ windows }) => of(windows, subject).us));
 
 /** @param subjects in the order of this round: whatever runs second finds warm caches */
 async function measureRound(

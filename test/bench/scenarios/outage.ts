@@ -23,9 +23,9 @@ export async function measureOutage({ load, mock, house, pace }: Bench, quick: b
   await mock.call("fail", false);
   let recoveredMs = Number.POSITIVE_INFINITY;
   while (performance.now() - backAt < halfOpenMs) {
-    const { sent, served } = await offer(pace.windowMs, 0);
+    const { sent, servedMs } = await offer(pace.windowMs, 0);
     // Some requests are still under way when the outage ends.
-    if (served >= 0.9 * sent) {
+    if (servedMs.length >= 0.9 * sent) {
       recoveredMs = performance.now() - backAt;
       break;
     }

@@ -41,7 +41,7 @@ export async function measureOverload(bench: Bench): Promise<readonly Finding[]>
     settleMs: 2_000,
   });
   for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
-  const share = (offered.served * 1_000) / forMs / peak;
+  const share = (offered.servedMs.length * 1_000) / forMs / peak;
   const p99 = percentile(offered.shedMs, 99);
   const common = { pipe: "", ratio: "" } as const;
   return [

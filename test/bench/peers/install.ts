@@ -1,0 +1,21 @@
+/** `npm run bench -- --install-peers`: installs the pinned version of each gateway that is not there yet. */
+import { fillFolder, isInstalled, peerFolder } from "./cache.ts";
+import { peers } from "./peers.ts";
+import { absent } from "./versions.ts";
+
+/** @returns what is there and what is not, a line each */
+export async function installPeers(say: (line: string) => void): Promise<string> {
+  const lines: string[] = [];
+  for (const [id, peer] of Object.entries(peers)) {
+    const { name, version } = peer;
+    if (!isInstalled(id, version)) say(`installing ${name} ${version}`);
+    try {
+      if (!isInstalled(id, version)) await fillFolder(id, version, (folder) => peer.install(folder));
+      lines.push(`${name} ${version}: ${peerFolder(id)}`);
+    } catch (error) {
+      lines.push(`${name} ${version} is absent: ${(error as Error).message}`);
+    }
+  }
+  for (const [name, why] of Object.entries(absent)) lines.push(`${name} is absent: ${why}`);
+  return `${lines.join("\n")}\n`;
+}

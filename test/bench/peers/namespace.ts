@@ -1,0 +1,25 @@
+/**
+ * A network of its own for a run, with loopback alone: programs that others wrote can then reach the scripted upstream and nothing else. Upstream
+ * and clients are in it as well.
+ */
+import { spawn } from "node:child_process";
+import { networkInterfaces } from "node:os";
+
+/** Only this process's network counts: loopback is all that a network of its own has. */
+export const isAlone = (): boolean =>
+  Object.values(networkInterfaces()).every((addresses) => addresses?.every(({ internal }) => internal));
+
+/** A user other than root becomes one inside, only for the time in which loopback is switched on. */
+const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
+
+/** Runs this program again, with the same arguments, in a network of its own. @returns its exit code @throws without `unshare` */
+export function runAlone(interruption: AbortSignal): Promise<number> {
+  const again = [process.execPath, ...process.execArgv, ...process.argv.slice(1)];
+  const args = [...own, "sh", "-c", 'ip link set lo up && exec "$@"', "sh", ...again];
+  const child = spawn("unshare", args, { stdio: "inherit" });
+  interruption.addEventListener("abort", () => child.kill("SIGTERM"));
+  return new Promise((resolve, reject) => {
+    child.once("error", (error) => reject(new Error(`a network of its own needs unshare and ip: ${error.message}`)));
+    child.once("close", (code) => resolve(code ?? 130));
+  });
+}

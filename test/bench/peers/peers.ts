@@ -1,0 +1,8 @@
+/** The gateways beside which Sluice is measured. */
+import { litellm } from "./litellm.ts";
+import type { Peer } from "./peer.ts";
+import { portkey } from "./portkey.ts";
+
+export const peers = { portkey, litellm } as const satisfies Readonly<Record<string, Peer>>;
+export type PeerId = keyof typeof peers;
+export const peerIds = Object.keys(peers) as PeerId[];

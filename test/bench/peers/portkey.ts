@@ -1,0 +1,40 @@
+/** Portkey's open gateway, from npm. It keeps no state: each request names its provider, and the provider's key is the client's. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { peerFolder, runInstaller } from "./cache.ts";
+import type { Peer } from "./peer.ts";
+import { versions } from "./versions.ts";
+
+const packageName = "@portkey-ai/gateway";
+
+export const portkey: Peer = {
+  name: "Portkey",
+  version: versions.portkey,
+  setting: `a Node server without its console (\`--headless\`), with @hono/node-server ${versions.honoNodeServer}: with newer ones it answers each stream with 500`,
+  features: {
+    keys: "no: the provider's key passes through",
+    budgets: "no",
+    records: "no",
+    guardrails: "there, none asked for",
+    metrics: "no",
+    log: "no",
+    fallback: "there, none asked for",
+  },
+  install: (folder) => {
+    const dependencies = { [packageName]: versions.portkey };
+    const overrides = { "@hono/node-server": versions.honoNodeServer };
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies, overrides }));
+    return runInstaller("npm", "install", "--prefix", folder, "--ignore-scripts", "--no-audit", "--no-fund");
+  },
+  program: ({ port, upstreamPort }) => {
+    const script = join(peerFolder("portkey"), "node_modules", packageName, "build/start-server.js");
+    return {
+      command: process.execPath,
+      args: [script, `--port=${port}`, "--headless"],
+      headers: {
+        "x-portkey-provider": "openai",
+        "x-portkey-custom-host": `http://127.0.0.1:${upstreamPort}/v1`,
+      },
+    };
+  },
+};

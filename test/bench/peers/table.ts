@@ -1,0 +1,81 @@
+/** The result of `--peers` as Markdown: the figures, who is ahead, what each gateway does meanwhile, and who is absent. */
+import type { LoadSubject } from "../subject.ts";
+import { markdownRow, unsettled } from "../report.ts";
+import type { Cell, PeerRow } from "./measures.ts";
+import { type Described, type FeatureId, featureNames } from "./peer.ts";
+
+export interface Column {
+  readonly title: string;
+  readonly subject: LoadSubject;
+  /** A door of Sluice, or the pipe: neither is a peer. */
+  readonly kind: "sluice" | "peer" | "pipe";
+}
+
+export interface PeerReport {
+  /** Command, versions, date and machine. */
+  readonly head: string;
+  readonly columns: readonly Column[];
+  readonly rows: readonly PeerRow[];
+  readonly described: readonly Described[];
+  /** Why a gateway is not in the table, by its name. */
+  readonly absent: ReadonlyMap<string, string>;
+}
+
+export function peerReport({ head, columns, rows, described, absent }: PeerReport): string {
+  return [
+    head,
+    "",
+    ...figures(columns, rows),
+    "",
+    ...(rows.some(({ inconclusive }) => inconclusive) ? [unsettled, ""] : []),
+    ...rows.flatMap((row) => lead(columns, row)),
+    "",
+    ...features(described),
+    "",
+    ...described.map(({ name, version, setting }) => `- ${name} ${version}: ${setting}.`),
+    ...[...absent].map(([name, why]) => `- ${name} is absent: ${why}.`),
+    "",
+  ].join("\n");
+}
+
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] =>
+  [head, head.map(() => "---"), ...rows].map(markdownRow);
+
+function figures(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
+  const cells = rows.map(({ measure, cells, inconclusive }) => [
+    measure + (inconclusive ? " (inconclusive)" : ""),
+    ...columns.map(({ subject }) => cells.get(subject)?.text ?? ""),
+  ]);
+  return table(["measure", ...columns.map(({ title }) => title)], cells);
+}
+
+interface Placed {
+  readonly column: Column;
+  readonly cell: Required<Cell>;
+}
+
+function lowest(columns: readonly Column[], { cells }: PeerRow, kind: Column["kind"]): Placed | undefined {
+  const placed = columns.flatMap((column) => {
+    const cell = cells.get(column.subject);
+    return column.kind === kind && cell?.value !== undefined ? [{ column, cell: { ...cell, value: cell.value } }] : [];
+  });
+  return placed.toSorted((a, b) => a.cell.value - b.cell.value)[0];
+}
+
+/** A line for each row in which figures can be compared: the gateway that is ahead. */
+function lead(columns: readonly Column[], row: PeerRow): string[] {
+  const own = lowest(columns, row, "sluice");
+  const other = lowest(columns, row, "peer");
+  if (own === undefined || other === undefined || row.inconclusive) return [];
+  const [first, second] = own.cell.value <= other.cell.value ? [own, other] : [other, own];
+  const texts = `${first.cell.text} against ${second.cell.text} of ${second.column.title}`;
+  return [`- ${first.column.title} is ahead in "${row.measure}": ${texts}.`];
+}
+
+function features(described: readonly Described[]): string[] {
+  const rows = Object.entries(featureNames).map(([id, feature]) => [
+    feature,
+    ...described.map((each) => each.features[id as FeatureId]),
+  ]);
+  return table(["what it does on each request", ...described.map(({ name }) => name)], rows);
+}

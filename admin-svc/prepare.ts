@@ -10,7 +10,7 @@ import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
 import { createKey } from "./store/keys.ts";
 import { trimPolicyLog } from "./store/policy.ts";
-import { dropEndedSessions } from "./store/sessions.ts";
+import { dropEndedSessions } from "./store/console/sessions.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
 import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
 

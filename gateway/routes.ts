@@ -40,10 +40,12 @@ export function createRouter(parts: RouteParts, modelRoutes: readonly ModelRoute
   for (const route of routes) {
     router[route.operation.method](route.pattern, (context) => serve(parts, route, context, context.captures ?? []));
   }
-  for (const [{ method, path }, handle] of modelRoutes) {
-    router[method](path, (context) => {
+  for (const [operation, handle] of modelRoutes) {
+    const { method, path } = operation;
+    router[method](path, async (context) => {
       context.route = `${basePath}${path}`;
-      return handle(context);
+      await context.permit?.(operation);
+      return await handle(context);
     });
   }
   return router;
@@ -65,6 +67,7 @@ async function serve(
       origin: FaultOrigin.CLIENT,
     });
   }
+  await context.permit?.(operation);
   await countReading(parts.limiter, context.caller, context.res);
   const answer = await handle(parts, context, context.req, segments);
   if (answer === undefined) writeNothing(context.res, context);

@@ -38,6 +38,7 @@ import * as sumsByStep from "./0033_sums_by_step.ts";
 import * as turnIndexes from "./0034_turn_indexes.ts";
 import * as alerts from "./0040_alerts.ts";
 import * as exportCursors from "./0041_exports.ts";
+import * as people from "./0042_people.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -76,4 +77,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0034_turn_indexes": turnIndexes,
   "0040_alerts": alerts,
   "0041_exports": exportCursors,
+  "0042_people": people,
 };

@@ -2,7 +2,7 @@
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { HandlerContext } from "@connectrpc/connect";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { callerKeyHash, invalidKey, requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
+import { callerKeyHash, invalidKey, personIn, requestIdIn } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
 import { AccountError } from "../store/account.ts";
 import type { Author } from "../store/audit.ts";
@@ -36,7 +36,9 @@ async function requireAdministrator(
     throw new Fault(FaultReason.PERMISSION_DENIED, "Only management keys can perform this operation");
   }
   const requestId = requestIdIn(headers) ?? null;
-  return { workspaceId: key.workspace_id, keyHash: key.hash, program: "api", requestId, ofAccount: key.account };
+  const person = personIn(headers, serviceToken);
+  const { workspace_id: workspaceId, hash: keyHash, account: ofAccount } = key;
+  return { workspaceId, keyHash, program: "api", person, requestId, ofAccount };
 }
 
 /** Runs an operation for an authorized administrator, and translates a database outage into a retryable Fault. */

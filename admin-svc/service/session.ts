@@ -1,22 +1,38 @@
-/** Sessions of the console: opened with a management key, found by their secret, ended by sign-out. */
+/** Sessions of the console: opened with a management key or for a person, found by their secret, ended by sign-out. */
 import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   EndSessionResponseSchema,
+  type OpenSessionResponse,
   OpenSessionResponseSchema,
+  type Person,
   RecordEndedTurnResponseSchema,
+  RecordRefusalResponseSchema,
   ResolveSessionResponseSchema,
   type Session,
   SessionSchema,
   type SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { isRole } from "@sluice/proto/contract/operations/role.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { randomBase62 } from "@sluice/proto/runtime/id.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { requestIdIn, requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { isKeyHash } from "../rules/key.ts";
-import { type SessionRow, endSessions, openSession, recordEndedTurn, useSession } from "../store/sessions.ts";
-import { administering } from "./caller.ts";
+import { consoleKey } from "../store/console/key.ts";
+import {
+  type SessionRole,
+  type SessionRow,
+  endSessions,
+  openSession,
+  recordEndedTurn,
+  recordRefusal,
+  useSession,
+} from "../store/console/sessions.ts";
+import { defaultWorkspaceId } from "../store/database.ts";
+import { findWorkspace } from "../store/workspaces.ts";
+import { type Administrator, administering } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { orRetryLater } from "./outage.ts";
 
@@ -27,20 +43,20 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
   const { writes, serviceToken } = deps;
   const administer = administering(deps);
   return {
-    openSession: (_, context) => {
+    openSession: ({ person }, context) => {
       requireServiceToken(context.requestHeader, serviceToken);
-      return administer(context, async (administrator) => {
-        const secret = randomBase62(secretLength);
-        const hash = hashKey(secret);
-        await openSession(writes, administrator, hash);
-        return create(OpenSessionResponseSchema, { secret, ...toFound(await useSession(writes, hash)) });
+      if (!person) return administer(context, (administrator) => open(deps, administrator));
+      return orRetryLater(async () => {
+        const requestId = requestIdIn(context.requestHeader) ?? null;
+        return await open(deps, await authorFor(deps, person, requestId), person);
       });
     },
-    resolveSession: ({ sessionHash }, { requestHeader }) => {
+    resolveSession: ({ sessionHash, knowsRoles }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       return orRetryLater(async () => {
         const row = isKeyHash(sessionHash) ? await useSession(writes, sessionHash) : undefined;
-        return create(ResolveSessionResponseSchema, toFound(row));
+        const isKnown = knowsRoles || row?.role === "admin";
+        return create(ResolveSessionResponseSchema, isKnown ? toFound(row) : {});
       });
     },
     endSession: ({ sessionHash, all }, { requestHeader }) => {
@@ -57,7 +73,41 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
         return create(RecordEndedTurnResponseSchema);
       });
     },
+    recordRefusal: (refusal, context) => {
+      requireServiceToken(context.requestHeader, serviceToken);
+      return administer(context, async (administrator) => {
+        await recordRefusal(writes, administrator, refusal);
+        return create(RecordRefusalResponseSchema);
+      });
+    },
   };
+}
+
+/** @param given absent for a management key @throws Fault PERMISSION_DENIED */
+async function open({ writes }: Deps, administrator: Administrator, given?: SessionRole): Promise<OpenSessionResponse> {
+  const secret = randomBase62(secretLength);
+  const hash = hashKey(secret);
+  await openSession(writes, administrator, hash, given);
+  const row = await useSession(writes, hash);
+  if (row) return create(OpenSessionResponseSchema, { secret, session: toSession(row) });
+  throw new Fault(
+    FaultReason.PERMISSION_DENIED,
+    `The key ${administrator.keyHash}, with which people act, is disabled`,
+  );
+}
+
+/** A person as an administrator with the key of the console. @throws Fault NOT_FOUND, INVALID_REQUEST */
+async function authorFor(
+  { reads, writes }: Deps,
+  { email, workspace, account, role }: Person,
+  requestId: string | null,
+): Promise<Administrator> {
+  if (email === "" || !isRole(role))
+    throw new Fault(FaultReason.INVALID_REQUEST, "person: needs an e-mail address and a role");
+  const found = await findWorkspace(reads, workspace === "" ? defaultWorkspaceId : workspace);
+  if (!found) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
+  const author = { workspaceId: found.id, program: "api", person: email, requestId, ofAccount: account } as const;
+  return { ...author, keyHash: await consoleKey(writes, { ...author, keyHash: null }) };
 }
 
 const toFound = (row: SessionRow | undefined): { readonly session?: Session } =>
@@ -73,4 +123,7 @@ const toSession = (row: SessionRow): Session =>
     account: row.account,
     openedAt: timestampFromDate(row.opened_at),
     expiresAt: timestampFromDate(row.expires_at),
+    role: row.role,
+    person: row.person ?? "",
+    rule: row.rule ?? "",
   });

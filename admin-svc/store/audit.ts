@@ -9,6 +9,8 @@ export interface Author {
   readonly keyHash: string | null;
   /** Program through which the change arrives. */
   readonly program: "api" | "cli" | "bootstrap";
+  /** E-mail address of the person who uses the key in the console. */
+  readonly person?: string | undefined;
   readonly requestId: string | null;
   /** True when the author may change records that apply to every workspace. */
   readonly ofAccount?: boolean;
@@ -26,7 +28,7 @@ export interface AuditEntry {
   readonly after?: object;
 }
 
-const actorOf = ({ keyHash, program }: Author): string => keyHash ?? program;
+const actorOf = ({ keyHash, person, program }: Author): string => person ?? keyHash ?? program;
 
 /** Fields in which two states of a row differ, with both values. Timestamps of the change do not count. */
 export function difference<Row extends object>(before: Row, after: Row): { before: object; after: object } {

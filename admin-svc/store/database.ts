@@ -80,6 +80,8 @@ export interface ApiKeysTable extends KeySettingColumns {
   updated_at: ColumnType<Date | null, never, Date>;
   /** True for a management key of the default workspace that may change records of the whole account. */
   account: Generated<boolean>;
+  /** True for a management key that people act with in the console: nobody has it. */
+  console: Generated<boolean>;
 }
 
 /** Each setting has the column of its own name, except `reset_interval`. */
@@ -339,9 +341,14 @@ export interface BudgetReservationsTable {
 export interface ConsoleSessionsTable {
   /** SHA-256 of the session's secret, lower-case hexadecimal. */
   hash: string;
-  /** Management key that signed in. */
+  /** Management key that signed in, or the key of the console that people act with. */
   key_hash: string;
   workspace_id: string;
+  role: Generated<string>;
+  /** E-mail address; null for a session of a management key. */
+  person: string | null;
+  /** The rule that gave the person the role; null for a session of a management key. */
+  rule: string | null;
   opened_at: Stamp;
   /** Time of the last use, to the minute. */
   seen_at: ColumnType<Date, never, Date>;

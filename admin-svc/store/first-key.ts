@@ -22,6 +22,8 @@ async function isAdministered(transaction: Transaction<Database>, workspaceId: s
     .select("hash")
     .where("workspace_id", "=", workspaceId)
     .where("kind", "=", "management")
+    // Nobody has the key of the console.
+    .where("console", "=", false)
     .where("revoked_at", "is", null)
     .where("disabled", "=", false)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", sql<Date>`now()`)]))

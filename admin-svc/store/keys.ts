@@ -18,6 +18,8 @@ export interface NewKey extends KeySettings {
   readonly key: string;
   /** Lets a management key of the default workspace change records that apply to every workspace. */
   readonly account?: boolean;
+  /** Makes a key that people act with in the console. */
+  readonly console?: boolean;
 }
 
 export type ChangedKey = PolicyChange & { readonly row: KeyRow };
@@ -47,7 +49,7 @@ export async function addKey(
 function insertKey(
   transaction: Transaction<Database>,
   workspaceId: string,
-  { key, account = false, ...settings }: NewKey,
+  { key, account = false, console = false, ...settings }: NewKey,
 ): Promise<KeyRow | undefined> {
   return transaction
     .insertInto("api_keys")
@@ -58,6 +60,7 @@ function insertKey(
       kind: kindOfKey(key) === KeyKind.MANAGEMENT ? "management" : "inference",
       label: labelOf(key),
       account,
+      console,
     })
     .onConflict((conflict) => conflict.column("hash").doNothing())
     .returningAll()

@@ -2,6 +2,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
+import { neededRole } from "@sluice/proto/contract/operations/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
@@ -20,6 +21,7 @@ import { presentedSecret, sessionCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
 import { LiveStream } from "./live-stream.ts";
 import { requireSameOrigin } from "./origin.ts";
+import { actingFor, requireRole, roleOf } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
 
@@ -99,16 +101,17 @@ export class Console {
   }
 
   /** Shows the open turns of the session's workspace, or ends one. */
-  async #serveLive(context: EdgeContext, { keyHash }: Session, secret: string, path: string): Promise<void> {
-    const { req: request, res: response, requestId, trace } = context;
+  async #serveLive(context: EdgeContext, session: Session, secret: string, path: string): Promise<void> {
+    const { req: request, res: response } = context;
     context.route = path === live ? `${api}${live}` : `${api}${live}/*`;
     if (path === live && request.method === "GET") {
       const lives = async () => (await this.#sessions.find(secret, context)) !== undefined;
-      return new LiveStream(response, lives).start(this.#parts.live, keyHash);
+      return new LiveStream(response, lives).start(this.#parts.live, session.keyHash);
     }
     const generationId = path.slice(live.length + 1);
     if (path === live || request.method !== "DELETE") throw notFound(context);
-    const caller = { keyHash, requestId, trace };
+    await requireRole(this.#sessions, session, "operator", `DELETE ${live}/{id}`, context);
+    const caller = actingFor(session, context);
     if (!(await this.#parts.live.end(generationId, caller))) throw notFound(context);
     await this.#sessions.recordEndedTurn(generationId, caller);
     writeNothing(response, context);
@@ -121,12 +124,18 @@ export class Console {
   }
 
   /** Goes on as if the session's key had been presented at the same path below the base path of the contract. */
-  async #operate(context: EdgeContext, { keyHash }: Session, path: string): Promise<void> {
+  async #operate(context: EdgeContext, session: Session, path: string): Promise<void> {
     const { access } = this.#parts;
+    const { keyHash } = session;
     const { url = "" } = context.req;
     context.req.url = `${basePath}${path}${url.slice(pathIn(url).length)}`;
     const { caller } = await access.resolve(keyHash, undefined, context.trace);
     enter(this.#parts, context, keyHash, caller);
+    context.person = session.person === "" ? undefined : session.person;
+    context.permit = (operation) => {
+      const call = `${operation.method.toUpperCase()} ${operation.path}`;
+      return requireRole(this.#sessions, session, neededRole(operation), call, context);
+    };
     await eventLoop.turnOf(keyHash);
     await this.#operateOn(context);
   }
@@ -172,6 +181,8 @@ const shownSession = (session: Session, { traceUrl }: Pick<ConsoleParts, "traceU
     key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
     workspace: { id: session.workspaceId, name: session.workspaceName },
     account: session.account,
+    person: session.person === "" ? null : session.person,
+    role: roleOf(session),
     opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
     expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
     trace_url: traceUrl ?? null,

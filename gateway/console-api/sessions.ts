@@ -4,6 +4,7 @@ import type { Client } from "@grpc/grpc-js";
 import {
   type EndSessionRequest,
   type OpenSessionResponse,
+  type RecordRefusalRequest,
   type Session,
   SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
@@ -31,7 +32,7 @@ export class Sessions {
   /** Undefined when the session has ended. */
   async find(secret: string, caller: OnBehalf): Promise<Session | undefined> {
     const { resolveSession } = SessionService.method;
-    const request = create(resolveSession.input, { sessionHash: hashKey(secret) });
+    const request = create(resolveSession.input, { sessionHash: hashKey(secret), knowsRoles: true });
     return (await this.#call(resolveSession, request, caller)).session;
   }
 
@@ -44,6 +45,15 @@ export class Sessions {
   async recordEndedTurn(generationId: string, caller: OnBehalf & { readonly keyHash: string }): Promise<void> {
     const { recordEndedTurn } = SessionService.method;
     await this.#call(recordEndedTurn, create(recordEndedTurn.input, { generationId }), caller);
+  }
+
+  /** Writes into the audit log that the role of the caller does not permit a call. */
+  async recordRefusal(
+    refusal: Pick<RecordRefusalRequest, "call" | "role" | "neededRole">,
+    caller: OnBehalf & { readonly keyHash: string },
+  ): Promise<void> {
+    const { recordRefusal } = SessionService.method;
+    await this.#call(recordRefusal, create(recordRefusal.input, refusal), caller);
   }
 
   #call<Input extends DescMessage, Output extends DescMessage>(

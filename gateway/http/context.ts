@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { CheckedRequest } from "@sluice/proto/contract/operations/forward.js";
+import type { Operation } from "@sluice/proto/contract/operations/operation.js";
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import type { NamedDetector } from "@sluice/proto/runtime/house/detectors.js";
@@ -17,6 +18,8 @@ import type { Observation } from "./observe.ts";
 export interface RequestCaller {
   readonly keyHash: string;
   readonly requestId: string;
+  /** E-mail address of the person who asks in the console. */
+  readonly person?: string | undefined;
   readonly trace: TraceHeaders;
   /** Memory of this request, released when its answer is out at the latest. */
   readonly room: Reservation;
@@ -33,6 +36,8 @@ export interface Edge extends Writable<RequestCaller> {
   path: string;
   /** Pattern of the route, for metrics. */
   route: string;
+  /** Refuses operations that the person in the console may not call; absent for a key, which may call all that its kind permits. */
+  permit?: (operation: Operation) => Promise<void>;
   /** The failure of the request, if it failed. */
   fault: Fault | undefined;
 }

@@ -18,7 +18,7 @@ export async function playgroundKey(): Promise<PlaygroundKey> {
   if (current && current.expires - Date.now() > 60_000) return current;
   const expires = Date.now() + lifeMs;
   const body = {
-    name: `playground of ${session.peek()?.key.name ?? "the console"}`.slice(0, 200),
+    name: `playground of ${session.peek()?.person ?? session.peek()?.key.name ?? "the console"}`.slice(0, 200),
     limit,
     expires_at: new Date(expires).toISOString(),
   };

@@ -2,11 +2,19 @@
 import { signal } from "@preact/signals";
 import { onSignedOut, send } from "./client.ts";
 
+/** From the least to the one that may do everything. */
+const roles = ["viewer", "operator", "admin"] as const;
+
+export type Role = (typeof roles)[number];
+
 export interface Session {
   readonly key: { readonly hash: string; readonly name: string; readonly label: string };
   readonly workspace: { readonly id: string; readonly name: string };
   /** Whether the key may change what applies to every workspace. */
   readonly account: boolean;
+  /** E-mail address of the person; null for the holder of a management key. */
+  readonly person: string | null;
+  readonly role: Role;
   readonly opened_at: string;
   readonly expires_at: string;
   /** Address of a trace, with {trace_id} where its id goes. */
@@ -15,6 +23,9 @@ export interface Session {
 
 /** Undefined until it is known, null when nobody is signed in. */
 export const session = signal<Session | null | undefined>(undefined);
+/** Whether the person has a role, or one beyond it. */
+export const may = (needed: Role): boolean => roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
+
 /** Reason for which the sign-in page is shown, beyond that nobody is signed in. */
 export const signInNote = signal("");
 
@@ -53,7 +64,7 @@ export async function signIn(managementKey: string): Promise<void> {
 const leaving: (() => Promise<void>)[] = [];
 export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.push(leave);
 
-/** @param all ends every session of the key */
+/** @param all ends every session of the person or the key */
 export async function signOut(all = false): Promise<void> {
   for (const leave of leaving) await leave();
   await send("DELETE", all ? "/sessions" : "/session").catch(() => {});

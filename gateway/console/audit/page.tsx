@@ -53,7 +53,7 @@ export function AuditPage() {
       <div class="toolbar">
         <TextField label="Action" type="search" placeholder="keys.create" {...bind("action")} />
         <TextField label="Target" type="search" placeholder="Hash or id" {...bind("target")} />
-        <TextField label="Actor" type="search" placeholder="Hash, cli or bootstrap" {...bind("actor")} />
+        <TextField label="Actor" type="search" placeholder="Person, hash or cli" {...bind("actor")} />
       </div>
       <Card flush>
         <Show of={entries} lines={8}>
@@ -100,7 +100,7 @@ const AuditTable = ({ entries }: { entries: readonly Entry[] }) => (
                 </p>
               </details>
             </th>
-            <td class="wide mono">{short(entry.actor)}</td>
+            <td class="wide mono">{isPerson(entry.actor) ? entry.actor : short(entry.actor)}</td>
             <td>
               <Time at={entry.at} />
             </td>
@@ -110,6 +110,8 @@ const AuditTable = ({ entries }: { entries: readonly Entry[] }) => (
     </table>
   </div>
 );
+
+const isPerson = (actor: string): boolean => actor.includes("@");
 
 const short = (text: string | null): string => {
   if (text === null) return "erased";

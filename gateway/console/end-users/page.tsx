@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -24,9 +25,11 @@ export function EndUsersPage() {
   const query = { offset, limit: pageSize, include_inactive: true, user };
   const users = useLoad(() => take(api.GET("/end-users", { params: { query } })), [offset, user]);
   const add = (
-    <button type="button" class="button primary" onClick={() => setAdding(true)}>
-      <Icon name="plus" /> Register end user
-    </button>
+    <Allowed to="admin">
+      <button type="button" class="button primary" onClick={() => setAdding(true)}>
+        <Icon name="plus" /> Register end user
+      </button>
+    </Allowed>
   );
   return (
     <Page
@@ -97,14 +100,16 @@ const UserTable = ({ users, onAsk }: { users: readonly EndUser[]; onAsk: (user: 
               <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
             </td>
             <td class="number">
-              <button
-                type="button"
-                class="button small"
-                aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
-                onClick={() => onAsk(user)}
-              >
-                {user.is_active ? "Deactivate" : "Activate"}
-              </button>
+              <Allowed to="admin">
+                <button
+                  type="button"
+                  class="button small"
+                  aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
+                  onClick={() => onAsk(user)}
+                >
+                  {user.is_active ? "Deactivate" : "Activate"}
+                </button>
+              </Allowed>
             </td>
           </tr>
         ))}

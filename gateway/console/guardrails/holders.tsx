@@ -63,6 +63,7 @@ function Choice({ id, keys, onChange }: ChoiceProps) {
     <ActionForm
       label={`Apply to ${plural(chosen.size, "key")}`}
       act={save}
+      needs="admin"
       disabled={added.length + removed.length === 0}
     >
       {keys.length > 8 && <TextField label="Search keys" type="search" value={search} onValue={setSearch} />}

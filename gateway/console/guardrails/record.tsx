@@ -1,6 +1,7 @@
 /** One guardrail: its rules, the keys under it, and its end. */
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { say } from "../parts/toast.tsx";
 import type { Guardrail } from "./data.ts";
@@ -19,7 +20,9 @@ export const GuardrailRecord = ({ guardrail, onChange, onClose }: RecordProps) =
   <Dialog title={guardrail.name} side onClose={onClose}>
     <Rules key={guardrail.updated_at} guardrail={guardrail} onChange={onChange} />
     <Holders id={guardrail.id} onChange={onChange} />
-    <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
+    <Allowed to="admin">
+      <End guardrail={guardrail} onChange={onChange} onClose={onClose} />
+    </Allowed>
   </Dialog>
 );
 
@@ -33,7 +36,7 @@ function Rules({ guardrail, onChange }: Omit<RecordProps, "onClose">) {
   };
   return (
     <>
-      <ActionForm label="Save" act={save}>
+      <ActionForm label="Save" act={save} needs="admin">
         {guardrail.account_default && <p class="note">Every key of every workspace is under this guardrail.</p>}
         <GuardrailEditor draft={draft} onDraft={setDraft} />
       </ActionForm>

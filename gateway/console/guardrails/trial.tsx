@@ -28,7 +28,7 @@ export function Trial({ draft, before }: { draft: GuardrailDraft; before: Guardr
   return (
     <section class="dialog-part">
       <h3>Try it</h3>
-      <ActionForm label="Try" act={attempt} disabled={text === ""}>
+      <ActionForm label="Try" act={attempt} disabled={text === ""} needs="operator">
         <AreaField
           label="Text"
           hint="Nothing is stored, and no model is asked but judges. The rules are those of the form, saved or not."

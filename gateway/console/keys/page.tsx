@@ -2,6 +2,7 @@
 import { useLocation, useRoute } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
@@ -41,9 +42,11 @@ export function KeysPage() {
     set(value as never);
   };
   const make = (
-    <button type="button" class="button primary" onClick={() => setMaking(true)}>
-      <Icon name="plus" /> Make key
-    </button>
+    <Allowed to="operator">
+      <button type="button" class="button primary" onClick={() => setMaking(true)}>
+        <Icon name="plus" /> Make key
+      </button>
+    </Allowed>
   );
   return (
     <Page

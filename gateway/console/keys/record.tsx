@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { Meter } from "../parts/meter.tsx";
@@ -103,7 +104,7 @@ function Settings({ record, guarding: { guardrails, held }, onChange }: PartProp
   return (
     <section class="dialog-part">
       <h3>Settings</h3>
-      <ActionForm label="Save" act={save}>
+      <ActionForm label="Save" act={save} needs="operator">
         <KeySettingFields draft={draft} onDraft={setDraft} guardrails={guardrails} />
       </ActionForm>
     </section>
@@ -134,15 +135,17 @@ function Deeds({ record, onChange, onGone, onList }: PartProps & { onGone: () =>
         <a class="button" href={`/console/calls?key=${record.hash}`}>
           Calls of this key
         </a>
-        <button type="button" class="button" onClick={() => void disable()}>
-          {record.disabled ? "Enable" : "Disable"}
-        </button>
-        <button type="button" class="button" onClick={() => setDeed("rotate")}>
-          Rotate…
-        </button>
-        <button type="button" class="button danger" onClick={() => setDeed("revoke")}>
-          Revoke…
-        </button>
+        <Allowed to="operator">
+          <button type="button" class="button" onClick={() => void disable()}>
+            {record.disabled ? "Enable" : "Disable"}
+          </button>
+          <button type="button" class="button" onClick={() => setDeed("rotate")}>
+            Rotate…
+          </button>
+          <button type="button" class="button danger" onClick={() => setDeed("revoke")}>
+            Revoke…
+          </button>
+        </Allowed>
       </div>
       {deed === "rotate" && (
         <Rotate

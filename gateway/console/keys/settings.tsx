@@ -1,5 +1,6 @@
 /** The settings of a key in a form. */
 import type { Schemas } from "../api/client.ts";
+import { may } from "../api/session.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
 import type { Guardrail } from "../guardrails/data.ts";
 import type { Key } from "./data.ts";
@@ -87,7 +88,12 @@ export function KeySettingFields({ draft, onDraft, guardrails }: SettingsProps) 
       </div>
       <div class="pair">
         <TextField label="Expires" hint="Empty: never" type="datetime-local" {...bind("expires")} />
-        <SelectField label="Guardrail" options={[["", "None of its own"], ...names]} {...bind("guardrail")} />
+        <SelectField
+          label="Guardrail"
+          options={[["", "None of its own"], ...names]}
+          disabled={!may("admin")}
+          {...bind("guardrail")}
+        />
       </div>
       <details class="more">
         <summary>Rate limits and end user</summary>

@@ -1,6 +1,7 @@
 /** Requests that are running now, each with its pace, and a button that ends it. */
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Skeleton } from "../parts/state.tsx";
@@ -102,9 +103,11 @@ const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
             <td class="wide number">{count(turn.text_units)}</td>
             <td class="number">{milliseconds(turn.open_ms)}</td>
             <td class="number">
-              <button type="button" class="button small" onClick={() => onEnd(turn)}>
-                End…
-              </button>
+              <Allowed to="operator">
+                <button type="button" class="button small" onClick={() => onEnd(turn)}>
+                  End…
+                </button>
+              </Allowed>
             </td>
           </tr>
         ))}

@@ -1,5 +1,6 @@
 /** Providers and whether they answer. */
 import { useLoad } from "../api/load.ts";
+import { Allowed } from "../parts/allowed.tsx";
 import { Card } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { type Provider, loadProviders } from "./data.ts";
@@ -53,7 +54,9 @@ const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
               <State status={status} />
             </td>
             <td class="number">
-              <TestButton id={slug} name={name} />
+              <Allowed to="operator">
+                <TestButton id={slug} name={name} />
+              </Allowed>
             </td>
           </tr>
         ))}

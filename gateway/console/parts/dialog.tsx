@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon.tsx";
+import { type Role, may } from "../api/session.ts";
 import { Failure } from "./state.tsx";
 
 interface DialogProps {
@@ -40,6 +41,8 @@ interface ActionProps {
   readonly label: string;
   readonly danger?: boolean;
   readonly disabled?: boolean;
+  /** Role without which the action cannot be taken. */
+  readonly needs?: Role;
 }
 
 interface FormProps extends ActionProps {
@@ -50,7 +53,15 @@ interface FormProps extends ActionProps {
 }
 
 /** A form with one deed. Its failure is told in place. */
-export function ActionForm({ label, act, danger = false, disabled = false, onCancel, children }: FormProps) {
+export function ActionForm({
+  label,
+  act,
+  danger = false,
+  disabled = false,
+  needs = "viewer",
+  onCancel,
+  children,
+}: FormProps) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error>();
   const submit = async (event: Event) => {
@@ -69,13 +80,18 @@ export function ActionForm({ label, act, danger = false, disabled = false, onCan
     <form class="form" onSubmit={(event) => void submit(event)}>
       {children}
       {error && <Failure error={error} />}
+      {!may(needs) && <p class="hint">This needs the role {needs}.</p>}
       <div class="form-foot">
         {onCancel && (
           <button type="button" class="button" onClick={onCancel}>
             Cancel
           </button>
         )}
-        <button type="submit" class={danger ? "button danger" : "button primary"} disabled={busy || disabled}>
+        <button
+          type="submit"
+          class={danger ? "button danger" : "button primary"}
+          disabled={busy || disabled || !may(needs)}
+        >
           {busy ? "One moment…" : label}
         </button>
       </div>

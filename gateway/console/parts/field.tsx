@@ -86,12 +86,19 @@ interface SelectProps {
   readonly onValue: (value: string) => void;
   /** Pairs of a value and its name. */
   readonly options: readonly (readonly [string, string])[];
+  readonly disabled?: boolean;
 }
 
-export const SelectField = ({ label, hint, value, onValue, options }: SelectProps) => (
+export const SelectField = ({ label, hint, value, onValue, options, disabled = false }: SelectProps) => (
   <Field label={label} hint={hint}>
     {(ids) => (
-      <select {...ids} class="input" value={value} onChange={({ currentTarget }) => onValue(currentTarget.value)}>
+      <select
+        {...ids}
+        class="input"
+        value={value}
+        disabled={disabled}
+        onChange={({ currentTarget }) => onValue(currentTarget.value)}
+      >
         {options.map(([option, name]) => (
           <option key={option} value={option}>
             {name}

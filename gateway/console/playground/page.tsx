@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { playgroundKey } from "../api/playground-key.ts";
+import { may } from "../api/session.ts";
 import { loadGuardrails } from "../guardrails/data.ts";
 import { assignGuardrail } from "../keys/data.ts";
 import { loadModels } from "../models/data.ts";
@@ -59,6 +60,7 @@ export function PlaygroundPage() {
                     label="Guardrail"
                     value={guardrail}
                     onValue={setGuardrail}
+                    disabled={!may("admin")}
                     options={[["", "None of its own"], ...guards]}
                   />
                 </div>
@@ -66,7 +68,7 @@ export function PlaygroundPage() {
                 <AreaField label="Plugins as JSON" code rows={2} placeholder='[{"id": "web"}]' {...bind("plugins")} />
               </div>
             </details>
-            <Buttons run={run} draft={draft} ready={!models.loading} />
+            <Buttons run={run} draft={draft} ready={!models.loading && may("operator")} />
           </form>
           <CopyAs draft={draft} />
         </Card>

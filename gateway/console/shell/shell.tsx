@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Session, signOut } from "../api/session.ts";
+import { type Role, type Session, may, signOut } from "../api/session.ts";
 import { Icon, type IconName, Logo } from "../parts/icon.tsx";
 import { ThemeButton } from "./theme-button.tsx";
 
@@ -10,6 +10,8 @@ interface Place {
   readonly path: string;
   readonly name: string;
   readonly icon: IconName;
+  /** Role without which the page is of no use. */
+  readonly needs?: Role;
 }
 
 const groups: readonly (readonly [title: string, places: readonly Place[]])[] = [
@@ -36,7 +38,7 @@ const groups: readonly (readonly [title: string, places: readonly Place[]])[] = 
   [
     "Try",
     [
-      { path: "/console/playground", name: "Playground", icon: "playground" },
+      { path: "/console/playground", name: "Playground", icon: "playground", needs: "operator" },
       { path: "/console/reference", name: "API reference", icon: "reference" },
     ],
   ],
@@ -97,13 +99,15 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
   <>
     <p class="nav-title">{title}</p>
     <ul class="nav">
-      {places.map(({ path, name, icon }) => (
-        <li key={path}>
-          <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>
-            <Icon name={icon} /> {name}
-          </a>
-        </li>
-      ))}
+      {places
+        .filter(({ needs = "viewer" }) => may(needs))
+        .map(({ path, name, icon }) => (
+          <li key={path}>
+            <a href={path} aria-current={isAt(current, path) ? "page" : undefined}>
+              <Icon name={icon} /> {name}
+            </a>
+          </li>
+        ))}
     </ul>
   </>
 );
@@ -111,11 +115,11 @@ const Group = ({ title, places, current }: { title: string; places: readonly Pla
 const isAt = (current: string, path: string): boolean =>
   current === path || (path !== "/console" && current.startsWith(`${path}/`));
 
-const Foot = ({ session: { key, workspace } }: { session: Session }) => (
+const Foot = ({ session: { key, person, role, workspace } }: { session: Session }) => (
   <div class="side-foot">
     <p class="who">
       <strong>{workspace.name}</strong>
-      <span class="muted">{key.name}</span>
+      <span class="muted">{person === null ? key.name : `${person}, ${role}`}</span>
     </p>
     <div class="row">
       <ThemeButton />
@@ -125,7 +129,7 @@ const Foot = ({ session: { key, workspace } }: { session: Session }) => (
       <button
         type="button"
         class="button small plain"
-        title="End all sessions of this key"
+        title={person === null ? "End all sessions of this key" : "End all your sessions"}
         onClick={() => void signOut(true)}
       >
         Everywhere

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { type Schemas, api, take } from "../api/client.ts";
 import { useLoad } from "../api/load.ts";
-import { session } from "../api/session.ts";
+import { may, session } from "../api/session.ts";
 import { ActionForm, Dialog } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
@@ -23,21 +23,22 @@ export function WorkspacesPage() {
   const query = { offset, limit: pageSize };
   const workspaces = useLoad(() => take(api.GET("/workspaces", { params: { query } })), [offset]);
   const ofAccount = session.value?.account === true;
-  const make = ofAccount && (
+  const changes = ofAccount && may("admin");
+  const make = changes && (
     <button type="button" class="button primary" onClick={() => setEdited("new")}>
       <Icon name="plus" /> Make workspace
     </button>
   );
   const lead = ofAccount
     ? "Each has its own keys, guardrails, end users and budget."
-    : "The workspace of your key. A management key of the account sees and changes all of them.";
+    : "Your own workspace. A management key of the account sees and changes all of them.";
   return (
     <Page title="Workspaces" lead={lead} actions={make}>
       <Card flush>
         <Show of={workspaces} lines={4}>
           {({ data, total_count: total }) => (
             <>
-              <WorkspaceTable workspaces={data} onEdit={ofAccount ? setEdited : undefined} />
+              <WorkspaceTable workspaces={data} onEdit={changes ? setEdited : undefined} />
               <Pager offset={offset} size={pageSize} total={total} onOffset={setOffset} />
             </>
           )}

@@ -94,6 +94,7 @@ const testProvider = operation({
   method: "post",
   tag: "Catalogue",
   key: "management",
+  role: "operator",
   summary: "Test a provider",
   description:
     "Sends the provider one tiny request, which may cost a fraction of a cent and is in no record, and says how that went. Needs a management key of the account. One test of a provider at a time in each process, for 30 s at most; another one is 429.",

@@ -185,6 +185,7 @@ const tryGuardrail = operation({
   method: "post",
   tag,
   key,
+  role: "operator",
   summary: "Try a guardrail on a text",
   description:
     "Shows what a guardrail does to a text of a request or of an answer, by the code that guards every turn: `applies_to` and `mode` hold as they do there. The text is neither served nor kept. Detectors and judges that the guardrail names are asked, which may cost.",

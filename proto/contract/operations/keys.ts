@@ -80,6 +80,7 @@ const createKey = forwarded(
     method: "post",
     tag: "Administration",
     key: "management",
+    role: "operator",
     summary: "Make a key",
     description:
       "Makes a key that creates responses. The answer shows it for the only time. It is known on the next request.",
@@ -99,6 +100,7 @@ const putKey = forwarded(
     method: "put",
     tag: "Administration",
     key: "management",
+    role: "operator",
     summary: "Make or change a key by an external id",
     description: `${putDescription} A disabled key stays disabled; a rotated one passes its external id on.`,
     parameters: { external_id: externalId },
@@ -164,6 +166,7 @@ const updateKey = forwarded(
     method: "patch",
     tag: "Administration",
     key: "management",
+    role: "operator",
     summary: "Change a key",
     description: "Changes what the body names, and nothing else. In force on the next request.",
     body: { ...json(keyChange, example({ disabled: true })), maxBytes },
@@ -196,6 +199,7 @@ const rotateKey = forwarded(
     method: "post",
     tag: "Administration",
     key: "management",
+    role: "operator",
     summary: "Rotate a key",
     description:
       "Makes a key with the settings and the guardrail of an existing one, which is refused after the overlap. The answer shows the new key for the only time. In force on the next request.",
@@ -214,6 +218,7 @@ const deleteKey = forwarded(
     method: "delete",
     tag: "Administration",
     key: "management",
+    role: "operator",
     summary: "Delete a key",
     description:
       "Revokes the key for good and takes its guardrail from it. In force on the next request. May be repeated: the answer is the same.",

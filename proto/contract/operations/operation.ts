@@ -6,6 +6,7 @@ import {
   type Shape,
   string,
 } from "../../runtime/validation/shape.ts";
+import type { Role } from "./role.ts";
 
 /** Every path of an operation begins with this. */
 export const basePath = "/api/v1";
@@ -30,6 +31,8 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly description: string;
   /** The keys that may call it. Management keys are let in to the catalogue, too, which the document does not promise. */
   readonly key: "inference" | "management" | "any";
+  /** Least role of a person who may call it in the console: when absent, `viewer` for `get` and `admin` for all else. */
+  readonly role?: Role;
   /** Parameters by their names in the path. */
   readonly parameters?: { readonly [Name in ParameterNames<Path>]: PathParameter };
   readonly headers?: readonly PublishedParameter[];

@@ -27,7 +27,10 @@ export const cursorForm = /^(\d{1,17})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]
 const word = string({ min: 1, max: 1_024, identifier: true });
 
 export const auditFilter = {
-  actor: described(word, "Lists changes by this hash of a management key alone, or by `api`, `cli` or `bootstrap`."),
+  actor: described(
+    word,
+    "Lists changes by this person alone, who is named by an e-mail address, or by this hash of a management key, or by `api`, `cli` or `bootstrap`.",
+  ),
   target: described(
     word,
     "Lists changes of this record alone: the hash of a key, the id of a guardrail or of a workspace, the name of an end user.",
@@ -56,7 +59,10 @@ const entryFields = {
   sequence: described(integer({ min: 1 }), "Number within the workspace, from 1 without a gap."),
   workspace_id: described(string({ min: 1 }), "The workspace in whose log it is."),
   at: described(time, "When the change was made."),
-  actor: described(string({ min: 1 }), "Hash of the management key that made it, or `api`, `cli`, `bootstrap`."),
+  actor: described(
+    string({ min: 1 }),
+    "E-mail address of the person who made it in the console, or hash of the management key, or `api`, `cli`, `bootstrap`.",
+  ),
   action: described(string({ min: 1 }), "Noun and verb, such as `keys.revoke`."),
   target: described(nullable(string()), "The changed record; null once it was erased."),
   before: described(anything, "What was there before, of a change the fields that differ; null for a new record."),

@@ -7,6 +7,8 @@ import { type ServiceToken, acceptedBy } from "./service-token.ts";
 export const serviceTokenHeader = "x-sluice-service-token";
 export const keyHashHeader = "x-sluice-key-hash";
 export const requestIdHeader = "x-request-id";
+/** Carries the e-mail address of the person of a console session. It counts beside the service token only. */
+export const personHeader = "x-sluice-person";
 export const generationIdHeader = "x-generation-id";
 
 /**
@@ -54,6 +56,12 @@ export const invalidKey = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "I
 export function requestIdIn(headers: Headers): string | undefined {
   const presented = headers.get(requestIdHeader);
   return presented !== null && requestIdForm.test(presented) ? presented : undefined;
+}
+
+/** The person behind a call of a process of Sluice; undefined for a call on behalf of a key alone. */
+export function personIn(headers: Headers, token: ServiceToken): string | undefined {
+  if (!isServiceToken(headers.get(serviceTokenHeader), token)) return undefined;
+  return headers.get(personHeader) ?? undefined;
 }
 
 /** Hash of the calling key: given by a process of Sluice, or computed from the presented key. */

@@ -4,7 +4,7 @@ import { Client, type ClientUnaryCall, Metadata, type ServiceError, credentials 
 import type { TraceHeaders } from "../tracing/context.ts";
 import { fromServiceError } from "./status.ts";
 import type { TlsPeer } from "../tls/client.ts";
-import { keyHashHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
+import { keyHashHeader, personHeader, requestIdHeader, serviceTokenHeader } from "./caller.ts";
 import { type ServiceToken, presented } from "./service-token.ts";
 import { maxMessageBytes } from "./serve.ts";
 
@@ -60,15 +60,18 @@ export const pathOf = (method: { parent: { typeName: string }; name: string }): 
 export interface OnBehalf {
   readonly keyHash?: string;
   readonly requestId?: string;
+  /** E-mail address of the person who uses the key in the console. */
+  readonly person?: string | undefined;
   readonly trace?: TraceHeaders | undefined;
 }
 
 /** Metadata of a call between processes of Sluice. */
-export function serviceMetadata(token: ServiceToken, { keyHash, requestId, trace }: OnBehalf = {}): Metadata {
+export function serviceMetadata(token: ServiceToken, { keyHash, requestId, person, trace }: OnBehalf = {}): Metadata {
   const metadata = new Metadata();
   metadata.set(serviceTokenHeader, presented(token));
   if (keyHash !== undefined) metadata.set(keyHashHeader, keyHash);
   if (requestId !== undefined) metadata.set(requestIdHeader, requestId);
+  if (person !== undefined) metadata.set(personHeader, person);
   if (trace && trace.traceparent !== "") {
     metadata.set("traceparent", trace.traceparent);
     if (trace.tracestate !== "") metadata.set("tracestate", trace.tracestate);

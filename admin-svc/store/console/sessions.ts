@@ -1,8 +1,8 @@
 /** Sessions of the console. Only the hashes of their secrets are stored. */
 import { type Kysely, type Selectable, sql } from "kysely";
-import { type Author, recordAudit } from "./audit.ts";
-import type { ConsoleSessionsTable, Database } from "./database.ts";
-import { transact } from "./postgres/transaction.ts";
+import { type Author, recordAudit } from "../audit.ts";
+import type { ConsoleSessionsTable, Database } from "../database.ts";
+import { transact } from "../postgres/transaction.ts";
 
 const idle = sql`interval '1 hour'`;
 const longest = sql`interval '12 hours'`;
@@ -17,8 +17,23 @@ export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_a
 
 type SessionAuthor = Author & { readonly keyHash: string };
 
-/** @param hash SHA-256 of its secret in hexadecimal */
-export async function openSession(database: Kysely<Database>, author: SessionAuthor, hash: string): Promise<void> {
+/** What the session of a person may do. */
+export interface SessionRole {
+  readonly role: string;
+  /** The rule that gave the person the role. */
+  readonly rule: string;
+}
+
+/**
+ * @param hash SHA-256 of its secret in hexadecimal
+ * @param given absent for a session of a management key, which may do everything
+ */
+export async function openSession(
+  database: Kysely<Database>,
+  author: SessionAuthor,
+  hash: string,
+  given?: SessionRole,
+): Promise<void> {
   await transact(database, async (transaction) => {
     await transaction
       .insertInto("console_sessions")
@@ -26,10 +41,13 @@ export async function openSession(database: Kysely<Database>, author: SessionAut
         hash,
         key_hash: author.keyHash,
         workspace_id: author.workspaceId,
+        person: author.person ?? null,
+        ...(given && { role: given.role, rule: given.rule }),
         expires_at: sql<Date>`now() + ${longest}`,
       })
       .execute();
-    await recordAudit(transaction, author, { action: "sessions.open", target: hash });
+    const after = given && { role: given.role };
+    await recordAudit(transaction, author, { action: "sessions.open", target: hash, ...(after && { after }) });
   });
 }
 
@@ -37,7 +55,8 @@ export async function openSession(database: Kysely<Database>, author: SessionAut
 export async function useSession(database: Kysely<Database>, hash: string): Promise<SessionRow | undefined> {
   const { rows } = await sql<SessionRow>`
     with live as (
-      select session.key_hash, session.workspace_id, session.opened_at, session.expires_at,
+      select session.key_hash, session.workspace_id, session.role, session.person, session.rule,
+        session.opened_at, session.expires_at,
         key.name as key_name, key.label as key_label, key.account, workspace.name as workspace_name
       from console_sessions as session
         join api_keys as key on key.hash = session.key_hash
@@ -53,7 +72,7 @@ export async function useSession(database: Kysely<Database>, hash: string): Prom
   return rows[0];
 }
 
-/** Ends a session, or all of its key. One that has ended already is left alone. */
+/** Ends a session, or all of its person, or of its key. One that has ended already is left alone. */
 export async function endSessions(
   database: Kysely<Database>,
   hash: string,
@@ -64,12 +83,15 @@ export async function endSessions(
     const session = await transaction
       .deleteFrom("console_sessions")
       .where("hash", "=", hash)
-      .returning(["key_hash", "workspace_id"])
+      .returning(["key_hash", "workspace_id", "person"])
       .executeTakeFirst();
     if (!session) return;
-    const { key_hash: keyHash, workspace_id: workspaceId } = session;
-    if (all) await transaction.deleteFrom("console_sessions").where("key_hash", "=", keyHash).execute();
-    const author: Author = { workspaceId, keyHash, program: "api", requestId };
+    const { key_hash: keyHash, workspace_id: workspaceId, person } = session;
+    if (all) {
+      const others = transaction.deleteFrom("console_sessions").where("key_hash", "=", keyHash);
+      await others.where("person", "is not distinct from", person).execute();
+    }
+    const author: Author = { workspaceId, keyHash, program: "api", person: person ?? undefined, requestId };
     await recordAudit(transaction, author, { action: all ? "sessions.end-all" : "sessions.end", target: hash });
   });
 }
@@ -82,6 +104,25 @@ export async function recordEndedTurn(
 ): Promise<void> {
   await transact(database, (transaction) =>
     recordAudit(transaction, author, { action: "turns.end", target: generationId }),
+  );
+}
+
+/** A call that the role of a session does not permit. */
+export interface Refusal {
+  /** Method and path. */
+  readonly call: string;
+  readonly role: string;
+  readonly neededRole: string;
+}
+
+export async function recordRefusal(
+  database: Kysely<Database>,
+  author: SessionAuthor,
+  { call, role, neededRole }: Refusal,
+): Promise<void> {
+  const after = { role, needed_role: neededRole };
+  await transact(database, (transaction) =>
+    recordAudit(transaction, author, { action: "sessions.refuse", target: call, after }),
   );
 }
 

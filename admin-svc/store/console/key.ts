@@ -1,0 +1,42 @@
+/** The management keys that people act with in the console. Their text is thrown away when they are made, so nobody can present one. */
+import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import type { Kysely } from "kysely";
+import type { Author } from "../audit.ts";
+import type { Database } from "../database.ts";
+import { addKey } from "../keys.ts";
+import { lockGeneration } from "../policy.ts";
+import { transact } from "../postgres/transaction.ts";
+
+/** Hash of the key for the author's workspace, or for the account. One that was revoked gets a successor. */
+export async function consoleKey(database: Kysely<Database>, author: Author): Promise<string> {
+  return (await findConsoleKey(database, author)) ?? (await makeConsoleKey(database, author));
+}
+
+async function findConsoleKey(
+  database: Kysely<Database>,
+  { workspaceId, ofAccount = false }: Author,
+): Promise<string | undefined> {
+  const key = await database
+    .selectFrom("api_keys")
+    .select("hash")
+    .where("workspace_id", "=", workspaceId)
+    .where("account", "=", ofAccount)
+    .where("console", "=", true)
+    .where("revoked_at", "is", null)
+    .executeTakeFirst();
+  return key?.hash;
+}
+
+const makeConsoleKey = (database: Kysely<Database>, author: Author): Promise<string> =>
+  transact(database, async (transaction) => {
+    // A statement after the lock sees the key of a faster call.
+    await lockGeneration(transaction);
+    const known = await findConsoleKey(transaction, author);
+    if (known !== undefined) return known;
+    const { ofAccount = false } = author;
+    const name = ofAccount ? "people in the console, for the account" : "people in the console";
+    const key = { name, key: mintKey(KeyKind.MANAGEMENT), account: ofAccount, console: true };
+    const made = await addKey(transaction, author, key);
+    if (!made) throw new Error("a freshly minted key exists already");
+    return made.row.hash;
+  });

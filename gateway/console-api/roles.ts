@@ -1,0 +1,43 @@
+/** Keeps people in the console to their roles. */
+import { type Role, isRole, permits } from "@sluice/proto/contract/operations/role.js";
+import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { OnBehalf } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Sessions } from "./sessions.ts";
+
+/** An admin-svc without roles has sessions of administrators only. A role of a later build counts as the least one. */
+export function roleOf({ role }: Pick<Session, "role">): Role {
+  if (role === "") return "admin";
+  return isRole(role) ? role : "viewer";
+}
+
+/** The key and the person of a session, in calls to the services. */
+export const actingFor = (
+  { keyHash, person }: Session,
+  { requestId, trace }: OnBehalf,
+): OnBehalf & { readonly keyHash: string } => ({
+  keyHash,
+  person: person === "" ? undefined : person,
+  trace,
+  ...(requestId !== undefined && { requestId }),
+});
+
+/**
+ * The audit log keeps a refusal before it is answered.
+ * @param call method and path, as it is kept
+ * @throws Fault PERMISSION_DENIED that names the role
+ */
+export async function requireRole(
+  sessions: Pick<Sessions, "recordRefusal">,
+  session: Session,
+  neededRole: Role,
+  call: string,
+  caller: OnBehalf,
+): Promise<void> {
+  const role = roleOf(session);
+  if (permits(role, neededRole)) return;
+  await sessions.recordRefusal({ call, role, neededRole }, actingFor(session, caller));
+  throw new Fault(FaultReason.PERMISSION_DENIED, `${call} needs the role ${neededRole}; yours is ${role}`, {
+    origin: FaultOrigin.CLIENT,
+  });
+}

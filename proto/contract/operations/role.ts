@@ -1,0 +1,13 @@
+/** Roles of people in the console. A role permits what the roles before it permit. */
+export const roles = ["viewer", "operator", "admin"] as const;
+
+export type Role = (typeof roles)[number];
+
+export const isRole = (text: string): text is Role => (roles as readonly string[]).includes(text);
+
+/** Whether a role permits what needs another one. */
+export const permits = (role: Role, needed: Role): boolean => roles.indexOf(role) >= roles.indexOf(needed);
+
+/** The least role that may call an operation: what does not say otherwise is read by everybody, and changed by administrators. */
+export const neededRole = ({ role, method }: { readonly role?: Role | undefined; readonly method: string }): Role =>
+  role ?? (method === "get" ? "viewer" : "admin");

@@ -30,7 +30,10 @@ import { countInput } from "./responses/input-tokens.ts";
 import { type EdgeRouter, createRouter } from "./routes.ts";
 import { TurnRoute, type TurnRouteParts } from "./turns/route.ts";
 
-export interface AppParts extends HandlerParts, TurnRouteParts, Pick<ConsoleParts, "live" | "traceUrl"> {
+export interface AppParts
+  extends HandlerParts,
+    TurnRouteParts,
+    Pick<ConsoleParts, "live" | "traceUrl" | "trustedHeader" | "signOutUrl"> {
   /** Whether the gateway shows the console. */
   readonly showsConsole: boolean;
 }

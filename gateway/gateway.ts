@@ -18,6 +18,7 @@ import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { type AppParts, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
 import { LiveTurns } from "./console-api/live.ts";
+import { TrustedHeader } from "./console-api/trusted-header.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
 import { KeylessLimiter } from "./http/keyless-limiter.ts";
@@ -70,6 +71,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);
   let cors = corsOf(house.current);
+  let trustedHeader = trustedHeaderOf(house.current);
   const parts = {
     ...appParts(options, connections),
     pressure,
@@ -93,6 +95,12 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get traceUrl() {
       return house.current.console.trace_url;
     },
+    get trustedHeader() {
+      return trustedHeader;
+    },
+    get signOutUrl() {
+      return house.current.console.trusted_header?.sign_out_url;
+    },
     allowsOrigin: (origin: string) => originsAllowed(house.current.cors.allow_origins)(origin),
   } satisfies AppParts & SocketParts;
   const sockets = new ResponseSockets(parts, registry);
@@ -110,6 +118,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   lifecycle.onDrain(() => limiter.stop());
   const change = (edge: EdgeSettings) => {
     cors = corsOf(edge);
+    trustedHeader = trustedHeaderOf(edge);
     keepAlive.change(edge.limits.keep_alive_ms);
   };
   return { port, access, pool, pressure, change };
@@ -134,6 +143,9 @@ const hostOf = ({ settings, house }: GatewayOptions): string | undefined => sett
 const isLoopback = (host: string | undefined): boolean => host !== undefined && /^(127\.|::1$|localhost$)/.test(host);
 
 const corsOf = ({ cors }: EdgeSettings): Cors | undefined => corsFor(cors.allow_origins, answerHeaders);
+
+const trustedHeaderOf = ({ console: { trusted_header: settings } }: EdgeSettings): TrustedHeader | undefined =>
+  settings && new TrustedHeader(settings);
 
 function connect({ settings, instance, token, certificates, log, registry }: GatewayOptions): Connections {
   const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");

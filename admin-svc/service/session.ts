@@ -7,20 +7,22 @@ import {
   type OpenSessionResponse,
   OpenSessionResponseSchema,
   type Person,
+  PersonSchema,
   RecordEndedTurnResponseSchema,
   RecordRefusalResponseSchema,
+  ResolvePersonResponseSchema,
   ResolveSessionResponseSchema,
   type Session,
   SessionSchema,
   type SessionService,
 } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
-import { isRole } from "@sluice/proto/contract/operations/role.js";
+import { isRole } from "@sluice/proto/runtime/policy/role.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { randomBase62 } from "@sluice/proto/runtime/id.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { requestIdIn, requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { isKeyHash } from "../rules/key.ts";
-import { consoleKey } from "../store/console/key.ts";
+import { consoleKey, findKeyOfPeople } from "../store/console/key.ts";
 import {
   type SessionRole,
   type SessionRow,
@@ -40,7 +42,7 @@ import { orRetryLater } from "./outage.ts";
 const secretLength = 43;
 
 export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
-  const { writes, serviceToken } = deps;
+  const { reads, writes, serviceToken } = deps;
   const administer = administering(deps);
   return {
     openSession: ({ person }, context) => {
@@ -57,6 +59,16 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
         const row = isKeyHash(sessionHash) ? await useSession(writes, sessionHash) : undefined;
         const isKnown = knowsRoles || row?.role === "admin";
         return create(ResolveSessionResponseSchema, isKnown ? toFound(row) : {});
+      });
+    },
+    resolvePerson: ({ person = create(PersonSchema) }, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      return orRetryLater(async () => {
+        const { keyHash } = await authorFor(deps, person, requestIdIn(requestHeader) ?? null);
+        const row = await findKeyOfPeople(reads, keyHash);
+        if (!row) throw disabledKey(keyHash);
+        const { email, role, rule } = person;
+        return create(ResolvePersonResponseSchema, { session: toSession({ ...row, person: email, role, rule }) });
       });
     },
     endSession: ({ sessionHash, all }, { requestHeader }) => {
@@ -89,12 +101,12 @@ async function open({ writes }: Deps, administrator: Administrator, given?: Sess
   const hash = hashKey(secret);
   await openSession(writes, administrator, hash, given);
   const row = await useSession(writes, hash);
-  if (row) return create(OpenSessionResponseSchema, { secret, session: toSession(row) });
-  throw new Fault(
-    FaultReason.PERMISSION_DENIED,
-    `The key ${administrator.keyHash}, with which people act, is disabled`,
-  );
+  if (!row) throw disabledKey(administrator.keyHash);
+  return create(OpenSessionResponseSchema, { secret, session: toSession(row) });
 }
+
+const disabledKey = (hash: string): Fault =>
+  new Fault(FaultReason.PERMISSION_DENIED, `The key ${hash}, with which people act in the console, is disabled`);
 
 /** A person as an administrator with the key of the console. @throws Fault NOT_FOUND, INVALID_REQUEST */
 async function authorFor(
@@ -113,7 +125,10 @@ async function authorFor(
 const toFound = (row: SessionRow | undefined): { readonly session?: Session } =>
   row ? { session: toSession(row) } : {};
 
-const toSession = (row: SessionRow): Session =>
+type ShownSession = Omit<SessionRow, "opened_at" | "expires_at"> &
+  Partial<Pick<SessionRow, "opened_at" | "expires_at">>;
+
+const toSession = (row: ShownSession): Session =>
   create(SessionSchema, {
     keyHash: row.key_hash,
     keyName: row.key_name,
@@ -121,8 +136,8 @@ const toSession = (row: SessionRow): Session =>
     workspaceId: row.workspace_id,
     workspaceName: row.workspace_name,
     account: row.account,
-    openedAt: timestampFromDate(row.opened_at),
-    expiresAt: timestampFromDate(row.expires_at),
+    ...(row.opened_at && { openedAt: timestampFromDate(row.opened_at) }),
+    ...(row.expires_at && { expiresAt: timestampFromDate(row.expires_at) }),
     role: row.role,
     person: row.person ?? "",
     rule: row.rule ?? "",

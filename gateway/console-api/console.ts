@@ -2,7 +2,7 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
-import { neededRole } from "@sluice/proto/contract/operations/role.js";
+import { neededRole } from "@sluice/proto/runtime/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
@@ -17,6 +17,7 @@ import { writeFault, writeJson, writeNothing } from "../http/errors.ts";
 import { type ExchangeParts, enter, fail } from "../http/exchange.ts";
 import { pathIn } from "../http/path.ts";
 import { writePublished } from "../http/published.ts";
+import type { KnownPerson } from "./people.ts";
 import { presentedSecret, sessionCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
 import { LiveStream } from "./live-stream.ts";
@@ -24,6 +25,7 @@ import { requireSameOrigin } from "./origin.ts";
 import { actingFor, requireRole, roleOf } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
+import type { TrustedHeader } from "./trusted-header.ts";
 
 const root = "/console";
 const api = `${root}/api`;
@@ -34,6 +36,10 @@ export interface ConsoleParts extends ExchangeParts, Pick<HandlerParts, "admin" 
   readonly live: LiveTurns;
   /** Address of a trace, with {trace_id} where its id goes. */
   readonly traceUrl: string | undefined;
+  /** Proxy that names the person of a request; undefined without one. */
+  readonly trustedHeader: TrustedHeader | undefined;
+  /** Page that signs a person out of the proxy. */
+  readonly signOutUrl: string | undefined;
 }
 
 /** Serves an operation of the contract for the caller that the context names. */
@@ -63,7 +69,9 @@ export class Console {
   async serve(context: EdgeContext): Promise<void> {
     const path = pathIn(context.req.url ?? "");
     try {
-      if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length));
+      // A header of a stranger is refused on every path, before anything is read.
+      const person = this.#parts.trustedHeader?.find(context.req);
+      if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length), person);
       else await this.#servePage(context);
     } catch (error) {
       await fail(this.#parts, context, error);
@@ -81,32 +89,48 @@ export class Console {
     writePublished(request, response, site.page);
   }
 
-  async #serveApi(context: EdgeContext, path: string): Promise<void> {
+  async #serveApi(context: EdgeContext, path: string, person: KnownPerson | undefined): Promise<void> {
     const { req: request, res: response } = context;
     response.setHeader("cache-control", "no-store");
     requireSameOrigin(request);
     if (path === "/session" && request.method === "POST") return await this.#signIn(context);
     const secret = presentedSecret(request);
-    const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
+    const session = await this.#find(context, person);
     const asksForSession = path === "/session" && request.method === "GET";
     if (asksForSession) return this.#showSession(context, session);
-    if (!session || secret === undefined) throw noSession();
-    if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, secret, path);
+    if (!session) throw noSession();
+    if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
     if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
     context.route = `${api}${path}`;
     if (request.method !== "DELETE") throw notFound(context);
-    await this.#sessions.end(secret, { all: path === "/sessions" }, context);
+    if (secret !== undefined) await this.#sessions.end(secret, { all: path === "/sessions" }, context);
     response.setHeader("set-cookie", sessionCookie(request, ""));
     writeNothing(response, context);
   }
 
+  /** The person of the proxy comes before a cookie, which may be that of an earlier person at the same browser. */
+  async #find(context: EdgeContext, person: KnownPerson | undefined): Promise<Session | undefined> {
+    if (person) return await this.#sessions.findPerson(person, context);
+    const secret = presentedSecret(context.req);
+    return secret === undefined ? undefined : await this.#sessions.find(secret, context);
+  }
+
+  /** Whether a watch may go on. */
+  async #lives(context: EdgeContext): Promise<boolean> {
+    try {
+      return (await this.#find(context, this.#parts.trustedHeader?.find(context.req))) !== undefined;
+    } catch (error) {
+      if (Fault.from(error).reason === FaultReason.PERMISSION_DENIED) return false;
+      throw error;
+    }
+  }
+
   /** Shows the open turns of the session's workspace, or ends one. */
-  async #serveLive(context: EdgeContext, session: Session, secret: string, path: string): Promise<void> {
+  async #serveLive(context: EdgeContext, session: Session, path: string): Promise<void> {
     const { req: request, res: response } = context;
     context.route = path === live ? `${api}${live}` : `${api}${live}/*`;
     if (path === live && request.method === "GET") {
-      const lives = async () => (await this.#sessions.find(secret, context)) !== undefined;
-      return new LiveStream(response, lives).start(this.#parts.live, session.keyHash);
+      return new LiveStream(response, () => this.#lives(context)).start(this.#parts.live, session.keyHash);
     }
     const generationId = path.slice(live.length + 1);
     if (path === live || request.method !== "DELETE") throw notFound(context);
@@ -176,7 +200,10 @@ const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signe
 const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
   new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);
 
-const shownSession = (session: Session, { traceUrl }: Pick<ConsoleParts, "traceUrl">): object => ({
+const shownSession = (
+  session: Session,
+  { traceUrl, signOutUrl }: Pick<ConsoleParts, "traceUrl" | "signOutUrl">,
+): object => ({
   data: {
     key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
     workspace: { id: session.workspaceId, name: session.workspaceName },
@@ -186,5 +213,7 @@ const shownSession = (session: Session, { traceUrl }: Pick<ConsoleParts, "traceU
     opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
     expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
     trace_url: traceUrl ?? null,
+    // The proxy knows people by the request, so their sessions have no times of their own.
+    sign_out_url: session.expiresAt ? null : (signOutUrl ?? null),
   },
 });

@@ -1,5 +1,5 @@
 /** Keeps people in the console to their roles. */
-import { type Role, isRole, permits } from "@sluice/proto/contract/operations/role.js";
+import { type Role, isRole, permits } from "@sluice/proto/runtime/policy/role.js";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { OnBehalf } from "@sluice/proto/runtime/rpc/dial.js";

@@ -11,6 +11,7 @@ import {
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { KnownPerson } from "./people.ts";
 
 const timeoutMs = 5_000;
 
@@ -34,6 +35,12 @@ export class Sessions {
     const { resolveSession } = SessionService.method;
     const request = create(resolveSession.input, { sessionHash: hashKey(secret), knowsRoles: true });
     return (await this.#call(resolveSession, request, caller)).session;
+  }
+
+  /** The rights of a person that is identified anew with each request. @throws Fault NOT_FOUND, PERMISSION_DENIED */
+  async findPerson(person: KnownPerson, caller: OnBehalf): Promise<Session | undefined> {
+    const { resolvePerson } = SessionService.method;
+    return (await this.#call(resolvePerson, create(resolvePerson.input, { person }), caller)).session;
   }
 
   async end(secret: string, { all }: Pick<EndSessionRequest, "all">, caller: OnBehalf): Promise<void> {

@@ -27,6 +27,23 @@ async function findConsoleKey(
   return key?.hash;
 }
 
+/** What is shown of a key of the console; undefined when it is disabled. */
+export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
+  database
+    .selectFrom("api_keys as key")
+    .innerJoin("workspaces as workspace", "workspace.id", "key.workspace_id")
+    .select([
+      "key.hash as key_hash",
+      "key.name as key_name",
+      "key.label as key_label",
+      "key.account",
+      "workspace.id as workspace_id",
+      "workspace.name as workspace_name",
+    ])
+    .where("key.hash", "=", hash)
+    .where("key.disabled", "=", false)
+    .executeTakeFirst();
+
 const makeConsoleKey = (database: Kysely<Database>, author: Author): Promise<string> =>
   transact(database, async (transaction) => {
     // A statement after the lock sees the key of a faster call.

@@ -15,10 +15,10 @@ export interface Session {
   /** E-mail address of the person; null for the holder of a management key. */
   readonly person: string | null;
   readonly role: Role;
-  readonly opened_at: string;
-  readonly expires_at: string;
   /** Address of a trace, with {trace_id} where its id goes. */
   readonly trace_url: string | null;
+  /** Page of the proxy that identifies the person, where it signs the person out; null for a session of Sluice's own. */
+  readonly sign_out_url: string | null;
 }
 
 /** Undefined until it is known, null when nobody is signed in. */
@@ -68,6 +68,8 @@ export const beforeSignOut = (leave: () => Promise<void>): void => void leaving.
 export async function signOut(all = false): Promise<void> {
   for (const leave of leaving) await leave();
   await send("DELETE", all ? "/sessions" : "/session").catch(() => {});
+  const elsewhere = session.peek()?.sign_out_url;
+  if (elsewhere) return location.assign(elsewhere);
   signInNote.value = "";
   session.value = null;
 }

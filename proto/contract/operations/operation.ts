@@ -6,7 +6,7 @@ import {
   type Shape,
   string,
 } from "../../runtime/validation/shape.ts";
-import type { Role } from "./role.ts";
+import type { Role } from "../../runtime/policy/role.ts";
 
 /** Every path of an operation begins with this. */
 export const basePath = "/api/v1";

@@ -1,4 +1,4 @@
-/** `host`, `console`, `compat` and `cors`: the gateway's address, its pages for people, and its compatibility settings for clients. */
+/** `host`, `compat` and `cors`: the address of the gateway, and its compatibility settings for clients. */
 import { z } from "zod";
 import { host as address } from "../config.ts";
 
@@ -7,23 +7,6 @@ export const gatewayHost = address
   .describe(
     "Address on which the gateway listens; 0.0.0.0 means all addresses of the machine. SLUICE_HOST takes precedence. Default: 127.0.0.1 with npm start, all addresses in images. Read at the start only.",
   );
-
-export const consoleSection = z.strictObject({
-  enabled: z
-    .boolean()
-    .optional()
-    .describe(
-      "Whether the gateway shows the console at /console. Default: yes when it listens on a loopback address, otherwise no.",
-    ),
-  trace_url: z
-    .string()
-    .max(2_048)
-    .regex(/^https?:\/\/\S*\{trace_id\}\S*$/, "an address with {trace_id} in it")
-    .optional()
-    .describe(
-      "Address of a trace in your tracing system, with {trace_id} where its id goes. The console links every request to it.",
-    ),
-});
 
 export const compat = z.strictObject({
   tool_type_aliases: z

@@ -1,8 +1,9 @@
 /** Schema of the configuration file: one section a file in this folder, and one schema for every process. */
 import { z } from "zod";
 import { alignment } from "./alignment.ts";
+import { consoleSection } from "./console/section.ts";
 import { detector, namedDetector } from "./detectors.ts";
-import { compat, consoleSection, cors, gatewayHost } from "./edge.ts";
+import { compat, cors, gatewayHost } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
 import { fileSearch } from "./file-search.ts";
 import { internalModels } from "./internal-models.ts";
@@ -58,4 +59,5 @@ export type EndpointSettings = ModelSettings["endpoints"][number];
 export type InternalModels = HouseFile["internal_models"];
 export type Limits = HouseFile["limits"];
 export type Compat = HouseFile["compat"];
+export type ConsoleSettings = EdgeSettings["console"];
 export type EdgeSettings = z.infer<typeof edgeSchema>;

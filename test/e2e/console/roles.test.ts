@@ -4,7 +4,7 @@ import { type Client, Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Operation, parameterNames } from "@sluice/proto/contract/operations/operation.js";
 import { recordOperations } from "@sluice/proto/contract/operations/operations.js";
-import { neededRole, permits, roles } from "@sluice/proto/contract/operations/role.js";
+import { neededRole, permits, roles } from "@sluice/proto/runtime/policy/role.js";
 import { dryRunResponse } from "@sluice/proto/contract/operations/responses.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/session_service.proto.
  */
 export const file_sluice_admin_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIvChZSZWNvcmRFbmRlZFR1cm5SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGQoXUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2UiigIKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcm9sZRgJIAEoCRIOCgZwZXJzb24YCiABKAkSDAoEcnVsZRgLIAEoCSJXCgZQZXJzb24SDQoFZW1haWwYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg8KB2FjY291bnQYAyABKAgSDAoEcm9sZRgEIAEoCRIMCgRydWxlGAUgASgJIj0KEk9wZW5TZXNzaW9uUmVxdWVzdBInCgZwZXJzb24YASABKAsyFy5zbHVpY2UuYWRtaW4udjEuUGVyc29uIlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiJCChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJEhMKC2tub3dzX3JvbGVzGAIgASgIIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIjYKEUVuZFNlc3Npb25SZXF1ZXN0EhQKDHNlc3Npb25faGFzaBgBIAEoCRILCgNhbGwYAiABKAgiFAoSRW5kU2Vzc2lvblJlc3BvbnNlMuoDCg5TZXNzaW9uU2VydmljZRJYCgtPcGVuU2Vzc2lvbhIjLnNsdWljZS5hZG1pbi52MS5PcGVuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXNwb25zZRJhCg5SZXNvbHZlU2Vzc2lvbhImLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlU2Vzc2lvblJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXNwb25zZRJVCgpFbmRTZXNzaW9uEiIuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXNwb25zZRJkCg9SZWNvcmRFbmRlZFR1cm4SJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5SZWNvcmRFbmRlZFR1cm5SZXNwb25zZRJeCg1SZWNvcmRSZWZ1c2FsEiUuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp]);
+  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIvChZSZWNvcmRFbmRlZFR1cm5SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGQoXUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2UiigIKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcm9sZRgJIAEoCRIOCgZwZXJzb24YCiABKAkSDAoEcnVsZRgLIAEoCSJXCgZQZXJzb24SDQoFZW1haWwYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg8KB2FjY291bnQYAyABKAgSDAoEcm9sZRgEIAEoCRIMCgRydWxlGAUgASgJIj0KEk9wZW5TZXNzaW9uUmVxdWVzdBInCgZwZXJzb24YASABKAsyFy5zbHVpY2UuYWRtaW4udjEuUGVyc29uIlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiJCChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJEhMKC2tub3dzX3JvbGVzGAIgASgIIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIj8KFFJlc29sdmVQZXJzb25SZXF1ZXN0EicKBnBlcnNvbhgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5QZXJzb24iQgoVUmVzb2x2ZVBlcnNvblJlc3BvbnNlEikKB3Nlc3Npb24YASABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiI2ChFFbmRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSCwoDYWxsGAIgASgIIhQKEkVuZFNlc3Npb25SZXNwb25zZTLKBAoOU2Vzc2lvblNlcnZpY2USWAoLT3BlblNlc3Npb24SIy5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLk9wZW5TZXNzaW9uUmVzcG9uc2USYQoOUmVzb2x2ZVNlc3Npb24SJi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVTZXNzaW9uUmVzcG9uc2USXgoNUmVzb2x2ZVBlcnNvbhIlLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlUGVyc29uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlUGVyc29uUmVzcG9uc2USVQoKRW5kU2Vzc2lvbhIiLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVzcG9uc2USZAoPUmVjb3JkRW5kZWRUdXJuEicuc2x1aWNlLmFkbWluLnYxLlJlY29yZEVuZGVkVHVyblJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2USXgoNUmVjb3JkUmVmdXNhbBIlLnNsdWljZS5hZG1pbi52MS5SZWNvcmRSZWZ1c2FsUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWNvcmRSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
 
 /**
  * A call that the role of a session does not permit.
@@ -341,6 +341,48 @@ export const ResolveSessionResponseSchema: GenMessage<ResolveSessionResponse> = 
   messageDesc(file_sluice_admin_v1_session_service, 9);
 
 /**
+ * Person of a request.
+ *
+ * @generated from message sluice.admin.v1.ResolvePersonRequest
+ */
+export type ResolvePersonRequest = Message<"sluice.admin.v1.ResolvePersonRequest"> & {
+  /**
+   * The person.
+   *
+   * @generated from field: sluice.admin.v1.Person person = 1;
+   */
+  person?: Person | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ResolvePersonRequest.
+ * Use `create(ResolvePersonRequestSchema)` to create a new message.
+ */
+export const ResolvePersonRequestSchema: GenMessage<ResolvePersonRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 10);
+
+/**
+ * Rights of a person.
+ *
+ * @generated from message sluice.admin.v1.ResolvePersonResponse
+ */
+export type ResolvePersonResponse = Message<"sluice.admin.v1.ResolvePersonResponse"> & {
+  /**
+   * As a session, without times.
+   *
+   * @generated from field: sluice.admin.v1.Session session = 1;
+   */
+  session?: Session | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.ResolvePersonResponse.
+ * Use `create(ResolvePersonResponseSchema)` to create a new message.
+ */
+export const ResolvePersonResponseSchema: GenMessage<ResolvePersonResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 11);
+
+/**
  * Session to end.
  *
  * @generated from message sluice.admin.v1.EndSessionRequest
@@ -366,7 +408,7 @@ export type EndSessionRequest = Message<"sluice.admin.v1.EndSessionRequest"> & {
  * Use `create(EndSessionRequestSchema)` to create a new message.
  */
 export const EndSessionRequestSchema: GenMessage<EndSessionRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 10);
+  messageDesc(file_sluice_admin_v1_session_service, 12);
 
 /**
  * Session that has ended.
@@ -381,7 +423,7 @@ export type EndSessionResponse = Message<"sluice.admin.v1.EndSessionResponse"> &
  * Use `create(EndSessionResponseSchema)` to create a new message.
  */
 export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_session_service, 11);
+  messageDesc(file_sluice_admin_v1_session_service, 13);
 
 /**
  * Internal: only callers that present the service token are served.
@@ -409,6 +451,17 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof ResolveSessionRequestSchema;
     output: typeof ResolveSessionResponseSchema;
+  },
+  /**
+   * Answers what a person may do who is identified anew with each request, without a session that is kept. Faults: NOT_FOUND (no such workspace),
+   * PERMISSION_DENIED.
+   *
+   * @generated from rpc sluice.admin.v1.SessionService.ResolvePerson
+   */
+  resolvePerson: {
+    methodKind: "unary";
+    input: typeof ResolvePersonRequestSchema;
+    output: typeof ResolvePersonResponseSchema;
   },
   /**
    * Ends a session, or all of its person or key. May be repeated.

@@ -1,0 +1,49 @@
+/** The people that other services identify, and the rules that say what each may do. */
+import type { PersonRule } from "@sluice/proto/runtime/house/console/section.js";
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+
+/** A person as a service tells it. */
+export interface Identity {
+  /** E-mail address in lower case. */
+  readonly email: string;
+  readonly groups: readonly string[];
+}
+
+/** A person with the rule that holds. */
+export interface KnownPerson {
+  readonly email: string;
+  readonly workspace: string;
+  readonly account: boolean;
+  readonly role: string;
+  /** The rule as text, by which a session is told from one of a rule that has gone. */
+  readonly rule: string;
+}
+
+/** One address, in characters that every log and header can carry: two at signs would fit the rules of two domains. */
+const email = /^[!-+\--?A-~]{1,190}@[a-z0-9.-]{1,63}$/i;
+
+/** @param source the setting that is at work, for the message @throws Fault PERMISSION_DENIED */
+export function identityOf(given: string, groups: readonly string[], source: string): Identity {
+  if (!email.test(given)) throw refused(`${source} names a person by something that is no e-mail address`);
+  return { email: given.toLowerCase(), groups };
+}
+
+/** @param source the section that has the rules @throws Fault PERMISSION_DENIED without a rule */
+export function knownPerson(identity: Identity, rules: readonly PersonRule[], source: string): KnownPerson {
+  const rule = rules.find((each) => fits(each, identity));
+  if (!rule) throw refused(`No rule in ${source}.roles of the configuration file gives ${identity.email} a role`);
+  const { role, workspace = "", account } = rule;
+  return { email: identity.email, workspace, account, role, rule: ruleText(rule) };
+}
+
+export const ruleText = ({ user, group, role, workspace = "", account }: PersonRule): string =>
+  JSON.stringify([user ?? null, group ?? null, role, workspace, account]);
+
+function fits({ user, group }: PersonRule, identity: Identity): boolean {
+  if (group !== undefined) return identity.groups.includes(group);
+  if (user === undefined) return false;
+  return user.startsWith("*@") ? identity.email.endsWith(user.slice(1)) : identity.email === user;
+}
+
+export const refused = (message: string): Fault =>
+  new Fault(FaultReason.PERMISSION_DENIED, message, { origin: FaultOrigin.CLIENT });

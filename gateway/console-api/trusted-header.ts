@@ -1,0 +1,54 @@
+/** A reverse proxy that signs people in, and names the person of each request in a header. */
+import type { IncomingMessage } from "node:http";
+import { BlockList, isIPv6 } from "node:net";
+import type { TrustedHeaderSettings } from "@sluice/proto/runtime/house/console/section.js";
+import { type KnownPerson, identityOf, knownPerson, refused } from "./people.ts";
+
+const section = "console.trusted_header";
+
+export class TrustedHeader {
+  readonly #settings: TrustedHeaderSettings;
+  readonly #proxies = new BlockList();
+
+  constructor(settings: TrustedHeaderSettings) {
+    this.#settings = settings;
+    for (const network of settings.from) {
+      const [address = "", prefix] = network.split("/");
+      const family = isIPv6(address) ? "ipv6" : "ipv4";
+      if (prefix === undefined) this.#proxies.addAddress(address, family);
+      else this.#proxies.addSubnet(address, Number(prefix), family);
+    }
+  }
+
+  /**
+   * Identifies the person of a request. A header of anybody else is refused, because its sender believes that it counts.
+   * @returns undefined when the request names nobody
+   * @throws Fault PERMISSION_DENIED
+   */
+  find(request: IncomingMessage): KnownPerson | undefined {
+    const { user_header: userHeader, group_header: groupHeader, roles } = this.#settings;
+    const user = single(request, userHeader);
+    const groups = groupHeader === undefined ? undefined : single(request, groupHeader);
+    if (user === undefined && groups === undefined) return undefined;
+    if (!this.#trusts(request.socket.remoteAddress ?? "")) {
+      const named = user === undefined ? groupHeader : userHeader;
+      throw refused(`The header ${named} counts only in requests from the addresses of ${section}.from`);
+    }
+    if (user === undefined) throw refused(`The header ${groupHeader} came without ${userHeader}`);
+    const listed = (groups ?? "").split(",").map((group) => group.trim());
+    return knownPerson(identityOf(user, listed, `The header ${userHeader}`), roles, section);
+  }
+
+  #trusts(address: string): boolean {
+    return this.#proxies.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+  }
+}
+
+/** The value of a header. One that is sent twice could be that of the proxy and one of the client. @throws Fault PERMISSION_DENIED */
+function single({ rawHeaders, headers }: IncomingMessage, name: string): string | undefined {
+  const value = headers[name];
+  if (value === undefined) return undefined;
+  const times = rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length;
+  if (times > 1) throw refused(`The header ${name} is sent more than once`);
+  return String(value);
+}

@@ -1,0 +1,91 @@
+/** `console`: the pages of the gateway for people, and the services that tell who a person is. */
+import { z } from "zod";
+import { roles } from "../../policy/role.ts";
+
+const email = /^(?:\*|[^\s@,*]+)@[^\s@,*]+$/;
+
+/** Lower case, so that no rule is missed for the spelling of an address. */
+const user = z
+  .string()
+  .max(254)
+  .regex(email, "an e-mail address, or *@example.com for all of a domain")
+  .transform((text) => text.toLowerCase());
+
+const rule = z
+  .strictObject({
+    user: user.optional().describe("E-mail address of the person, or *@example.com for everybody in a domain."),
+    group: z.string().min(1).max(200).optional().describe("Group that the person is in, spelt as the service has it."),
+    role: z.enum(roles).describe("viewer reads, operator also runs things and changes keys, admin may do everything."),
+    workspace: z.string().min(1).max(200).optional().describe("Id or name of the workspace. Default: the default one."),
+    account: z
+      .boolean()
+      .default(false)
+      .describe("Whether the role holds for what belongs to every workspace, as with a management key of the account."),
+  })
+  .refine((given) => (given.user === undefined) !== (given.group === undefined), "needs either user or group")
+  .refine((given) => !given.account || given.workspace === undefined, {
+    path: ["workspace"],
+    error: "stays away beside account, which means the default workspace and all others",
+  });
+
+export type PersonRule = z.infer<typeof rule>;
+
+const rules = z
+  .array(rule)
+  .min(1)
+  .max(1_000)
+  .describe("The first rule that fits a person holds; without one the person is refused.");
+
+const headerName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9-]{0,99}$/, "the name of a header")
+  .transform((name) => name.toLowerCase());
+
+const network = z
+  .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], "an address, or a network such as 10.0.0.0/8")
+  .refine((text) => !text.endsWith("/0"), "everybody could be anybody: name the proxy");
+
+const trustedHeader = z.strictObject({
+  from: z
+    .array(network)
+    .min(1)
+    .max(100)
+    .describe(
+      "Addresses and networks of the proxy. The header counts in requests from these alone; from others a request that carries it is refused.",
+    ),
+  user_header: headerName
+    .prefault("x-forwarded-email")
+    .describe("Header with the person's e-mail address, in lower or upper case."),
+  group_header: headerName.optional().describe("Header with the person's groups, separated by commas."),
+  sign_out_url: z
+    .string()
+    .max(2_048)
+    .regex(/^(?:\/[^/\\\s]\S*|https?:\/\/\S+)$/, "a path such as /oauth2/sign_out, or an address")
+    .optional()
+    .describe("Page of the proxy that signs the person out. The console opens it after its own sign-out."),
+  roles: rules,
+});
+
+export type TrustedHeaderSettings = z.infer<typeof trustedHeader>;
+
+export const consoleSection = z.strictObject({
+  enabled: z
+    .boolean()
+    .optional()
+    .describe(
+      "Whether the gateway shows the console at /console. Default: yes when it listens on a loopback address, otherwise no.",
+    ),
+  trace_url: z
+    .string()
+    .max(2_048)
+    .regex(/^https?:\/\/\S*\{trace_id\}\S*$/, "an address with {trace_id} in it")
+    .optional()
+    .describe(
+      "Address of a trace in your tracing system, with {trace_id} where its id goes. The console links every request to it.",
+    ),
+  trusted_header: trustedHeader
+    .optional()
+    .describe(
+      "A reverse proxy that signs people in and names the person in a header, such as oauth2-proxy, Cloudflare Access or IAP.",
+    ),
+});

@@ -1,0 +1,166 @@
+/** People that a reverse proxy signs in: named by a header, which counts from the addresses of the proxy alone. */
+import { writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+
+const proxy = "127.0.0.2";
+const stranger = "127.0.0.1";
+
+const configuration = (roles: string): string => `
+console:
+  trusted_header:
+    from: [${proxy}, "10.0.0.0/8", "fd00::/8"]
+    group_header: X-Forwarded-Groups
+    sign_out_url: /oauth2/sign_out
+    roles:
+${roles}
+`;
+
+const roles = `
+      - {user: Ada@Example.com, role: admin, account: true}
+      - {user: "*@partner.example", role: viewer, workspace: partners}
+      - {group: on-call, role: operator}
+`;
+
+let house: House;
+beforeAll(async () => {
+  house = await startHouse({ config: configuration(roles) });
+  await house.admin("workspaces", "create", "--name", "partners");
+});
+afterAll(() => house.stop());
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly body: { readonly data?: unknown; readonly error?: { readonly message: string } };
+}
+
+type Headers = Readonly<Record<string, string | string[]>>;
+
+/** Asks from a chosen address of this machine. */
+const ask = (from: string, method: string, path: string, headers: Headers, body?: object): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const json = { "content-type": "application/json", "sec-fetch-site": "same-origin" };
+    const { hostname, port } = new URL(house.baseUrl);
+    const options = { host: hostname, port, path, method, localAddress: from, agent: false };
+    const sent = request({ ...options, headers: { ...json, ...headers } }, (response) => {
+      const parsed = text(response).then((content) => (content.startsWith("{") ? JSON.parse(content) : {}));
+      parsed.then((answer) => resolve({ status: response.statusCode, body: answer }), reject);
+    });
+    sent.on("error", reject).end(body && JSON.stringify(body));
+  });
+
+const session = "/console/api/session";
+const ada = { "x-forwarded-email": "ada@example.com" };
+
+describe("a person of the proxy", () => {
+  test.each([
+    ["by address, whatever its spelling", { "x-forwarded-email": "ADA@example.com" }, "ada@example.com", "admin", true],
+    ["by domain", { "x-forwarded-email": "eve@partner.example" }, "eve@partner.example", "viewer", false],
+    [
+      "by group",
+      { "x-forwarded-email": "bob@example.com", "x-forwarded-groups": "all, on-call" },
+      "bob@example.com",
+      "operator",
+      false,
+    ],
+  ])("has a role %s", async (_, headers, person, role, account) => {
+    const { status, body } = await ask(proxy, "GET", session, headers);
+    expect(status).toBe(200);
+    expect(body.data).toMatchObject({ person, role, account, sign_out_url: "/oauth2/sign_out" });
+  });
+
+  test("is in the workspace of the rule, and sees nothing of another", async () => {
+    const eve = { "x-forwarded-email": "eve@partner.example" };
+    const { body } = await ask(proxy, "GET", session, eve);
+    expect(body.data).toMatchObject({ workspace: { name: "partners" } });
+    expect((await ask(proxy, "GET", "/console/api/keys", eve)).body).toMatchObject({ data: [] });
+    expect((await ask(proxy, "GET", "/console/api/workspaces", eve)).body).toMatchObject({ total_count: 1 });
+    expect((await ask(proxy, "GET", "/console/api/workspaces", ada)).body).toMatchObject({ total_count: 2 });
+  });
+
+  test("may what the role permits, and is named in the audit log", async () => {
+    const eve = { "x-forwarded-email": "eve@partner.example" };
+    const refused = await ask(proxy, "POST", "/console/api/keys", eve, { name: "refused" });
+    expect(refused.body.error?.message).toBe("POST /keys needs the role operator; yours is viewer");
+    expect((await ask(proxy, "POST", "/console/api/keys", ada, { name: "of ada" })).status).toBe(201);
+    const { body } = await ask(proxy, "GET", "/console/api/audit?actor=ada@example.com&action=keys.create", ada);
+    expect(JSON.stringify(body.data)).toContain("of ada");
+  });
+
+  test.each([
+    ["no rule fits", { "x-forwarded-email": "mallory@example.com" }, /gives mallory@example\.com a role/],
+    ["a domain only ends alike", { "x-forwarded-email": "eve@evil-partner.example" }, /a role$/],
+    ["an address has two domains", { "x-forwarded-email": "eve@evil.example@partner.example" }, /no e-mail address$/],
+    ["it is not an address", { "x-forwarded-email": "bootstrap" }, /no e-mail address$/],
+    ["there are two", { "x-forwarded-email": ["mallory@example.com", "ada@example.com"] }, /more than once$/],
+    ["two stand in one", { "x-forwarded-email": "mallory@example.com, ada@example.com" }, /no e-mail address$/],
+    ["it is empty", { "x-forwarded-email": "" }, /no e-mail address$/],
+    ["groups come alone", { "x-forwarded-groups": "on-call" }, /without x-forwarded-email$/],
+  ])("is refused when %s", async (_, headers, message) => {
+    const { status, body } = await ask(proxy, "GET", session, headers);
+    expect([status, body.error?.message]).toEqual([403, expect.stringMatching(message)]);
+  });
+
+  test("comes from pages of the same origin, as everybody does", async () => {
+    const headers = { ...ada, "sec-fetch-site": "cross-site" };
+    const { status } = await ask(proxy, "POST", "/console/api/keys", headers, { name: "forged" });
+    expect(status).toBe(403);
+  });
+
+  test("is somebody in the console only", async () => {
+    expect((await ask(proxy, "GET", "/api/v1/keys", ada)).status).toBe(401);
+  });
+
+  test("comes before the session of a cookie", async () => {
+    const body = { management_key: house.managementKey };
+    const { status } = await ask(proxy, "POST", session, {}, body);
+    expect(status).toBe(201);
+    const eve = { "x-forwarded-email": "eve@partner.example", cookie: await cookieOfKey() };
+    expect((await ask(proxy, "GET", session, eve)).body.data).toMatchObject({ role: "viewer" });
+  });
+});
+
+async function cookieOfKey(): Promise<string> {
+  const { origin } = new URL(house.baseUrl);
+  const response = await fetch(`${origin}${session}`, {
+    method: "POST",
+    headers: { origin, "content-type": "application/json" },
+    body: JSON.stringify({ management_key: house.managementKey }),
+  });
+  return (response.headers.get("set-cookie") as string).split(";")[0] as string;
+}
+
+describe("a stranger", () => {
+  test.each([
+    ["with the header", session, ada],
+    ["with the header of groups", session, { "x-forwarded-groups": "on-call" }],
+    ["on a page", "/console/keys", ada],
+    ["on an operation", "/console/api/keys", ada],
+  ])("is refused %s", async (_, path, headers) => {
+    const { status, body } = await ask(stranger, "GET", path, headers);
+    expect(status).toBe(403);
+    expect(body.error?.message).toMatch(
+      /^The header x-forwarded-(?:email|groups) counts only in requests from the addresses of console\.trusted_header\.from$/,
+    );
+  });
+
+  test("is refused also beside a session of a key", async () => {
+    const cookie = await cookieOfKey();
+    expect((await ask(stranger, "GET", "/console/api/keys", { cookie })).status).toBe(200);
+    expect((await ask(stranger, "GET", "/console/api/keys", { cookie, ...ada })).status).toBe(403);
+  });
+});
+
+test("a rule that goes away takes its people with it, also those who watch", async () => {
+  const bob = { "x-forwarded-email": "bob@example.com", "x-forwarded-groups": "on-call" };
+  const watching = ask(proxy, "GET", "/console/api/live", bob);
+  writeFileSync(join(house.dataDir, "sluice.yaml"), configuration("      - {user: ada@example.com, role: viewer}"));
+  await eventually(async () => (await ask(proxy, "GET", session, bob)).status === 403);
+  expect((await ask(proxy, "GET", session, ada)).body.data).toMatchObject({ role: "viewer", account: false });
+  // The stream has ended by itself.
+  expect((await watching).status).toBe(200);
+});

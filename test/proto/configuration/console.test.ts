@@ -1,0 +1,52 @@
+/** `console` in the configuration file: what says who may sign in is refused by name where it could mean something else. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { ConfigError } from "@sluice/proto/runtime/config.js";
+import { loadEdge } from "@sluice/proto/runtime/house-file.js";
+
+const folder = mkdtempSync(join(tmpdir(), "sluice-console-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function problemsOf(text: string): readonly string[] {
+  const path = join(folder, `${++files}.yaml`);
+  writeFileSync(path, text);
+  try {
+    loadEdge(path);
+    return [];
+  } catch (error) {
+    return (error as ConfigError).problems;
+  }
+}
+
+describe("console.trusted_header", () => {
+  const section = (settings: string) => problemsOf(`console: {trusted_header: {${settings}}}`);
+  const from = 'from: ["10.0.0.7", "fd00::/8"]';
+
+  test("needs addresses and rules", () => {
+    expect(section(`${from}, roles: [{user: "*@example.com", role: viewer}]`)).toEqual([]);
+    expect(section("").map((problem) => problem.split(":")[0])).toEqual([
+      "console.trusted_header.from",
+      "console.trusted_header.roles",
+    ]);
+  });
+
+  test.each([
+    ["everybody's address", `from: ["0.0.0.0/0"], roles: [{group: a, role: viewer}]`, "from.0"],
+    ["a name for an address", `from: [proxy.internal], roles: [{group: a, role: viewer}]`, "from.0"],
+    ["an unknown role", `${from}, roles: [{group: a, role: owner}]`, "roles.0.role"],
+    ["a rule for nobody", `${from}, roles: [{role: viewer}]`, "roles.0"],
+    ["a rule for two", `${from}, roles: [{user: a@example.com, group: a, role: viewer}]`, "roles.0"],
+    ["a user that is no address", `${from}, roles: [{user: "*", role: admin}]`, "roles.0.user"],
+    [
+      "the account beside a workspace",
+      `${from}, roles: [{group: a, role: admin, account: true, workspace: b}]`,
+      "roles.0.workspace",
+    ],
+    ["a page elsewhere", `${from}, sign_out_url: "//evil.example", roles: [{group: a, role: viewer}]`, "sign_out_url"],
+  ])("refuses %s", (_, settings, at) => {
+    expect(section(settings).map((problem) => problem.split(": ")[0])).toEqual([`console.trusted_header.${at}`]);
+  });
+});

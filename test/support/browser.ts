@@ -1,20 +1,15 @@
-/** A real Chromium: tests of the console need one, and are skipped, and reported as such, where the machine has none. */
+/** A real Chromium, for tests and measurements of the console. */
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { describe } from "@jest/globals";
 import { type Browser, type BrowserContextOptions, type Page, chromium } from "playwright-core";
 
-const program = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
+/** Path of the program; undefined where the machine has none. */
+export const chromiumPath = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"].find(
   (path) => path !== undefined && existsSync(path),
 );
 
-export const describeWithChromium: typeof describe.skip = program === undefined ? describe.skip : describe;
-
-/** Title of such tests. */
-export const inChromium = program === undefined ? "in Chromium (there is none)" : "in Chromium";
-
 export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({ executablePath: program as string, args: ["--no-sandbox", "--disable-gpu"] });
+  chromium.launch({ executablePath: chromiumPath as string, args: ["--no-sandbox", "--disable-gpu"] });
 
 export interface Visit {
   readonly page: Page;

@@ -1,7 +1,8 @@
 /** The console in a real browser, on a whole installation: from sign-in to sign-out. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
-import { type Visit, describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 
 let house: House;

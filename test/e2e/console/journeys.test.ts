@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import { type Visit, describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { root } from "../../support/processes.ts";
 

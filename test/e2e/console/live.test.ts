@@ -2,7 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser } from "playwright-core";
 import { parseSse } from "../../support/answers/sse.ts";
-import { describeWithChromium, inChromium, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type Collector, startCollector } from "../../support/collector.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";

@@ -5,15 +5,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
-import {
-  type Visit,
-  describeWithChromium,
-  findBarriers,
-  inChromium,
-  openBrowser,
-  signInTo,
-  visit,
-} from "../../support/browser.ts";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { fillHouse, showcase } from "./showcase.ts";
 

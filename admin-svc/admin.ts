@@ -39,6 +39,7 @@ import type { Deps } from "./service/deps.ts";
 import { PolicyFeed } from "./service/policy-feed.ts";
 import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
+import { deleteExpiredContents } from "./store/contents.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
@@ -59,7 +60,7 @@ export interface AdminOptions {
   /** Certificates of the RPC port; clear text when absent. */
   readonly tls?: ServerTls | undefined;
   readonly tracing?: Tracing | undefined;
-  /** Alerts as the configuration file has them at the moment; none by default. */
+  /** Sinks and capture as the configuration file has them at the moment; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
   /** The clock of deliveries to sinks. */
   readonly now?: (() => Date) | undefined;
@@ -91,8 +92,21 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const sinkParts = { database: writes, settings: sinks, now, log, registry };
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
-  const server = await serve(options, { reads, writes, bulkWrites, policy, folder, alerts, serviceToken });
-  const rounds = [new Rounds(() => alerts.deliver(), log), new Rounds(() => exports.deliver(), log)];
+  const server = await serve(options, {
+    reads,
+    writes,
+    bulkWrites,
+    policy,
+    folder,
+    alerts,
+    serviceToken,
+    capture: () => sinks().capture,
+  });
+  const rounds = [
+    new Rounds(() => alerts.deliver(), log, "sinks cannot be served"),
+    new Rounds(() => exports.deliver(), log, "sinks cannot be served"),
+    new Rounds(() => deleteExpiredContents(writes), log, "expired content is not deleted"),
+  ];
   lifecycle.onDrain(() => policy.close());
   lifecycle.onDrain(() => server.drain());
   lifecycle.onDrain(async () => {

@@ -31,6 +31,7 @@ import { createResolver } from "./lane/addresses.ts";
 import { sessionConnector } from "./lane/link.ts";
 import { LanePool } from "./lane/pool.ts";
 import { ResponseSockets, type SocketParts } from "./responses/socket/sockets.ts";
+import { Captures } from "./turns/captures.ts";
 import { Refusals } from "./turns/refusals.ts";
 import type { SharedTurn } from "./turns/shared-turn.ts";
 import { KeepAlive } from "./sse/event-stream.ts";
@@ -110,6 +111,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   lifecycle.onDrain(() => connections.live.stop());
   const port = await serve(options, server, () => pool.endTurns());
   lifecycle.onDrain(() => parts.refusals.stop());
+  lifecycle.onDrain(() => parts.captures.stop());
   lifecycle.onDrain(() => {
     keepAlive.stop();
     pool.stop();
@@ -179,13 +181,20 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
 }
 
 /** Parts of the app that no configuration changes. */
-function appParts({ token, lifecycle, log, registry, tracing }: GatewayOptions, connections: Connections) {
+function appParts({ token, house, lifecycle, log, registry, tracing }: GatewayOptions, connections: Connections) {
   const requests = new RequestObserver(log, registry);
   return {
     ...connections,
     keylessLimiter: new KeylessLimiter(eventLoop),
     budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry }),
     refusals: new Refusals({ inference: connections.inference, token, log }),
+    captures: new Captures({
+      admin: connections.admin,
+      token,
+      log,
+      registry,
+      settings: () => house.current.capture,
+    }),
     inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,

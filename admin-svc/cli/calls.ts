@@ -1,4 +1,4 @@
-/** calls: list, show. */
+/** calls: list, show, content. */
 import { shownGeneration } from "@sluice/proto/contract/records/usage-record.js";
 import { shownTurn } from "@sluice/proto/contract/records/generations.js";
 import { GetGenerationResponseSchema } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
@@ -81,6 +81,14 @@ export const calls: Commands = {
         record.costUsd === undefined ? "-" : usd(record.costUsd),
       ]);
       for (const line of table(["CALL", "PROVIDER", "MODEL", "STATUS", "TIME", "USD"], cells)) print(line);
+    },
+  },
+  content: {
+    usage: "ID [--json]",
+    summary: "Shows what was asked and answered, where the key captures it; the audit log keeps who reads it.",
+    details: ["ID is the X-Generation-Id of its answer, or its X-Request-Id.", "Needs SLUICE_URL."],
+    run() {
+      throw new CommandError("calls content: admin-svc decrypts it, so set SLUICE_URL and SLUICE_MANAGEMENT_KEY");
     },
   },
 };

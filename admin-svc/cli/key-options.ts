@@ -26,37 +26,45 @@ const exceptions: Readonly<Partial<Record<KeySettingName, Partial<SettingOption>
   limit_reset: { value: "daily|weekly|monthly", read: asText, fixed: true },
 };
 
-/** `disabled` is missing: it has the flags --disable and --enable. */
+/** Settings that are true or false, with a flag for each. */
+const switches = [
+  { name: "disabled", on: "disable", off: "enable" },
+  { name: "capture_content", on: "capture-content", off: "no-capture-content" },
+] as const;
+
 const settingOptions: readonly SettingOption[] = keySettingRows.flatMap(([name]) => {
-  if (name === "disabled") return [];
+  if (switches.some((each) => each.name === name)) return [];
   const option = name.replaceAll("_", "-");
   const { fixed = false, ...exception } = exceptions[name] ?? {};
   return [{ name, option, value: "N", read: wholeNumber, ...(!fixed && { clear: `no-${option}` }), ...exception }];
 });
 
 /** Options that set a key's settings, for `parseArgs`. */
-export const keyOptions = Object.fromEntries(settingOptions.map(({ option }) => [option, text]));
+export const keyOptions = {
+  ...Object.fromEntries(settingOptions.map(({ option }) => [option, text])),
+  "capture-content": flag,
+};
 
 /** The same, and the options that clear a setting. */
 export const keyChangeOptions = {
   ...keyOptions,
   ...Object.fromEntries(settingOptions.flatMap(({ clear }) => (clear === undefined ? [] : [[clear, flag]]))),
-  disable: flag,
-  enable: flag,
+  ...Object.fromEntries(switches.flatMap(({ on, off }) => [on, off].map((option) => [option, flag]))),
 };
 
 const usageOf = ({ option, value, clear }: SettingOption, clears: boolean): string =>
   clears && clear !== undefined ? `[--${option} ${value} | --${clear}]` : `[--${option} ${value}]`;
 
 /** Usage of the optional settings of a new key. */
-export const keyUsage = settingOptions
-  .filter(({ name }) => name !== "name")
-  .map((each) => usageOf(each, false))
-  .join(" ");
+export const keyUsage = [
+  ...settingOptions.filter(({ name }) => name !== "name").map((each) => usageOf(each, false)),
+  "[--capture-content]",
+].join(" ");
 
-export const keyChangeUsage = ["[--disable | --enable]", ...settingOptions.map((each) => usageOf(each, true))].join(
-  " ",
-);
+export const keyChangeUsage = [
+  ...switches.map(({ on, off }) => `[--${on} | --${off}]`),
+  ...settingOptions.map((each) => usageOf(each, true)),
+].join(" ");
 
 type Given = Readonly<Record<string, string | boolean | undefined>>;
 
@@ -66,8 +74,11 @@ export async function readKeySettings(given: Given): Promise<KeySettings> {
     const value = settingIn(given, each);
     return value === undefined ? [] : [[each.name, value]];
   });
-  const disabled = either("--disable", given["disable"], "--enable", given["enable"], false);
-  const settings = { ...Object.fromEntries(named), ...(disabled !== undefined && { disabled }) } as KeySettings;
+  const switched = switches.flatMap(({ name, on, off }): [string, unknown][] => {
+    const value = either(`--${on}`, given[on], `--${off}`, given[off], false);
+    return value === undefined ? [] : [[name, value]];
+  });
+  const settings = Object.fromEntries([...named, ...switched]) as KeySettings;
   await asUsage(() => checkKeySettings(settings));
   return settings;
 }

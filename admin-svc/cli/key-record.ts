@@ -80,6 +80,7 @@ export const keyLines = (row: ListedKey, spending: Spending | undefined): string
   `requests/min   ${row.requests_per_minute ?? "-"}`,
   `tokens/min     ${row.tokens_per_minute ?? "-"}`,
   `concurrent     ${row.concurrent_requests ?? "-"}`,
+  `content        ${row.capture_content ? "captured" : "-"}`,
 ];
 
 function limitText({ limit_usd: limit, limit_reset: reset }: KeyRow): string {

@@ -1,5 +1,6 @@
 /** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
+import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
@@ -41,6 +42,7 @@ export const keys: Commands = {
       const { values } = readArguments(args, { ...keyOptions, name: text, ...management, account: flag, ...json });
       const name = requiredOption("--name", values.name);
       const settings = await readKeySettings(values);
+      refuseCapture(settings);
       const account = values.account === true;
       if (account && values.management !== true) throw new UsageError("--account: only with --management");
       const key = mint(kindOf(values.management));
@@ -90,6 +92,7 @@ export const keys: Commands = {
     details: [keyHelp, "TIME is ISO 8601, for example 2027-01-31T00:00:00Z."],
     async run(args, { database, author, print }) {
       const { key, change, asJson } = await readKeyChange(args);
+      refuseCapture(change);
       const hash = await keyHash({ database, author }, key);
       const changed = await updateKey(await database(), await author(), hash, change);
       if (!changed) throw new CommandError("no such key, or it is revoked");
@@ -125,6 +128,12 @@ export const keys: Commands = {
     },
   },
 };
+
+/** Whether anything is captured stands in the configuration file, which the database does not know. @throws CommandError */
+function refuseCapture({ capture_content: captures }: KeySettings): void {
+  if (captures !== true) return;
+  throw new CommandError("--capture-content: admin-svc checks whether capture.key is set, so set SLUICE_URL");
+}
 
 const keyHash = async (
   { database, author }: Pick<AdminTerminal, "database" | "author">,

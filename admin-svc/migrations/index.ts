@@ -39,6 +39,7 @@ import * as turnIndexes from "./0034_turn_indexes.ts";
 import * as alerts from "./0040_alerts.ts";
 import * as exportCursors from "./0041_exports.ts";
 import * as people from "./0042_people.ts";
+import * as capturedContents from "./0044_captured_contents.ts";
 
 export const migrations: Readonly<Record<string, Migration>> = {
   "0001_access": access,
@@ -78,4 +79,5 @@ export const migrations: Readonly<Record<string, Migration>> = {
   "0040_alerts": alerts,
   "0041_exports": exportCursors,
   "0042_people": people,
+  "0044_captured_contents": capturedContents,
 };

@@ -1,4 +1,5 @@
 /** Dependencies of the services. */
+import type { CaptureSettings } from "@sluice/proto/runtime/house/sinks/capture.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Alerts } from "../sinks/alerts.ts";
@@ -15,5 +16,7 @@ export interface Deps {
   readonly policy: PolicyFeed;
   readonly folder: UsageFolder;
   readonly alerts: Alerts;
+  /** How content is captured at the moment; undefined where it is not. */
+  readonly capture: () => CaptureSettings | undefined;
   readonly serviceToken: ServiceToken;
 }

@@ -2,7 +2,12 @@
 import { create } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { keyRotation } from "@sluice/proto/contract/operations/keys.js";
-import { keyRecord, maskedKeySettings, storedKeySettings } from "@sluice/proto/contract/records/key-record.js";
+import {
+  type KeySettings,
+  keyRecord,
+  maskedKeySettings,
+  storedKeySettings,
+} from "@sluice/proto/contract/records/key-record.js";
 import { KeyKind } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import {
   CreateKeyResponseSchema,
@@ -27,6 +32,7 @@ import { putByExternalId } from "../store/external-ids.ts";
 import { type ChangedKey, type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
+import { requireCapture } from "./contents.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
@@ -77,7 +83,7 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
       administer(context, async (administrator) => {
         requireOwn(request.workspaceId, administrator);
         const settings = { ...storedKeySettings(request), name: request.name };
-        checkKeySettings(settings);
+        checkSettings(deps, settings);
         const secret = mintKey(KeyKind.INFERENCE);
         const made = required(await createKey(writes, administrator, { ...settings, key: secret }));
         await untilEnforced(deps, administrator, made);
@@ -89,7 +95,7 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
         requireOwn(request.workspaceId, administrator);
         checkExternalId(externalId);
         const settings = { ...storedKeySettings(request), name: request.name };
-        checkKeySettings(settings);
+        checkSettings(deps, settings);
         const { disabled: _, ...change } = settings;
         const secret = mintKey(KeyKind.INFERENCE);
         const id = { workspaceId: administrator.workspaceId, kind: "key", externalId } as const;
@@ -114,7 +120,7 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
     updateKey: ({ key, updateMask }, context) =>
       administer(context, async (administrator) => {
         const settings = maskedKeySettings(key, updateMask?.paths ?? []);
-        checkKeySettings(settings);
+        checkSettings(deps, settings);
         const { hash } = await findInferenceKey(deps, administrator.workspaceId, key?.hash ?? "");
         const changed = await updateKey(writes, administrator, hash, settings);
         if (!changed) throw keyNotFound();
@@ -142,6 +148,12 @@ function changeMethods(deps: Deps): Pick<KeyMethods, "createKey" | "putKey" | "u
         return create(RotateKeyResponseSchema, { ...(key && { key }), secret, generation });
       }),
   };
+}
+
+/** @throws Fault INVALID_REQUEST */
+function checkSettings({ capture }: Deps, settings: KeySettings): void {
+  checkKeySettings(settings);
+  if (settings.capture_content === true) requireCapture(capture(), "capture_content");
 }
 
 /** A minted key is never one that exists. */

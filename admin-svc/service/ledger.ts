@@ -5,6 +5,7 @@ import {
   BudgetScope,
   type LedgerService,
   RaiseBudgetResponseSchema,
+  RecordContentsResponseSchema,
   RecordUsageResponseSchema,
   ReleaseBudgetResponseSchema,
   ReserveBudgetResponseSchema,
@@ -13,6 +14,7 @@ import {
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import type { Kysely } from "kysely";
 import { checkRaise, checkRelease, checkReservation, readUsageRecords } from "../rules/usage-records.ts";
+import { insertContents } from "../store/contents.ts";
 import type { Database } from "../store/database.ts";
 import {
   type Reservation,
@@ -24,6 +26,7 @@ import {
 import { sumTaskSpending } from "../store/ledger/task-spending.ts";
 import { insertUsage } from "../store/ledger/usage.ts";
 import { Batches, type Waiting } from "./batches.ts";
+import { requireCapture, sealContents } from "./contents.ts";
 import { orUnavailable } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { toRow } from "../store/ledger/usage-messages.ts";
@@ -35,7 +38,13 @@ const scopes = {
   guardrail: BudgetScope.GUARDRAIL,
 } as const;
 
-export function ledgerService({ writes, folder, alerts, serviceToken }: Deps): ServiceImpl<typeof LedgerService> {
+export function ledgerService({
+  writes,
+  folder,
+  alerts,
+  capture,
+  serviceToken,
+}: Deps): ServiceImpl<typeof LedgerService> {
   const reservations = new Reservations(writes);
   return {
     recordUsage: (request, { requestHeader }) => {
@@ -70,6 +79,13 @@ export function ledgerService({ writes, folder, alerts, serviceToken }: Deps): S
         await dropReservations(writes, [request]);
         return create(ReleaseBudgetResponseSchema);
       });
+    },
+    recordContents: (request, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      const rows = sealContents(request, requireCapture(capture(), "contents"));
+      return orUnavailable(async () =>
+        create(RecordContentsResponseSchema, { storedCount: await insertContents(writes, rows) }),
+      );
     },
     sumTaskSpending: (_, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);

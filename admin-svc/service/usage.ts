@@ -5,6 +5,7 @@ import {
   type Activity,
   ActivitySchema,
   GetCreditsResponseSchema,
+  GetGenerationContentResponseSchema,
   GetGenerationResponseSchema,
   ListActivityResponseSchema,
   type UsageService,
@@ -13,10 +14,12 @@ import { callOperations } from "@sluice/proto/runtime/call-operation.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkActivityFilter } from "../rules/usage-records.ts";
+import { contentExpiry, readContent } from "../store/contents.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf, generationRecords } from "../store/ledger/usage.ts";
 import { listTurns } from "../store/ledger/generations.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
+import { openSealed } from "./contents.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Deps } from "./deps.ts";
 import { listGenerations } from "../store/ledger/turn-pages.ts";
@@ -25,7 +28,7 @@ import { toGeneration } from "../store/ledger/turn-messages.ts";
 import { toRecord } from "../store/ledger/usage-messages.ts";
 
 export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
-  const { reads, serviceToken } = deps;
+  const { reads, writes, serviceToken, capture } = deps;
   const administer = administering(deps);
   return {
     getCredits: (_, context) =>
@@ -42,12 +45,26 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
       orRetryLater(async () => {
         const { kind, hash: keyHash, workspace_id: workspaceId } = await requireKey(reads, requestHeader, serviceToken);
         const whose = { workspaceId, ...(kind === "inference" && { keyHash }) };
-        if ((generationId === "") === (requestId === "")) throw invalid("id", "required, or request_id in its place");
-        const named = generationId === "" ? { requestId } : { generationId };
+        const named = namedTurn(generationId, requestId);
         const [turn] = isStorable(generationId + requestId) ? await listTurns(reads, { ...whose, ...named }, 1) : [];
         if (!turn) throw new Fault(FaultReason.NOT_FOUND, "Generation not found");
         const rows = await generationRecords(reads, turn.generation_id, { workspaceId, keyHash: turn.key_hash });
-        return create(GetGenerationResponseSchema, { records: rows.map(toRecord), generation: toGeneration(turn) });
+        const expiry = await contentExpiry(reads, { workspaceId, generationId: turn.generation_id });
+        return create(GetGenerationResponseSchema, {
+          records: rows.map(toRecord),
+          generation: toGeneration(turn),
+          ...(expiry && { contentExpiresAtMs: BigInt(expiry.getTime()) }),
+        });
+      }),
+    getGenerationContent: ({ generationId, requestId }, context) =>
+      administer(context, async (administrator) => {
+        const place = { workspaceId: administrator.workspaceId, ...namedTurn(generationId, requestId) };
+        const row = isStorable(generationId + requestId) ? await readContent(writes, administrator, place) : undefined;
+        if (!row) throw new Fault(FaultReason.NOT_FOUND, "No content of this generation is stored");
+        return create(GetGenerationContentResponseSchema, {
+          content: openSealed(row, capture()),
+          expiresAtMs: BigInt(row.expires_at.getTime()),
+        });
       }),
     listGenerations: (request, context) =>
       administer(context, ({ workspaceId }) => listGenerations(reads, workspaceId, request)),
@@ -67,6 +84,12 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         return create(ListActivityResponseSchema, { activities: rows.map(activityMessage) });
       }),
   };
+}
+
+/** @throws Fault INVALID_REQUEST unless exactly one id is given */
+function namedTurn(generationId: string, requestId: string) {
+  if ((generationId === "") === (requestId === "")) throw invalid("id", "required, or request_id in its place");
+  return generationId === "" ? { requestId } : { generationId };
 }
 
 const isStorable = (text: string): boolean => text.length <= 1_024 && !text.includes("\0");

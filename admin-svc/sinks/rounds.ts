@@ -8,9 +8,12 @@ export class Rounds {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  /** @param work one round; its failure is logged, and the next one comes all the same */
-  constructor(work: () => Promise<void>, log: Logger) {
-    this.#running = this.#run(work, log);
+  /**
+   * @param work one round; its failure is logged, and the next one comes all the same
+   * @param failure text of the log
+   */
+  constructor(work: () => Promise<void>, log: Logger, failure: string) {
+    this.#running = this.#run(work, log, failure);
   }
 
   /** Waits for the round under way. */
@@ -19,10 +22,10 @@ export class Rounds {
     await this.#running;
   }
 
-  async #run(work: () => Promise<void>, log: Logger): Promise<void> {
+  async #run(work: () => Promise<void>, log: Logger, failure: string): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      await work().catch((error: unknown) => log.warn({ err: error }, "sinks cannot be served"));
+      await work().catch((error: unknown) => log.warn({ err: error }, failure));
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }

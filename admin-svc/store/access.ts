@@ -15,6 +15,7 @@ export interface ResolvedKey {
     readonly hasBudget: boolean;
     /** True when the end user of the key is registered and not active. */
     readonly externalUserInactive: boolean;
+    readonly capturesContent: boolean;
     /** Null means the limits of the configuration file. */
     readonly rateLimits: Pick<KeyRow, "requests_per_minute" | "tokens_per_minute" | "concurrent_requests">;
     readonly guardrail?: EnforcedGuardrail;
@@ -45,6 +46,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       "key.kind",
       "key.expires_at",
       "key.account",
+      "key.capture_content",
       "key.limit_usd",
       "workspace.limit_usd as workspace_limit_usd",
       "key.requests_per_minute",
@@ -77,6 +79,7 @@ export async function resolveKey(database: Kysely<Database>, hash: string): Prom
       account: row.account === true,
       hasBudget: row.limit_usd !== null || row.workspace_limit_usd !== null || row.guardrails.some(limits),
       externalUserInactive: row.external_user_inactive,
+      capturesContent: row.capture_content === true,
       rateLimits: row,
       ...(held && { guardrail: held }),
       workspaceGuardrails: row.guardrails.filter((guardrail) => guardrail !== held),

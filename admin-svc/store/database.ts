@@ -397,6 +397,22 @@ export interface ExportCursorsTable {
   last_error: string | null;
 }
 
+/** Prompt and answer of a turn. A row is written once. */
+export interface CapturedContentsTable {
+  generation_id: string;
+  key_hash: string;
+  workspace_id: string;
+  request_id: string;
+  user: string | null;
+  opened_at: Date;
+  expires_at: Date;
+  /** Names the key of the configuration file with which the row is encrypted. */
+  key_id: string;
+  salt: Buffer;
+  /** Ciphertext and authentication tag. */
+  sealed: Buffer;
+}
+
 export interface Database {
   workspaces: WorkspacesTable;
   audit_log: AuditLogTable;
@@ -420,6 +436,7 @@ export interface Database {
   console_sessions: ConsoleSessionsTable;
   alerts: AlertsTable;
   export_cursors: ExportCursorsTable;
+  captured_contents: CapturedContentsTable;
 }
 
 /** Id of the workspace that the first migration creates. */

@@ -1,6 +1,7 @@
 /** Erases the name of an end user from all stored data. Records, sums and audit entries stay, without the name. */
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
+import { deleteContentsOfUser } from "./contents.ts";
 import type { Database } from "./database.ts";
 import { foldAll, holdChanges } from "./ledger/fold.ts";
 import { moveSums } from "./ledger/usage-rollup.ts";
@@ -43,6 +44,7 @@ export async function eraseEndUser(
       .where("workspace_id", "=", workspaceId)
       .where("external_user", "=", user)
       .executeTakeFirst();
+    await deleteContentsOfUser(transaction, workspaceId, user);
     const entries = await eraseInAudit(transaction, workspaceId, user);
     const erased = {
       records,

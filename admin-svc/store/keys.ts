@@ -5,6 +5,7 @@ import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql } from "kysely";
 import { requireAccount } from "./account.ts";
 import { type Author, difference, isSame } from "./audit.ts";
+import { deleteContentsOfKey } from "./contents.ts";
 import type { ApiKeysTable, Database } from "./database.ts";
 import { moveExternalIds } from "./external-ids.ts";
 import { type PolicyChange, currentGeneration, recordChange, recordNothing } from "./policy.ts";
@@ -142,6 +143,7 @@ export function revokeKey(database: Kysely<Database>, author: Author, hash: stri
     if (!key) return undefined;
     if (key.revoked_at !== null) return { generation: await currentGeneration(transaction), keyHashes: [] };
     const guardrailId = await revokeLocked(transaction, hash);
+    await deleteContentsOfKey(transaction, hash);
     const before = { ...key, guardrail_id: guardrailId };
     return recordChange(transaction, author, { action: "keys.revoke", target: hash, before }, [hash]);
   });

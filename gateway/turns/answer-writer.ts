@@ -13,6 +13,7 @@ import { type WheelTimer, timeLimits } from "@sluice/proto/runtime/timer-wheel.j
 import { writeFault } from "../http/errors.ts";
 import { writeWholeAnswer } from "../http/whole-answer.ts";
 import { EventStream, type KeepAlive, encodingOf } from "../sse/event-stream.ts";
+import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door, DoorTurn, StreamedAnswer, WholeAnswer } from "./door.ts";
 
 /** The call that is answered. */
@@ -20,6 +21,8 @@ export interface AnsweredCall {
   readonly res: ServerResponse;
   readonly requestId: string;
   readonly meter: TokenMeter | undefined;
+  /** Takes the answer where the key captures content. */
+  readonly captured: CapturedTurn | undefined;
   /** The turn, once it is prepared. */
   prepared: AnsweredTurn | undefined;
   /** The writer of the answer; the call tells it when the response closes. */
@@ -162,6 +165,7 @@ export class ObjectWriter extends AnswerWriter {
   override ended(): void {
     const json = this.#answer.json();
     if (json === undefined) return this.failed(endless());
+    this.call.captured?.add(json);
     this.settle();
     if (writeWholeAnswer(this.call.res, `content-type: ${jsonType}\r\n${this.headerLines}`, json)) return;
     const bytes = Buffer.byteLength(json);
@@ -202,7 +206,9 @@ export class StreamWriter extends AnswerWriter {
   protected override write(events: readonly TurnEvent[]): void {
     const text = this.#answer.events(events);
     if (!this.#stream.begun) return this.#begin(text + this.#answer.open());
-    if (text !== "") this.#stream.write(text, this.#answer.over);
+    if (text === "") return;
+    this.call.captured?.add(text);
+    this.#stream.write(text, this.#answer.over);
   }
 
   override ended(): void {
@@ -213,8 +219,10 @@ export class StreamWriter extends AnswerWriter {
 
   protected override fail(fault: Fault): void {
     if (!this.#stream.begun) return this.refuse(fault, this.#answer.withheldUsageJson);
+    const text = this.#answer.failed(fault);
+    this.call.captured?.add(text);
     this.settle(fault);
-    this.#stream.end(this.#answer.failed(fault));
+    this.#stream.end(text);
   }
 
   override left(): void {
@@ -240,6 +248,7 @@ export class StreamWriter extends AnswerWriter {
     if (this.over || this.#stream.begun) return;
     this.#closeGate();
     this.begin(streamHeaders);
+    this.call.captured?.add(text);
     this.#stream.begin(text);
   }
 }

@@ -10,6 +10,7 @@ import type { FaultForm } from "../http/errors.ts";
 import { close } from "../http/exchange.ts";
 import type { Observation } from "../http/observe.ts";
 import type { AnswerWriter, AnsweredCall, AnsweredTurn } from "./answer-writer.ts";
+import type { CapturedTurn } from "./captured-turn.ts";
 import type { Door } from "./door.ts";
 import type { Refusals } from "./refusals.ts";
 
@@ -30,6 +31,8 @@ export class TurnCall implements Exchange, AnsweredCall {
   fault: Fault | undefined = undefined;
   /** Counts the tokens of the turn, when it has a limit of tokens and is not shared. */
   meter: TokenMeter | undefined = undefined;
+  /** Takes the answer where the key captures content. */
+  captured: CapturedTurn | undefined = undefined;
   /** Gives back the call's place in its rate limits, or in a shared turn. Only the first call of this function has an effect. */
   leave: (tokens?: number) => void = () => {};
   prepared: AnsweredTurn | undefined = undefined;
@@ -53,6 +56,7 @@ export class TurnCall implements Exchange, AnsweredCall {
 
   settled(fault: Fault | undefined): void {
     this.leave(this.meter?.tokens(fault === undefined));
+    this.captured?.end();
     this.fault = fault;
   }
 

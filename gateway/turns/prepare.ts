@@ -9,6 +9,8 @@ import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import type { RequestCaller } from "../http/context.ts";
 import type { KeepAlive } from "../sse/event-stream.ts";
 import { type AnswerWriter, type AnsweredCall, ObjectWriter, StreamWriter } from "./answer-writer.ts";
+import type { TurnCall } from "./call.ts";
+import type { Captures } from "./captures.ts";
 import type { Door, DoorTurn } from "./door.ts";
 import { warnAboutUnknownFields } from "./unknown-fields.ts";
 
@@ -17,6 +19,7 @@ export interface TurnParts {
   readonly keepAlive: KeepAlive;
   readonly limits: Limits;
   readonly compat: Compat;
+  readonly captures: Captures;
 }
 
 /** A turn that is ready to be opened. */
@@ -99,6 +102,18 @@ export const toOpen = (
   traceparent: trace.traceparent,
   tracestate: trace.tracestate,
 });
+
+/** Captures the turn of a call whose key opts in, unless the request forbids it. */
+export function capture(
+  { captures }: Pick<TurnParts, "captures">,
+  call: TurnCall,
+  { request, generationId }: Pick<PreparedTurn, "request" | "generationId">,
+  body: Buffer,
+  members: readonly JsonMember[],
+): void {
+  const { caller, requestId } = call;
+  call.captured = captures.begin({ caller, requestId, generationId, request, body, members });
+}
 
 /** Creates the writer of the answer, which learns from the call when the response closes. */
 export function createAnswer(

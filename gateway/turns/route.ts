@@ -16,7 +16,7 @@ import type { LanePool } from "../lane/pool.ts";
 import { admit } from "../limits/admission.ts";
 import { TurnCall } from "./call.ts";
 import type { Door } from "./door.ts";
-import { createAnswer, prepareTurn, toOpen } from "./prepare.ts";
+import { capture, createAnswer, prepareTurn, toOpen } from "./prepare.ts";
 import { reserveForParsing, scanBody } from "./body.ts";
 import type { Refusals } from "./refusals.ts";
 import { type SharedTurnParts, createSharedTurn } from "./shared-turn.ts";
@@ -69,6 +69,7 @@ async function answer(parts: TurnRouteParts, call: TurnCall): Promise<void> {
     const waiting = reserveForParsing(call.room, body, members, call.door.unparsed);
     if (waiting) await waiting;
     const prepared = prepareTurn(parts, call.door, call.req.headers, body, members);
+    if (call.caller.capturesContent) capture(parts, call, prepared, body, members);
     if (admission.countsTokens) call.meter = new TokenMeter(prepared.request);
     createAnswer(parts, call, prepared).start((listener) => parts.pool.open(toOpen(parts, call, prepared), listener));
   } catch (error) {

@@ -16,6 +16,7 @@ import type { TurnCall } from "./call.ts";
 import {
   type PreparedTurn,
   type TurnParts,
+  capture,
   prepareTurn,
   createAnswer,
   toOpen,
@@ -76,6 +77,7 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     const members = await scanBody(body, undefined, key.keyHash);
     await reserveForParsing(room, body, members, call.door.unparsed);
     const turn = { ...prepareTurn(parts, call.door, request.headers, body, members), key };
+    if (key.capturesContent) capture(parts, call, turn, body, members);
     const meter = admission.countsTokens ? new TokenMeter(turn.request) : undefined;
     generation.opened(
       turn,

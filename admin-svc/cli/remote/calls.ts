@@ -41,7 +41,23 @@ export const remoteCalls: RemoteCommands = {
     if (values.json === true) return [JSON.stringify({ ...call, provider_responses: calls })];
     return recordLines({ ...call, provider_responses: (calls as readonly JsonObject[]).length });
   },
+  content: async (args, sluice) => {
+    const { values, named } = readArguments(args, json, "ID");
+    const { id } = await findCall(sluice, named.ID);
+    const { data } = await sluice.call(usageOperations.getGenerationContent, { query: { id: String(id) } });
+    if (values.json === true) return [JSON.stringify(data)];
+    const { request, answer, ...about } = data as JsonObject;
+    return [...recordLines(about), ...contentLines("request", request), ...contentLines("answer", answer)];
+  },
 };
+
+/** @param given null where there is none */
+function contentLines(title: string, given: unknown): string[] {
+  if (given === null) return [`${title}: none`];
+  const { text, bytes, is_truncated: isTruncated } = given as JsonObject;
+  const size = `${String(bytes)} bytes${isTruncated === true ? ", cut off" : ""}`;
+  return [`${title} (${size}):`, ...String(text).split("\n").map(printable)];
+}
 
 /** @param id of the generation or of the request. @throws CommandError when there is none */
 async function findCall(sluice: RemoteSluice, id: string): Promise<JsonObject> {

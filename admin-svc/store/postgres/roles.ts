@@ -33,6 +33,7 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   console_sessions: "select, insert, update, delete",
   alerts: "select, insert, update, delete",
   export_cursors: "select, insert, update, delete",
+  captured_contents: "select, insert, delete",
   kysely_migration: "select",
   kysely_migration_lock: "select",
 };

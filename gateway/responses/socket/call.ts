@@ -8,12 +8,14 @@ import type { Admission } from "@sluice/proto/runtime/limits/limiter.js";
 import type { Reservation } from "@sluice/proto/runtime/load/byte-budget.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
 import type { LoadShedding } from "../../http/load-shedding.ts";
 import type { Observation } from "../../http/observe.ts";
 import { responsesPath } from "../../http/turn-head.ts";
 import { admit } from "../../limits/admission.ts";
 import { reserveForParsing } from "../../turns/body.ts";
+import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { toOpen, wantsServiceMetadata } from "../../turns/prepare.ts";
 import type { TurnRouteParts } from "../../turns/route.ts";
 import { type ReadResponse, readResponse, responsesDoor } from "../door.ts";
@@ -45,6 +47,7 @@ export class SocketCall {
   #request: RunTurnRequest | undefined = undefined;
   readonly #generationId = newId("gen-");
   #isOver = false;
+  #captured: CapturedTurn | undefined = undefined;
   turn: SocketTurn | undefined = undefined;
 
   constructor(connected: Connected) {
@@ -72,10 +75,12 @@ export class SocketCall {
 
   /** @param input JSON of all its items @throws Fault */
   async open(frame: CreateFrame, input: string, taker: EventTaker): Promise<void> {
-    const { request, identity } = await this.#read(bodyOf(frame, input));
+    const body = bodyOf(frame, input);
+    const { request, identity, members } = await this.#read(body);
     if (this.#isOver) return;
     this.#request = request;
-    const turn = new SocketTurn(taker, identity, request);
+    this.#captured = this.#capture(request, body, members);
+    const turn = new SocketTurn(taker, identity, request, this.#captured);
     this.turn = turn;
     if (!frame.generates) return turn.prepare();
     const { parts, keyHash } = this.#connected;
@@ -89,6 +94,7 @@ export class SocketCall {
     this.#isOver = true;
     const hasLeft = status === 499;
     if (hasLeft) this.turn?.abandon();
+    this.#captured?.end();
     this.#admission?.leave(this.#admission.countsTokens ? this.turn?.tokens(hasLeft || !fault) : undefined);
     this.#room.release();
     this.#observation.note({
@@ -114,16 +120,25 @@ export class SocketCall {
     this.#connected.parts.refusals.note({ caller, requestId, trace, door: "responses", fault, durationMs, ...read });
   }
 
-  async #read(body: Buffer): Promise<ReadResponse> {
+  /** A frame that calls no model has no caller. */
+  #capture(request: RunTurnRequest, body: Buffer, members: readonly JsonMember[]): CapturedTurn | undefined {
+    const caller = this.#caller;
+    if (caller?.capturesContent !== true) return undefined;
+    const named = { caller, requestId: this.requestId, generationId: this.#generationId };
+    return this.#connected.parts.captures.begin({ ...named, request, body, members });
+  }
+
+  async #read(body: Buffer): Promise<ReadResponse & { readonly members: readonly JsonMember[] }> {
     const { parts, request } = this.#connected;
     await this.#room.grow(2 * body.length);
     const members = scanObject(body, "frame");
     await reserveForParsing(this.#room, body, members, responsesDoor.unparsed);
     const sessionId = request.headers["x-session-id"];
-    return readResponse(body, members, {
+    const read = readResponse(body, members, {
       sessionId: typeof sessionId === "string" ? sessionId : undefined,
       serviceMetadata: wantsServiceMetadata(request.headers, parts.compat),
       compat: parts.compat,
     });
+    return { ...read, members };
   }
 }

@@ -12,6 +12,7 @@ import { TokenMeter } from "@sluice/proto/runtime/limits/meter.js";
 import type { ResponseIdentity } from "@sluice/proto/runtime/responses/identity.js";
 import { ResponseObject } from "@sluice/proto/runtime/responses/object.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import type { CapturedTurn } from "../../turns/captured-turn.ts";
 import { Ladder } from "../ladder.ts";
 
 /** The connection as its response uses it. */
@@ -40,6 +41,7 @@ function dataOf(text: string): string[] {
 
 export class SocketTurn implements TurnListener {
   readonly #taker: EventTaker;
+  readonly #captured: CapturedTurn | undefined;
   readonly #object: ResponseObject;
   readonly #ladder: Ladder;
   readonly #meter: TokenMeter;
@@ -47,8 +49,15 @@ export class SocketTurn implements TurnListener {
   #begun = false;
   #over = false;
 
-  constructor(taker: EventTaker, identity: ResponseIdentity, request: RunTurnRequest) {
+  /** @param captured takes the answer where the key captures content */
+  constructor(
+    taker: EventTaker,
+    identity: ResponseIdentity,
+    request: RunTurnRequest,
+    captured: CapturedTurn | undefined,
+  ) {
     this.#taker = taker;
+    this.#captured = captured;
     this.#object = new ResponseObject(identity);
     this.#ladder = new Ladder(this.#object);
     this.#meter = new TokenMeter(request);
@@ -117,6 +126,7 @@ export class SocketTurn implements TurnListener {
   #send(text: string): void {
     if (text === "" || this.#over) return;
     this.#begun = true;
+    this.#captured?.add(text);
     this.#taker.send(dataOf(text));
   }
 

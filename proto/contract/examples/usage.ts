@@ -33,6 +33,7 @@ export const generationExample = {
   session_id: null,
   service_tier: "default",
   workspace_id: "00000000-0000-4000-8000-000000000001",
+  content_expires_at: null,
   provider_responses: [
     {
       id: null,
@@ -167,4 +168,15 @@ export const seriesExample = {
   to: "2026-11-22T00:00:00.000000Z",
   data: [{ at: "2026-11-21T00:00:00.000000Z", ...sumsExample }],
   totals: [sumsExample],
+} as const;
+
+export const contentExample = {
+  id: "gen-3yGx0CqkWnXo4pTz1bLr2V",
+  request_id: "req_5dRt1QwErTyUiOpAsDfGhJ",
+  key_hash: "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93",
+  created_at: "2026-11-21T12:00:00.000000Z",
+  expires_at: "2026-11-28T12:00:01.000000Z",
+  external_user: "employee_123",
+  request: { text: '{"model":"openai/gpt-5-mini","input":"Hello"}', bytes: 45, is_truncated: false },
+  answer: { text: '{"id":"resp_1","object":"response"}', bytes: 35, is_truncated: false },
 } as const;

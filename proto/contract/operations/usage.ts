@@ -1,6 +1,7 @@
 /** Operations on usage records. */
 import {
   activityExample,
+  contentExample,
   cursorExample,
   generationExample,
   refusedExample,
@@ -10,10 +11,17 @@ import {
 import { administrationStatuses, example, json, operation } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
-import { shownActivity, shownCredits, shownGeneration } from "../records/usage-record.ts";
+import { shownActivity, shownContent, shownCredits, shownGeneration } from "../records/usage-record.ts";
 import { generationList, generationsQuery, shownTurn } from "../records/generations.ts";
 import { seriesAnswer, seriesQuery, shownSeries } from "../records/usage-series.ts";
-import { activityAnswer, activityQuery, creditsAnswer, generationAnswer, generationQuery } from "../records/usage.ts";
+import {
+  activityAnswer,
+  activityQuery,
+  contentAnswer,
+  creditsAnswer,
+  generationAnswer,
+  generationQuery,
+} from "../records/usage.ts";
 
 const { method } = UsageService;
 const timeoutMs = 5_000;
@@ -34,6 +42,26 @@ const getGeneration = forwarded(
   method.getGeneration,
   ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
   (answer) => ({ data: shownGeneration(answer) }),
+  { timeoutMs },
+);
+
+const getGenerationContent = forwarded(
+  operation({
+    path: "/generation/content",
+    method: "get",
+    tag: "Administration",
+    key: "management",
+    role: "admin",
+    summary: "Show what was asked and answered",
+    description:
+      "Prompt and answer of a request whose key captures them (`capture_content`), until they expire. By `id` or by `request_id`. Every reading is in the audit log (`calls.content`).",
+    query: generationQuery,
+    answer: { says: "The content.", content: [json(contentAnswer, example({ data: contentExample }))] },
+    statuses: [400, 401, 403, 404, 422, 500],
+  }),
+  method.getGenerationContent,
+  ({ query }) => ({ generationId: query.id, requestId: query.request_id }),
+  (answer) => ({ data: shownContent(answer) }),
   { timeoutMs },
 );
 
@@ -137,4 +165,11 @@ const getCredits = forwarded(
   { timeoutMs },
 );
 
-export const usageOperations = { getGeneration, listGenerations, getUsageSeries, listActivity, getCredits };
+export const usageOperations = {
+  getGeneration,
+  getGenerationContent,
+  listGenerations,
+  getUsageSeries,
+  listActivity,
+  getCredits,
+};

@@ -28,6 +28,7 @@ export interface KeySettings {
   readonly requests_per_minute?: number | null;
   readonly tokens_per_minute?: number | null;
   readonly concurrent_requests?: number | null;
+  readonly capture_content?: boolean;
 }
 
 const rateLimitsField = "rate_limits";

@@ -124,6 +124,14 @@ const settings = {
     toStored: ({ user }: { readonly user: string }) => user,
     unset: null,
   },
+  capture_content: {
+    given: described(
+      boolean,
+      "Whether prompts and answers are stored, encrypted, for `GET /generation/content`. Needs `capture.key` of the configuration file.",
+    ),
+    shown: described(boolean, "Whether prompts and answers are stored for a while."),
+    unset: false,
+  },
 } as const satisfies Readonly<Record<string, Setting>>;
 
 export type KeySettingName = keyof typeof settings;

@@ -4,6 +4,7 @@ import { TurnOutcome, type UsageRecord } from "../../gen/sluice/admin/v1/ledger_
 import type {
   Activity,
   GetCreditsResponse,
+  GetGenerationContentResponse,
   GetGenerationResponse,
 } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { operationWord, purposeOfRecord } from "../../runtime/call-operation.ts";
@@ -37,7 +38,11 @@ const unrecorded = {
 };
 
 /** @param records of the turn's calls, in their order; none of a turn that was refused */
-export function shownGeneration({ records, generation: turn }: GetGenerationResponse): JsonObject {
+export function shownGeneration({
+  records,
+  generation: turn,
+  contentExpiresAtMs: expiry,
+}: GetGenerationResponse): JsonObject {
   if (!turn) throw new Fault(FaultReason.INTERNAL);
   const last = records.at(-1);
   const cost = costOf(records);
@@ -68,6 +73,7 @@ export function shownGeneration({ records, generation: turn }: GetGenerationResp
     door: turn.door,
     service_tier: orNull(turn.serviceTier),
     workspace_id: turn.workspaceId,
+    content_expires_at: expiry === undefined ? null : instant(timestampFromMs(Number(expiry))),
     provider_responses: records.map(callJson),
     api_type: "completions",
     data_region: "global",
@@ -75,6 +81,29 @@ export function shownGeneration({ records, generation: turn }: GetGenerationResp
     ...unrecorded,
   };
 }
+
+/** What was captured of a turn. */
+export function shownContent({ content: turn, expiresAtMs }: GetGenerationContentResponse): JsonObject {
+  if (!turn?.content) throw new Fault(FaultReason.INTERNAL);
+  const { request, requestBytes, answer, answerBytes } = turn.content;
+  return {
+    id: turn.generationId,
+    request_id: turn.requestId,
+    key_hash: turn.keyHash,
+    created_at: instant(timestampFromMs(Number(turn.openedAtMs))),
+    expires_at: instant(timestampFromMs(Number(expiresAtMs))),
+    external_user: turn.user ?? null,
+    request: shownText(request, Number(requestBytes)),
+    answer: answerBytes === 0n ? null : shownText(answer, Number(answerBytes)),
+  };
+}
+
+/** A character that the limit has cut in two is left out. */
+const shownText = (kept: Uint8Array, bytes: number): JsonObject => ({
+  text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(kept, { stream: true }),
+  bytes,
+  is_truncated: kept.length < bytes,
+});
 
 function tokensJson(last: UsageRecord | undefined): JsonObject {
   const tokens = last?.tokens;

@@ -131,6 +131,10 @@ const generation = {
   session_id: described(nullable(string()), "The session that the request named."),
   service_tier: described(nullable(string()), "The tier that served."),
   workspace_id: described(nullable(string()), "The workspace of the key."),
+  content_expires_at: described(
+    nullable(time),
+    "Until when prompt and answer are stored, for `GET /generation/content`; null when they are not.",
+  ),
   provider_responses: described(nullable(array(call)), "Every call to a provider, in order."),
   api_type: described(nullable(string()), "`completions`."),
   data_region: described(string(), "`global`."),
@@ -157,6 +161,43 @@ export const generationAnswer = named(
       data: named(
         "Generation",
         object(generation, { required: Object.keys(generation), description: "What a turn took." }),
+      ),
+    },
+    { required: ["data"] },
+  ),
+);
+
+const capturedText = (whose: string) =>
+  object(
+    {
+      text: described(string(), `${whose}, byte for byte, up to the limit of the configuration file.`),
+      bytes: described(tokens, "Length of the whole of it."),
+      is_truncated: described(boolean, "Whether its end was cut off."),
+    },
+    { required: ["text", "bytes", "is_truncated"] },
+  );
+
+const content = {
+  id: generation.id,
+  request_id: generation.request_id,
+  key_hash: described(string(), "Hash of the key."),
+  created_at: described(time, "When the request began."),
+  expires_at: described(time, "When the content is deleted."),
+  external_user: generation.external_user,
+  request: capturedText("Body of the request as it was received, before guardrails"),
+  answer: described(
+    nullable(capturedText("The answer as it was sent: an object, or the text of a stream")),
+    "Null where the client got no answer but an error.",
+  ),
+};
+
+export const contentAnswer = named(
+  "GenerationContentAnswer",
+  object(
+    {
+      data: named(
+        "GenerationContent",
+        object(content, { required: Object.keys(content), description: "What was asked and answered." }),
       ),
     },
     { required: ["data"] },

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { alignment } from "./alignment.ts";
 import { consoleSection } from "./console/section.ts";
+import { edgeCapture } from "./sinks/capture.ts";
 import { detector, namedDetector } from "./detectors.ts";
 import { compat, cors, gatewayHost } from "./edge.ts";
 import { endUsers } from "./end-users.ts";
@@ -49,6 +50,7 @@ export const edgeSchema = z.object({
   limits: limits.prefault({}),
   compat: compat.prefault({}),
   cors: cors.prefault({}),
+  capture: edgeCapture,
   detectors: z.array(namedDetector).default([]),
 });
 

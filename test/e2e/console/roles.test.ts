@@ -11,7 +11,8 @@ import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_servic
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { Browser } from "playwright-core";
-import { describeWithChromium, inChromium, openBrowser, visit } from "../../support/browser.ts";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { openBrowser, visit } from "../../support/browser.ts";
 import { askConsole } from "../../support/console.ts";
 import { type House, startHouse } from "../../support/house.ts";
 

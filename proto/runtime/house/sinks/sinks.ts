@@ -1,12 +1,13 @@
-/** Sections of the configuration file that only admin-svc reads, because only admin-svc knows the secrets of sinks. */
+/** Sections of the configuration file with secrets that only admin-svc knows: those of sinks, and the key of captured content. */
 import { z } from "zod";
 import { ConfigError, problemsOf } from "../../config.ts";
+import { capture } from "./capture.ts";
 import { expand, filesOf, variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
 import { alerts } from "./alerts.ts";
 import { exportSections } from "./exports.ts";
 
-export const sinkSections = { alerts, exports: exportSections };
+export const sinkSections = { alerts, exports: exportSections, capture };
 
 const sinksSchema = z.object(sinkSections);
 

@@ -6,7 +6,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { CallOperation, TurnOutcome, UsageRecord } from "./ledger_service_pb.ts";
+import type { CallOperation, TurnContent, TurnOutcome, UsageRecord } from "./ledger_service_pb.ts";
 import { file_sluice_admin_v1_ledger_service } from "./ledger_service_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/admin/v1/usage_service.proto.
  */
 export const file_sluice_admin_v1_usage_service: GenFile = /*@__PURE__*/
-  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJ3ChVHZXRHZW5lcmF0aW9uUmVzcG9uc2USLQoHcmVjb3JkcxgBIAMoCzIcLnNsdWljZS5hZG1pbi52MS5Vc2FnZVJlY29yZBIvCgpnZW5lcmF0aW9uGAIgASgLMhsuc2x1aWNlLmFkbWluLnYxLkdlbmVyYXRpb24i1wUKCkdlbmVyYXRpb24SCgoCaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIUCgxvcGVuZWRfYXRfbXMYAyABKAMSEAoIa2V5X2hhc2gYBCABKAkSEAoIa2V5X25hbWUYBSABKAkSDQoFbW9kZWwYBiABKAkSFwoPcmVxdWVzdGVkX21vZGVsGAcgASgJEhAKCHByb3ZpZGVyGAggASgJEhQKDHNlcnZpY2VfdGllchgJIAEoCRIMCgRkb29yGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBHRhc2sYDCABKAkSEAoIc3RyZWFtZWQYDSABKAgSLQoHb3V0Y29tZRgOIAEoDjIcLnNsdWljZS5hZG1pbi52MS5UdXJuT3V0Y29tZRITCgtodHRwX3N0YXR1cxgPIAEoDRISCgplcnJvcl90eXBlGBAgASgJEhQKDGd1YXJkcmFpbF9pZBgRIAEoCRIMCgRydWxlGBIgASgJEhUKDWZpbmlzaF9yZWFzb24YEyABKAkSDAoEdXNlchgUIAEoCRISCgpzZXNzaW9uX2lkGBUgASgJEhAKCHRyYWNlX2lkGBYgASgJEhAKCHJlcXVlc3RzGBcgASgNEhAKCGF0dGVtcHRzGBggASgNEhAKCGNvc3RfdXNkGBkgASgJEhQKDGlucHV0X3Rva2VucxgaIAEoBBIVCg1jYWNoZWRfdG9rZW5zGBsgASgEEhUKDW91dHB1dF90b2tlbnMYHCABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgdIAEoBBIUCgxpc19lc3RpbWF0ZWQYHiABKAgSFQoIZmlyc3RfbXMYHyABKARIAIgBARITCgtkdXJhdGlvbl9tcxggIAEoBBIUCgx3b3Jrc3BhY2VfaWQYISABKAlCCwoJX2ZpcnN0X21zIpICChZMaXN0R2VuZXJhdGlvbnNSZXF1ZXN0Eg4KBmN1cnNvchgBIAEoCRINCgVsaW1pdBgCIAEoDRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhAKCGtleV9oYXNoGAUgASgJEg0KBW1vZGVsGAYgASgJEhAKCHByb3ZpZGVyGAcgASgJEg4KBnN0YXR1cxgIIAEoDRIPCgdvdXRjb21lGAkgASgJEgwKBHVzZXIYCiABKAkSEgoKc2Vzc2lvbl9pZBgLIAEoCRISCgpyZXF1ZXN0X2lkGAwgASgJEgwKBGRvb3IYDSABKAkSEQoJb3BlcmF0aW9uGA4gASgJEhQKDGd1YXJkcmFpbF9pZBgPIAEoCSJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEhMKC25leHRfY3Vyc29yGAIgASgJIloKFUdldFVzYWdlU2VyaWVzUmVxdWVzdBIMCgRmcm9tGAEgASgJEgoKAnRvGAIgASgJEgwKBHN0ZXAYAyABKAkSCgoCYnkYBCABKAkSDQoFbGltaXQYBSABKA0ikgEKFkdldFVzYWdlU2VyaWVzUmVzcG9uc2USKwoGcG9pbnRzGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSKwoGdG90YWxzGAIgAygLMhsuc2x1aWNlLmFkbWluLnYxLlVzYWdlUG9pbnQSDwoHZnJvbV9tcxgDIAEoAxINCgV0b19tcxgEIAEoAyL6AgoKVXNhZ2VQb2ludBINCgVhdF9tcxgBIAEoAxINCgV2YWx1ZRgCIAEoCRIMCgRuYW1lGAMgASgJEhAKCGlzX290aGVyGAQgASgIEhAKCHJlcXVlc3RzGAUgASgEEhAKCGZhaWx1cmVzGAYgASgEEhAKCGF0dGVtcHRzGAcgASgEEhAKCGNvc3RfdXNkGAggASgJEhQKDGlucHV0X3Rva2VucxgJIAEoBBIVCg1jYWNoZWRfdG9rZW5zGAogASgEEhUKDW91dHB1dF90b2tlbnMYCyABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgMIAEoBBIzCghmaXJzdF9tcxgNIAEoCzIcLnNsdWljZS5hZG1pbi52MS5QZXJjZW50aWxlc0gAiAEBEjYKC2R1cmF0aW9uX21zGA4gASgLMhwuc2x1aWNlLmFkbWluLnYxLlBlcmNlbnRpbGVzSAGIAQFCCwoJX2ZpcnN0X21zQg4KDF9kdXJhdGlvbl9tcyInCgtQZXJjZW50aWxlcxILCgNwNTAYASABKAESCwoDcDk1GAIgASgBIpEBChNMaXN0QWN0aXZpdHlSZXF1ZXN0EgwKBGRhdGUYASABKAkSEAoIa2V5X2hhc2gYAiABKAkSFAoMd29ya3NwYWNlX2lkGAMgASgJEhQKDGJ5X29wZXJhdGlvbhgEIAEoCBIMCgRkb29yGAUgASgJEg8KB2J5X2Rvb3IYBiABKAgSDwoHYnlfdGFzaxgHIAEoCCJFChRMaXN0QWN0aXZpdHlSZXNwb25zZRItCgphY3Rpdml0aWVzGAEgAygLMhkuc2x1aWNlLmFkbWluLnYxLkFjdGl2aXR5IqYCCghBY3Rpdml0eRIMCgRkYXRlGAEgASgJEg0KBW1vZGVsGAIgASgJEhAKCHByb3ZpZGVyGAMgASgJEhAKCGNvc3RfdXNkGAQgASgJEg0KBWNhbGxzGAUgASgEEhQKDGlucHV0X3Rva2VucxgGIAEoBBIVCg1vdXRwdXRfdG9rZW5zGAcgASgEEhgKEHJlYXNvbmluZ190b2tlbnMYCCABKAQSEAoIcmVxdWVzdHMYCSABKAQSFAoMc2VydmljZV90aWVyGAogASgJEjEKCW9wZXJhdGlvbhgLIAEoDjIeLnNsdWljZS5hZG1pbi52MS5DYWxsT3BlcmF0aW9uEgwKBGRvb3IYDCABKAkSEQoEdGFzaxgNIAEoCUgAiAEBQgcKBV90YXNrIhMKEUdldENyZWRpdHNSZXF1ZXN0ImEKEkdldENyZWRpdHNSZXNwb25zZRIWCgl0b3RhbF91c2QYASABKAlIAIgBARIQCgh1c2VkX3VzZBgCIAEoCRITCgtsaW1pdF9yZXNldBgDIAEoCUIMCgpfdG90YWxfdXNkMusDCgxVc2FnZVNlcnZpY2USXgoNR2V0R2VuZXJhdGlvbhIlLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2USZAoPTGlzdEdlbmVyYXRpb25zEicuc2x1aWNlLmFkbWluLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2USYQoOR2V0VXNhZ2VTZXJpZXMSJi5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLkdldFVzYWdlU2VyaWVzUmVzcG9uc2USWwoMTGlzdEFjdGl2aXR5EiQuc2x1aWNlLmFkbWluLnYxLkxpc3RBY3Rpdml0eVJlcXVlc3QaJS5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVzcG9uc2USVQoKR2V0Q3JlZGl0cxIiLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5HZXRDcmVkaXRzUmVzcG9uc2ViBnByb3RvMw", [file_sluice_admin_v1_ledger_service]);
+  fileDesc("CiNzbHVpY2UvYWRtaW4vdjEvdXNhZ2Vfc2VydmljZS5wcm90bxIPc2x1aWNlLmFkbWluLnYxIkEKFEdldEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSK1AQoVR2V0R2VuZXJhdGlvblJlc3BvbnNlEi0KB3JlY29yZHMYASADKAsyHC5zbHVpY2UuYWRtaW4udjEuVXNhZ2VSZWNvcmQSLwoKZ2VuZXJhdGlvbhgCIAEoCzIbLnNsdWljZS5hZG1pbi52MS5HZW5lcmF0aW9uEiIKFWNvbnRlbnRfZXhwaXJlc19hdF9tcxgDIAEoA0gAiAEBQhgKFl9jb250ZW50X2V4cGlyZXNfYXRfbXMiSAobR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCSJkChxHZXRHZW5lcmF0aW9uQ29udGVudFJlc3BvbnNlEi0KB2NvbnRlbnQYASABKAsyHC5zbHVpY2UuYWRtaW4udjEuVHVybkNvbnRlbnQSFQoNZXhwaXJlc19hdF9tcxgCIAEoAyLXBQoKR2VuZXJhdGlvbhIKCgJpZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEhQKDG9wZW5lZF9hdF9tcxgDIAEoAxIQCghrZXlfaGFzaBgEIAEoCRIQCghrZXlfbmFtZRgFIAEoCRINCgVtb2RlbBgGIAEoCRIXCg9yZXF1ZXN0ZWRfbW9kZWwYByABKAkSEAoIcHJvdmlkZXIYCCABKAkSFAoMc2VydmljZV90aWVyGAkgASgJEgwKBGRvb3IYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEdGFzaxgMIAEoCRIQCghzdHJlYW1lZBgNIAEoCBItCgdvdXRjb21lGA4gASgOMhwuc2x1aWNlLmFkbWluLnYxLlR1cm5PdXRjb21lEhMKC2h0dHBfc3RhdHVzGA8gASgNEhIKCmVycm9yX3R5cGUYECABKAkSFAoMZ3VhcmRyYWlsX2lkGBEgASgJEgwKBHJ1bGUYEiABKAkSFQoNZmluaXNoX3JlYXNvbhgTIAEoCRIMCgR1c2VyGBQgASgJEhIKCnNlc3Npb25faWQYFSABKAkSEAoIdHJhY2VfaWQYFiABKAkSEAoIcmVxdWVzdHMYFyABKA0SEAoIYXR0ZW1wdHMYGCABKA0SEAoIY29zdF91c2QYGSABKAkSFAoMaW5wdXRfdG9rZW5zGBogASgEEhUKDWNhY2hlZF90b2tlbnMYGyABKAQSFQoNb3V0cHV0X3Rva2VucxgcIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGB0gASgEEhQKDGlzX2VzdGltYXRlZBgeIAEoCBIVCghmaXJzdF9tcxgfIAEoBEgAiAEBEhMKC2R1cmF0aW9uX21zGCAgASgEEhQKDHdvcmtzcGFjZV9pZBghIAEoCUILCglfZmlyc3RfbXMikgIKFkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QSDgoGY3Vyc29yGAEgASgJEg0KBWxpbWl0GAIgASgNEgwKBGZyb20YAyABKAkSCgoCdG8YBCABKAkSEAoIa2V5X2hhc2gYBSABKAkSDQoFbW9kZWwYBiABKAkSEAoIcHJvdmlkZXIYByABKAkSDgoGc3RhdHVzGAggASgNEg8KB291dGNvbWUYCSABKAkSDAoEdXNlchgKIAEoCRISCgpzZXNzaW9uX2lkGAsgASgJEhIKCnJlcXVlc3RfaWQYDCABKAkSDAoEZG9vchgNIAEoCRIRCglvcGVyYXRpb24YDiABKAkSFAoMZ3VhcmRyYWlsX2lkGA8gASgJImAKF0xpc3RHZW5lcmF0aW9uc1Jlc3BvbnNlEjAKC2dlbmVyYXRpb25zGAEgAygLMhsuc2x1aWNlLmFkbWluLnYxLkdlbmVyYXRpb24SEwoLbmV4dF9jdXJzb3IYAiABKAkiWgoVR2V0VXNhZ2VTZXJpZXNSZXF1ZXN0EgwKBGZyb20YASABKAkSCgoCdG8YAiABKAkSDAoEc3RlcBgDIAEoCRIKCgJieRgEIAEoCRINCgVsaW1pdBgFIAEoDSKSAQoWR2V0VXNhZ2VTZXJpZXNSZXNwb25zZRIrCgZwb2ludHMYASADKAsyGy5zbHVpY2UuYWRtaW4udjEuVXNhZ2VQb2ludBIrCgZ0b3RhbHMYAiADKAsyGy5zbHVpY2UuYWRtaW4udjEuVXNhZ2VQb2ludBIPCgdmcm9tX21zGAMgASgDEg0KBXRvX21zGAQgASgDIvoCCgpVc2FnZVBvaW50Eg0KBWF0X21zGAEgASgDEg0KBXZhbHVlGAIgASgJEgwKBG5hbWUYAyABKAkSEAoIaXNfb3RoZXIYBCABKAgSEAoIcmVxdWVzdHMYBSABKAQSEAoIZmFpbHVyZXMYBiABKAQSEAoIYXR0ZW1wdHMYByABKAQSEAoIY29zdF91c2QYCCABKAkSFAoMaW5wdXRfdG9rZW5zGAkgASgEEhUKDWNhY2hlZF90b2tlbnMYCiABKAQSFQoNb3V0cHV0X3Rva2VucxgLIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAwgASgEEjMKCGZpcnN0X21zGA0gASgLMhwuc2x1aWNlLmFkbWluLnYxLlBlcmNlbnRpbGVzSACIAQESNgoLZHVyYXRpb25fbXMYDiABKAsyHC5zbHVpY2UuYWRtaW4udjEuUGVyY2VudGlsZXNIAYgBAUILCglfZmlyc3RfbXNCDgoMX2R1cmF0aW9uX21zIicKC1BlcmNlbnRpbGVzEgsKA3A1MBgBIAEoARILCgNwOTUYAiABKAEikQEKE0xpc3RBY3Rpdml0eVJlcXVlc3QSDAoEZGF0ZRgBIAEoCRIQCghrZXlfaGFzaBgCIAEoCRIUCgx3b3Jrc3BhY2VfaWQYAyABKAkSFAoMYnlfb3BlcmF0aW9uGAQgASgIEgwKBGRvb3IYBSABKAkSDwoHYnlfZG9vchgGIAEoCBIPCgdieV90YXNrGAcgASgIIkUKFExpc3RBY3Rpdml0eVJlc3BvbnNlEi0KCmFjdGl2aXRpZXMYASADKAsyGS5zbHVpY2UuYWRtaW4udjEuQWN0aXZpdHkipgIKCEFjdGl2aXR5EgwKBGRhdGUYASABKAkSDQoFbW9kZWwYAiABKAkSEAoIcHJvdmlkZXIYAyABKAkSEAoIY29zdF91c2QYBCABKAkSDQoFY2FsbHMYBSABKAQSFAoMaW5wdXRfdG9rZW5zGAYgASgEEhUKDW91dHB1dF90b2tlbnMYByABKAQSGAoQcmVhc29uaW5nX3Rva2VucxgIIAEoBBIQCghyZXF1ZXN0cxgJIAEoBBIUCgxzZXJ2aWNlX3RpZXIYCiABKAkSMQoJb3BlcmF0aW9uGAsgASgOMh4uc2x1aWNlLmFkbWluLnYxLkNhbGxPcGVyYXRpb24SDAoEZG9vchgMIAEoCRIRCgR0YXNrGA0gASgJSACIAQFCBwoFX3Rhc2siEwoRR2V0Q3JlZGl0c1JlcXVlc3QiYQoSR2V0Q3JlZGl0c1Jlc3BvbnNlEhYKCXRvdGFsX3VzZBgBIAEoCUgAiAEBEhAKCHVzZWRfdXNkGAIgASgJEhMKC2xpbWl0X3Jlc2V0GAMgASgJQgwKCl90b3RhbF91c2Qy4AQKDFVzYWdlU2VydmljZRJeCg1HZXRHZW5lcmF0aW9uEiUuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZRJzChRHZXRHZW5lcmF0aW9uQ29udGVudBIsLnNsdWljZS5hZG1pbi52MS5HZXRHZW5lcmF0aW9uQ29udGVudFJlcXVlc3QaLS5zbHVpY2UuYWRtaW4udjEuR2V0R2VuZXJhdGlvbkNvbnRlbnRSZXNwb25zZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5zbHVpY2UuYWRtaW4udjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJhCg5HZXRVc2FnZVNlcmllcxImLnNsdWljZS5hZG1pbi52MS5HZXRVc2FnZVNlcmllc1JlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuR2V0VXNhZ2VTZXJpZXNSZXNwb25zZRJbCgxMaXN0QWN0aXZpdHkSJC5zbHVpY2UuYWRtaW4udjEuTGlzdEFjdGl2aXR5UmVxdWVzdBolLnNsdWljZS5hZG1pbi52MS5MaXN0QWN0aXZpdHlSZXNwb25zZRJVCgpHZXRDcmVkaXRzEiIuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkdldENyZWRpdHNSZXNwb25zZWIGcHJvdG8z", [file_sluice_admin_v1_ledger_service]);
 
 /**
  * Asks for one turn.
@@ -63,6 +63,13 @@ export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationRespon
    * @generated from field: sluice.admin.v1.Generation generation = 2;
    */
   generation?: Generation | undefined;
+
+  /**
+   * Epoch milliseconds until which its prompt and answer are stored; absent when they are not.
+   *
+   * @generated from field: optional int64 content_expires_at_ms = 3;
+   */
+  contentExpiresAtMs?: bigint | undefined;
 };
 
 /**
@@ -71,6 +78,62 @@ export type GetGenerationResponse = Message<"sluice.admin.v1.GetGenerationRespon
  */
 export const GetGenerationResponseSchema: GenMessage<GetGenerationResponse> = /*@__PURE__*/
   messageDesc(file_sluice_admin_v1_usage_service, 1);
+
+/**
+ * Asks for the content of one turn.
+ *
+ * @generated from message sluice.admin.v1.GetGenerationContentRequest
+ */
+export type GetGenerationContentRequest = Message<"sluice.admin.v1.GetGenerationContentRequest"> & {
+  /**
+   * Value of the header X-Generation-Id.
+   *
+   * @generated from field: string generation_id = 1;
+   */
+  generationId: string;
+
+  /**
+   * Value of the header X-Request-Id, in the place of the other one. Of several turns the latest counts.
+   *
+   * @generated from field: string request_id = 2;
+   */
+  requestId: string;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetGenerationContentRequest.
+ * Use `create(GetGenerationContentRequestSchema)` to create a new message.
+ */
+export const GetGenerationContentRequestSchema: GenMessage<GetGenerationContentRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 2);
+
+/**
+ * The content of one turn.
+ *
+ * @generated from message sluice.admin.v1.GetGenerationContentResponse
+ */
+export type GetGenerationContentResponse = Message<"sluice.admin.v1.GetGenerationContentResponse"> & {
+  /**
+   * The turn and its content.
+   *
+   * @generated from field: sluice.admin.v1.TurnContent content = 1;
+   */
+  content?: TurnContent | undefined;
+
+  /**
+   * Epoch milliseconds from which it is not stored any more.
+   *
+   * @generated from field: int64 expires_at_ms = 2;
+   */
+  expiresAtMs: bigint;
+};
+
+/**
+ * Describes the message sluice.admin.v1.GetGenerationContentResponse.
+ * Use `create(GetGenerationContentResponseSchema)` to create a new message.
+ */
+export const GetGenerationContentResponseSchema: GenMessage<GetGenerationContentResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_usage_service, 3);
 
 /**
  * A turn: how it ended, and what its calls used and cost.
@@ -315,7 +378,7 @@ export type Generation = Message<"sluice.admin.v1.Generation"> & {
  * Use `create(GenerationSchema)` to create a new message.
  */
 export const GenerationSchema: GenMessage<Generation> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 2);
+  messageDesc(file_sluice_admin_v1_usage_service, 4);
 
 /**
  * Filters of the list; what is empty or 0 does not filter.
@@ -434,7 +497,7 @@ export type ListGenerationsRequest = Message<"sluice.admin.v1.ListGenerationsReq
  * Use `create(ListGenerationsRequestSchema)` to create a new message.
  */
 export const ListGenerationsRequestSchema: GenMessage<ListGenerationsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 3);
+  messageDesc(file_sluice_admin_v1_usage_service, 5);
 
 /**
  * A page of turns.
@@ -462,7 +525,7 @@ export type ListGenerationsResponse = Message<"sluice.admin.v1.ListGenerationsRe
  * Use `create(ListGenerationsResponseSchema)` to create a new message.
  */
 export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 4);
+  messageDesc(file_sluice_admin_v1_usage_service, 6);
 
 /**
  * Asks for sums over time.
@@ -511,7 +574,7 @@ export type GetUsageSeriesRequest = Message<"sluice.admin.v1.GetUsageSeriesReque
  * Use `create(GetUsageSeriesRequestSchema)` to create a new message.
  */
 export const GetUsageSeriesRequestSchema: GenMessage<GetUsageSeriesRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 5);
+  messageDesc(file_sluice_admin_v1_usage_service, 7);
 
 /**
  * Sums over time.
@@ -553,7 +616,7 @@ export type GetUsageSeriesResponse = Message<"sluice.admin.v1.GetUsageSeriesResp
  * Use `create(GetUsageSeriesResponseSchema)` to create a new message.
  */
 export const GetUsageSeriesResponseSchema: GenMessage<GetUsageSeriesResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 6);
+  messageDesc(file_sluice_admin_v1_usage_service, 8);
 
 /**
  * Usage of one value, in an hour, on a day, or of the whole time.
@@ -665,7 +728,7 @@ export type UsagePoint = Message<"sluice.admin.v1.UsagePoint"> & {
  * Use `create(UsagePointSchema)` to create a new message.
  */
 export const UsagePointSchema: GenMessage<UsagePoint> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 7);
+  messageDesc(file_sluice_admin_v1_usage_service, 9);
 
 /**
  * Percentiles in milliseconds.
@@ -693,7 +756,7 @@ export type Percentiles = Message<"sluice.admin.v1.Percentiles"> & {
  * Use `create(PercentilesSchema)` to create a new message.
  */
 export const PercentilesSchema: GenMessage<Percentiles> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 8);
+  messageDesc(file_sluice_admin_v1_usage_service, 10);
 
 /**
  * Filter of the sums.
@@ -756,7 +819,7 @@ export type ListActivityRequest = Message<"sluice.admin.v1.ListActivityRequest">
  * Use `create(ListActivityRequestSchema)` to create a new message.
  */
 export const ListActivityRequestSchema: GenMessage<ListActivityRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 9);
+  messageDesc(file_sluice_admin_v1_usage_service, 11);
 
 /**
  * Sums.
@@ -777,7 +840,7 @@ export type ListActivityResponse = Message<"sluice.admin.v1.ListActivityResponse
  * Use `create(ListActivityResponseSchema)` to create a new message.
  */
 export const ListActivityResponseSchema: GenMessage<ListActivityResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 10);
+  messageDesc(file_sluice_admin_v1_usage_service, 12);
 
 /**
  * The calls of one day, model, provider and tier, and of one operation, format of clients or kind of task where that was asked for.
@@ -882,7 +945,7 @@ export type Activity = Message<"sluice.admin.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 11);
+  messageDesc(file_sluice_admin_v1_usage_service, 13);
 
 /**
  * Asks for the budget of the caller's workspace.
@@ -897,7 +960,7 @@ export type GetCreditsRequest = Message<"sluice.admin.v1.GetCreditsRequest"> & {
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 12);
+  messageDesc(file_sluice_admin_v1_usage_service, 14);
 
 /**
  * The budget.
@@ -932,7 +995,7 @@ export type GetCreditsResponse = Message<"sluice.admin.v1.GetCreditsResponse"> &
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_sluice_admin_v1_usage_service, 13);
+  messageDesc(file_sluice_admin_v1_usage_service, 15);
 
 /**
  * `authorization` metadata, or the service token with the key's hash in `x-sluice-key-hash`. Records come within a second of their call's end.
@@ -950,6 +1013,17 @@ export const UsageService: GenService<{
     methodKind: "unary";
     input: typeof GetGenerationRequestSchema;
     output: typeof GetGenerationResponseSchema;
+  },
+  /**
+   * Answers what was captured of one turn, and writes an entry to the audit log. Needs a management key.
+   * Faults: INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND, UNPROCESSABLE (it cannot be decrypted), INTERNAL.
+   *
+   * @generated from rpc sluice.admin.v1.UsageService.GetGenerationContent
+   */
+  getGenerationContent: {
+    methodKind: "unary";
+    input: typeof GetGenerationContentRequestSchema;
+    output: typeof GetGenerationContentResponseSchema;
   },
   /**
    * Lists the workspace's turns, refused ones among them, latest first. Needs a management key.

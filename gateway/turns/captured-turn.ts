@@ -1,0 +1,98 @@
+/** What one captured turn has received and answered so far. */
+import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
+
+/** The turn as it was received. */
+export interface ReceivedTurn {
+  readonly caller: Caller;
+  readonly requestId: string;
+  readonly generationId: string;
+  readonly request: Pick<RunTurnRequest, "provider" | "user">;
+  readonly body: Buffer;
+  /** Members of the body. */
+  readonly members: readonly JsonMember[];
+}
+
+/** Keeps captured content in memory, and hands it over. */
+export interface Holder {
+  /** @returns false when there is no room for so many bytes */
+  hold(bytes: number): boolean;
+  release(bytes: number): void;
+  /** Counts a turn whose content was given up for want of memory. */
+  giveUp(): void;
+  /** Takes the content of a turn that has ended, whose bytes are held. */
+  push(content: TurnContent): void;
+}
+
+export class CapturedTurn {
+  readonly #holder: Holder;
+  readonly #turn: Omit<TurnContent, "content">;
+  readonly #request: Buffer;
+  readonly #requestBytes: number;
+  readonly #maxBytes: number;
+  readonly #openedAtMs = Date.now();
+  #answer: Buffer[] = [];
+  #answerBytes = 0;
+  #heldBytes = 0;
+  #isOver = false;
+
+  /** @param maxBytes of the request, and as many of the answer */
+  constructor({ caller, requestId, generationId, request, body }: ReceivedTurn, maxBytes: number, holder: Holder) {
+    this.#holder = holder;
+    this.#maxBytes = maxBytes;
+    this.#requestBytes = body.length;
+    this.#turn = {
+      $typeName: "sluice.admin.v1.TurnContent",
+      generationId,
+      requestId,
+      workspaceId: caller.workspaceId,
+      keyHash: caller.keyHash,
+      openedAtMs: BigInt(this.#openedAtMs),
+      ...(request.user !== undefined && { user: request.user }),
+    };
+    const kept = Math.min(body.length, maxBytes);
+    // The body may be a part of a larger buffer, which a copy does not keep in memory.
+    this.#request = this.#hold(kept) ? Buffer.from(body.subarray(0, kept)) : Buffer.alloc(0);
+  }
+
+  /** Takes a part of the answer. */
+  add(text: string): void {
+    if (this.#isOver) return;
+    const bytes = Buffer.from(text);
+    const room = Math.max(0, this.#maxBytes - this.#answerBytes);
+    this.#answerBytes += bytes.length;
+    const kept = bytes.subarray(0, room);
+    if (kept.length > 0 && this.#hold(kept.length)) this.#answer.push(kept);
+  }
+
+  /** Hands over what was captured. Only the first call has an effect. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#holder.push({
+      ...this.#turn,
+      content: {
+        $typeName: "sluice.admin.v1.CapturedContent",
+        request: this.#request,
+        requestBytes: BigInt(this.#requestBytes),
+        answer: Buffer.concat(this.#answer),
+        answerBytes: BigInt(this.#answerBytes),
+      },
+    });
+  }
+
+  /** Drops the whole turn when there is no room. */
+  #hold(bytes: number): boolean {
+    if (this.#holder.hold(bytes)) {
+      this.#heldBytes += bytes;
+      return true;
+    }
+    this.#isOver = true;
+    this.#holder.release(this.#heldBytes);
+    this.#answer = [];
+    this.#holder.giveUp();
+    return false;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Captures prompts and answers of keys that opt in, and hands them to admin-svc, which encrypts them. Captured content is in memory alone until
+ * then: what has no room there, or cannot be delivered, is dropped and counted, and no turn waits for it.
+ */
+import type { Client } from "@grpc/grpc-js";
+import { LedgerService, type TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
+import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { EdgeSettings } from "@sluice/proto/runtime/house-file.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { Counter, type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import { CapturedTurn, type Holder, type ReceivedTurn } from "./captured-turn.ts";
+
+/** Memory of all captured content in this process, of turns that run and of those that wait for admin-svc. */
+const maxHeldBytes = 64 * 1024 * 1024;
+/** A message may have 4 MiB, and the content of one turn 2 MiB. */
+const maxBatchBytes = 1024 * 1024;
+/** Most contents that admin-svc takes in one call. */
+const maxBatch = 100;
+/** Time to collect contents for one call. */
+const lingerMs = 100;
+const retryMs = 1_000;
+const timeoutMs = 5_000;
+
+export interface CapturesParts {
+  readonly admin: Client;
+  readonly token: ServiceToken;
+  readonly log: Pick<Logger, "warn">;
+  readonly registry: Registry;
+  /** The settings in force. */
+  readonly settings: () => EdgeSettings["capture"];
+}
+
+export class Captures implements Holder {
+  readonly #parts: CapturesParts;
+  readonly #dropped: Counter<"reason">;
+  readonly #stored: Counter;
+  #waiting: TurnContent[] = [];
+  #heldBytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> = Promise.resolve();
+  #failing = false;
+
+  constructor(parts: CapturesParts) {
+    this.#parts = parts;
+    const registers = [parts.registry];
+    this.#stored = new Counter({
+      name: "sluice_captured_contents_total",
+      help: "Prompts and answers that admin-svc has taken.",
+      registers,
+    });
+    this.#dropped = new Counter({
+      name: "sluice_captured_contents_dropped_total",
+      help: "Prompts and answers that were not captured: no memory, refused by admin-svc, or not delivered before the process ended.",
+      labelNames: ["reason"],
+      registers,
+    });
+    gauge(parts.registry, "sluice_captured_contents_held_bytes", "Memory of captured content.", () => this.#heldBytes);
+  }
+
+  /** @returns undefined when the turn is not captured */
+  begin(turn: ReceivedTurn): CapturedTurn | undefined {
+    const settings = this.#parts.settings();
+    if (!settings || forbidsStorage(turn)) return undefined;
+    return new CapturedTurn(turn, settings.max_bytes, this);
+  }
+
+  hold(bytes: number): boolean {
+    if (this.#heldBytes + bytes > maxHeldBytes) return false;
+    this.#heldBytes += bytes;
+    return true;
+  }
+
+  release(bytes: number): void {
+    this.#heldBytes -= bytes;
+  }
+
+  giveUp(): void {
+    this.#drop("memory", 1);
+  }
+
+  #drop(reason: "memory" | "refused" | "undelivered", count: number): void {
+    this.#dropped.labels({ reason }).inc(count);
+  }
+
+  push(content: TurnContent): void {
+    this.#waiting.push(content);
+    this.#sendAfter(lingerMs);
+  }
+
+  /** Sends what is left, once. */
+  async stop(): Promise<void> {
+    await this.#sending;
+    clearTimeout(this.#timer);
+    for (let left = Number.POSITIVE_INFINITY; this.#waiting.length > 0 && this.#waiting.length < left; ) {
+      left = this.#waiting.length;
+      await this.#send();
+    }
+    clearTimeout(this.#timer);
+    this.#drop("undelivered", this.#waiting.length);
+  }
+
+  #sendAfter(ms: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#sending = this.#send();
+    }, ms).unref();
+  }
+
+  async #send(): Promise<void> {
+    const contents = this.#nextBatch();
+    const { admin, token } = this.#parts;
+    const request = { $typeName: "sluice.admin.v1.RecordContentsRequest" as const, contents };
+    try {
+      await call(admin, LedgerService.method.recordContents, request, serviceMetadata(token), timeoutMs);
+      this.#remove(contents);
+      this.#stored.inc(contents.length);
+      this.#failing = false;
+    } catch (error) {
+      this.#failed(contents, error);
+    }
+    this.#timer = undefined;
+    if (this.#waiting.length > 0) this.#sendAfter(this.#failing ? retryMs : 0);
+  }
+
+  #nextBatch(): TurnContent[] {
+    let bytes = 0;
+    const end = this.#waiting.findIndex((content, index) => {
+      bytes += sizeOf(content);
+      return index > 0 && (bytes > maxBatchBytes || index >= maxBatch);
+    });
+    return this.#waiting.slice(0, end === -1 ? undefined : end);
+  }
+
+  /** What admin-svc refuses would be refused again. */
+  #failed(contents: readonly TurnContent[], err: unknown): void {
+    const isRefused = err instanceof Fault && err.reason === FaultReason.INVALID_REQUEST;
+    if (!this.#failing) this.#parts.log.warn({ err }, "captured content is not stored");
+    this.#failing = !isRefused;
+    if (!isRefused) return;
+    this.#remove(contents);
+    this.#drop("refused", contents.length);
+  }
+
+  #remove(contents: readonly TurnContent[]): void {
+    this.#waiting = this.#waiting.slice(contents.length);
+    for (const content of contents) this.release(sizeOf(content));
+  }
+}
+
+const sizeOf = ({ content }: TurnContent): number => (content ? content.request.length + content.answer.length : 0);
+
+/** Whether the request demands that nothing of it be stored. */
+function forbidsStorage({ request: { provider }, body, members }: ReceivedTurn): boolean {
+  if (provider?.zdr === true || provider?.dataCollection === "deny") return true;
+  const store = members.find(({ key }) => key === "store");
+  return store !== undefined && body.toString("latin1", store.start, store.end) === "false";
+}

@@ -49,8 +49,16 @@ export async function loadCalls(filter: CallFilter, cursor: string | undefined) 
 
 const given = (text: string): string | undefined => (text.trim() === "" ? undefined : text.trim());
 
-/** The calls to providers that a request took; none where it was refused before. */
-export async function loadAttempts(id: string): Promise<NonNullable<Schemas["Generation"]["provider_responses"]>> {
+export type CallDetail = Pick<Schemas["Generation"], "provider_responses" | "content_expires_at">;
+
+/** A request with the calls to providers that it took; none where it was refused before. */
+export async function loadDetail(id: string): Promise<CallDetail> {
   const { data } = await take(api.GET("/generation", { params: { query: { id } } }));
-  return data.provider_responses ?? [];
+  return data;
+}
+
+/** What was asked and answered. The audit log keeps that it was read. */
+export async function loadContent(id: string): Promise<Schemas["GenerationContent"]> {
+  const { data } = await take(api.GET("/generation/content", { params: { query: { id } } }));
+  return data;
 }

@@ -1,10 +1,11 @@
 /** One request: how it ended and why, what it cost, and every call to a provider that it took. */
-import { useLoad } from "../api/load.ts";
+import { type Loaded, useLoad } from "../api/load.ts";
 import { session } from "../api/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { count, exactDollars, milliseconds, plural, wholeTime } from "../parts/words.ts";
-import { type Call, loadAttempts } from "./data.ts";
+import { ContentPart } from "./content.tsx";
+import { type Call, type CallDetail, loadDetail } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
 
 type Fact = readonly [name: string, value: string | null | undefined];
@@ -32,30 +33,35 @@ const factsOf = (call: Call): Fact[] => [
   ["Trace id", call.trace_id],
 ];
 
-export const CallRecord = ({ call, onClose }: { call: Call; onClose: () => void }) => (
-  <Dialog title={call.model ?? call.requested_model ?? "Request"} side onClose={onClose}>
-    <dl class="facts">
-      <dt>Outcome</dt>
-      <dd>
-        <OutcomeBadge outcome={call.outcome} status={call.status} />
-      </dd>
-      {factsOf(call).map(([name, value]) =>
-        value === null || value === undefined || value === "" ? null : (
-          <>
-            <dt>{name}</dt>
-            <dd class={/ id$|Endpoint|Guardrail/.test(name) ? "mono" : ""}>
-              {name === "Trace id" ? <TraceLink id={value} /> : value}
-            </dd>
-          </>
-        ),
-      )}
-    </dl>
-    <section class="dialog-part">
-      <h3>Calls to providers</h3>
-      {call.attempts === 0 ? <Empty title="No provider was called" /> : <Attempts id={call.id} />}
-    </section>
-  </Dialog>
-);
+export function CallRecord({ call, onClose }: { call: Call; onClose: () => void }) {
+  const detail = useLoad(() => loadDetail(call.id), [call.id]);
+  const expiresAt = detail.data?.content_expires_at;
+  return (
+    <Dialog title={call.model ?? call.requested_model ?? "Request"} side onClose={onClose}>
+      <dl class="facts">
+        <dt>Outcome</dt>
+        <dd>
+          <OutcomeBadge outcome={call.outcome} status={call.status} />
+        </dd>
+        {factsOf(call).map(([name, value]) =>
+          value === null || value === undefined || value === "" ? null : (
+            <>
+              <dt>{name}</dt>
+              <dd class={/ id$|Endpoint|Guardrail/.test(name) ? "mono" : ""}>
+                {name === "Trace id" ? <TraceLink id={value} /> : value}
+              </dd>
+            </>
+          ),
+        )}
+      </dl>
+      <section class="dialog-part">
+        <h3>Calls to providers</h3>
+        {call.attempts === 0 ? <Empty title="No provider was called" /> : <Attempts of={detail} />}
+      </section>
+      {expiresAt && <ContentPart id={call.id} expiresAt={expiresAt} />}
+    </Dialog>
+  );
+}
 
 /** A link where the operator has said where traces are. */
 function TraceLink({ id }: { id: string }) {
@@ -68,13 +74,12 @@ function TraceLink({ id }: { id: string }) {
   );
 }
 
-function Attempts({ id }: { id: string }) {
-  const attempts = useLoad(() => loadAttempts(id), [id]);
+function Attempts({ of: detail }: { of: Loaded<CallDetail> }) {
   return (
-    <Show of={attempts}>
-      {(rows) => (
+    <Show of={detail}>
+      {({ provider_responses: rows }) => (
         <ol class="ranks">
-          {rows.map(({ endpoint_id: endpoint, status, latency, total_cost: cost, operation }, n) => (
+          {(rows ?? []).map(({ endpoint_id: endpoint, status, latency, total_cost: cost, operation }, n) => (
             <li key={n}>
               <span class="mono">{endpoint}</span>
               <span class="amount">{cost === null ? "no price" : exactDollars(cost)}</span>

@@ -16,6 +16,8 @@ export interface KeyDraft {
   readonly tokens: string;
   readonly concurrent: string;
   readonly user: string;
+  /** `captured` where prompts and answers are stored. */
+  readonly content: string;
 }
 
 export const emptyDraft: KeyDraft = {
@@ -28,6 +30,7 @@ export const emptyDraft: KeyDraft = {
   tokens: "",
   concurrent: "",
   user: "",
+  content: "",
 };
 
 export const draftOf = (key: Key, guardrail: string | undefined): KeyDraft => ({
@@ -40,6 +43,7 @@ export const draftOf = (key: Key, guardrail: string | undefined): KeyDraft => ({
   tokens: text(key.tokens_per_minute),
   concurrent: text(key.concurrent_requests),
   user: key.external_user ?? "",
+  content: key.capture_content ? "captured" : "",
 });
 
 const text = (value: number | null | undefined): string => (value === null || value === undefined ? "" : String(value));
@@ -63,6 +67,7 @@ export const settingsIn = (draft: KeyDraft): KeySettings => ({
   tokens_per_minute: number(draft.tokens),
   concurrent_requests: number(draft.concurrent),
   external: draft.user.trim() === "" ? null : { user: draft.user.trim() },
+  capture_content: draft.content === "captured",
 });
 
 const number = (value: string): number | null => (value.trim() === "" ? null : Number(value));
@@ -96,7 +101,7 @@ export function KeySettingFields({ draft, onDraft, guardrails }: SettingsProps) 
         />
       </div>
       <details class="more">
-        <summary>Rate limits and end user</summary>
+        <summary>Rate limits, end user and content</summary>
         <div class="form">
           <div class="pair">
             <TextField label="Requests a minute" type="number" min="1" {...bind("requests")} />
@@ -104,11 +109,22 @@ export function KeySettingFields({ draft, onDraft, guardrails }: SettingsProps) 
             <TextField label="Requests at a time" type="number" min="1" {...bind("concurrent")} />
           </div>
           <TextField label="End user" hint="The person or system that the key is for" {...bind("user")} />
+          <SelectField
+            label="Prompts and answers"
+            hint="Stored encrypted, for a while, where the configuration file has capture.key"
+            options={contents}
+            {...bind("content")}
+          />
         </div>
       </details>
     </>
   );
 }
+
+const contents = [
+  ["", "Not stored"],
+  ["captured", "Stored"],
+] as const;
 
 const resets = [
   ["", "Never"],

@@ -64,6 +64,7 @@ export class TurnCall implements Exchange, AnsweredCall {
   closed(refusals: Pick<Refusals, "note">): void {
     close(this);
     this.answer?.left();
+    this.captured?.end();
     if (this.fault) this.#note(refusals, this.fault);
   }
 

@@ -83,6 +83,7 @@ describe("the published document", () => {
       "patch /guardrails/{id}": administration,
       "delete /guardrails/{id}": administration,
       "get /generation": "200 400 401 404 429 500",
+      "get /generation/content": "200 400 401 403 404 422 500",
       "get /generations": "200 400 401 403 500",
       "get /usage/series": "200 400 401 403 500",
       "get /activity": administration,

@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import pg from "pg";
 import { WebSocket } from "ws";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 
@@ -226,6 +228,34 @@ describe("content is read", () => {
     const copied = "(sealed, salt) = (select sealed, salt from captured_contents where generation_id = $2)";
     await database.query(`update captured_contents set ${copied} where generation_id = $1`, [changed.id, moved.id]);
     expect(await read(`id=${changed.id}`)).toMatchObject(refused);
+  });
+});
+
+describeWithChromium(`the page of a request ${inChromium}`, () => {
+  test("shows on demand what was sent, where it is stored", async () => {
+    const browser = await openBrowser();
+    const visited = await visit(browser, new URL(house.baseUrl).origin);
+    const { page, complaints } = visited;
+    await signInTo(visited, house.managementKey);
+    const open = async ({ id, requestId }: Turn) => {
+      await eventually(async () => (await administer("GET", `/generation?id=${id}`)).status === 200);
+      await page.goto(`/console/calls?request=${requestId}`);
+      await page.getByRole("row").getByRole("button").click();
+      await page.getByRole("dialog").getByText("Calls to providers").waitFor();
+      await page.getByRole("dialog").locator(".ranks li").first().waitFor();
+    };
+    const show = page.getByRole("button", { name: "Show what was sent" });
+    await open(await ask({}, { bearer: house.apiKey }));
+    expect(await show.count()).toBe(0);
+    const turn = await ask();
+    await stored(turn);
+    await open(turn);
+    expect(await page.getByRole("dialog").getByText(secret).count()).toBe(0);
+    await show.click();
+    await page.getByRole("dialog").getByText(turn.body).waitFor();
+    expect(await page.getByRole("dialog").locator("pre").allTextContents()).toEqual([turn.body, turn.answer]);
+    expect([await findBarriers(page), complaints]).toEqual([[], []]);
+    await browser.close();
   });
 });
 

@@ -11,6 +11,7 @@ import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/tu
 import type { Connect } from "./link.ts";
 import { Outages } from "./outages.ts";
 import { PooledTurn } from "./pooled-turn.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Interval of name resolution: a new pod gets turns within this time. */
 const resolveEveryMs = 5_000;
@@ -200,7 +201,7 @@ function rendezvous(peers: readonly Peer[], key: string): Peer | undefined {
 /** 32-bit FNV-1a with a final mix, without which addresses that differ in one digit would rank alike for every key. */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ unitAt(text, i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
 }

@@ -1,6 +1,7 @@
 /** Reads values out of a body that the scanner has accepted, and writes texts as JSON. */
 import { quote } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { ByteSpan } from "@sluice/proto/runtime/validation/json-span.js";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Parses one value of a body. */
 export function readValue(body: Buffer, { start, end }: ByteSpan): unknown {
@@ -41,9 +42,10 @@ const escaped = /["\\\x00-\x1f\ud800-\udfff]/;
 
 /** The text as a JSON string. */
 export function quoted(text: string): string {
-  if (text.length > shortLength) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
+  const { length } = text;
+  if (length > shortLength) return escaped.test(text) ? JSON.stringify(text) : `"${text}"`;
+  for (let index = 0; index < length; index++) {
+    const code = unitAt(text, index);
     // JSON.stringify escapes control characters, quotes, backslashes and halves of surrogate pairs.
     if (code < 0x20 || code === 0x22 || code === 0x5c || (code >= 0xd800 && code <= 0xdfff))
       return JSON.stringify(text);

@@ -1,5 +1,6 @@
 /** Finds the strings, member names and other scalars of a JSON text. */
 import type { Yielding } from "../turn/time-slice.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** The kind of a token; `name` is the name of an object's member. */
 export type JsonTokenKind = "string" | "name" | "scalar";
@@ -23,7 +24,7 @@ export function* tokenizeJson(json: string): Generator<JsonToken | undefined, vo
   let at = 0;
   for (let steps = 1; at < json.length; steps++) {
     if (steps % stepsPerPause === 0) yield undefined;
-    if (json.charCodeAt(at) === quote) {
+    if (unitAt(json, at) === quote) {
       let end = json.indexOf('"', at + 1);
       for (; end !== -1 && isQuoted(json, at, end); steps++) {
         if (steps % stepsPerPause === 0) yield undefined;
@@ -61,7 +62,7 @@ export function* decodeToken(json: string, { kind, start, end }: JsonToken): Yie
 /** The given place, or the start of the escape that lies across it. */
 function findCutBefore(json: string, from: number, place: number): number {
   for (let at = Math.max(from, place - 5); at < place; at++) {
-    if (json.charCodeAt(at) !== backslash || isQuoted(json, from - 1, at)) continue;
+    if (unitAt(json, at) !== backslash || isQuoted(json, from - 1, at)) continue;
     const length = json[at + 1] === "u" ? 6 : 2;
     if (at + length > place) return at;
   }
@@ -73,12 +74,12 @@ export const isEscaped = (json: string, { start, end }: JsonToken): boolean => j
 /** Whether a backslash escapes the character. @param before the last place that is not part of an escape */
 function isQuoted(json: string, before: number, at: number): boolean {
   let first = at;
-  while (first - 1 > before && json.charCodeAt(first - 1) === backslash) first--;
+  while (first - 1 > before && unitAt(json, first - 1) === backslash) first--;
   return (at - first) % 2 === 1;
 }
 
 function isName(json: string, end: number): boolean {
   let at = end;
-  while (at < json.length && json.charCodeAt(at) <= 0x20) at++;
+  while (at < json.length && unitAt(json, at) <= 0x20) at++;
   return json[at] === ":";
 }

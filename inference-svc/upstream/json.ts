@@ -1,6 +1,7 @@
 /** Reading JSON of providers with suspicion, and writing JSON with parts that others wrote. */
 import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fields.js";
 import { providerFailed } from "./failure.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 export { type JsonObject, isObject };
 
@@ -120,9 +121,10 @@ const backslash = 0x5c;
 const tilde = 0x7e;
 
 function quoted(text: string): string {
-  if (text.length > shortCharacters) return JSON.stringify(text);
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
+  const { length } = text;
+  if (length > shortCharacters) return JSON.stringify(text);
+  for (let index = 0; index < length; index++) {
+    const code = unitAt(text, index);
     if (code < space || code > tilde || code === quote || code === backslash) return JSON.stringify(text);
   }
   return `"${text}"`;

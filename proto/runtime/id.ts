@@ -1,5 +1,6 @@
 /** Random ids from the kernel's randomness: base62 digits, and UUIDs. */
 import { randomFillSync } from "node:crypto";
+import { unitAt } from "./text/unit-at.ts";
 
 /** Digits in the order of their values. */
 export const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -35,7 +36,7 @@ const text = Buffer.alloc(64);
 /** @param prefix of ASCII */
 function withDigits(prefix: string, count: number): string {
   const length = prefix.length + count;
-  for (let at = 0; at < length; at++) text[at] = at < prefix.length ? prefix.charCodeAt(at) : randomDigit();
+  for (let at = 0; at < length; at++) text[at] = at < prefix.length ? unitAt(prefix, at) : randomDigit();
   const id = text.toString("latin1", 0, length);
   for (let at = prefix.length; at < length; at++) text[at] = 0;
   return id;

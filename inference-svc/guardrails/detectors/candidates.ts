@@ -5,6 +5,7 @@
  */
 import type { Found, Finder, Scan, TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import type { UnitSet } from "./unit-sets.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Result of reading outside of the text, or outside of the detector's reach. */
 export const noUnit = -1;
@@ -45,7 +46,7 @@ export class CandidateWindow {
   /** The unit at a place, or `noUnit`. */
   at(place: number): number {
     if (place < this.#floor || place >= this.#ceiling) return noUnit;
-    if (place < this.#text.length) return this.#text.charCodeAt(place);
+    if (place < this.#text.length) return unitAt(this.#text, place);
     if (!this.#over) this.needsMore = true;
     return noUnit;
   }
@@ -59,7 +60,8 @@ export class CandidateWindow {
 
   /** Whether the words stand here. It reads no further than the first difference. */
   startsWith(start: number, words: string): boolean {
-    for (let i = 0; i < words.length; i++) if (this.at(start + i) !== words.charCodeAt(i)) return false;
+    const { length } = words;
+    for (let i = 0; i < length; i++) if (this.at(start + i) !== unitAt(words, i)) return false;
     return true;
   }
 
@@ -134,9 +136,10 @@ class CandidateScan implements Scan {
   #candidate(from: number): number {
     const { first, notAfter } = this.#shape;
     const text = this.#text;
+    const { length } = text;
     let place = from;
-    while (place < text.length) {
-      if (first[text.charCodeAt(place)] === 1 && (place === 0 || notAfter[text.charCodeAt(place - 1)] !== 1)) break;
+    while (place < length) {
+      if (first[unitAt(text, place)] === 1 && (place === 0 || notAfter[unitAt(text, place - 1)] !== 1)) break;
       place++;
     }
     return place;

@@ -2,6 +2,7 @@
 import { stripMarkup } from "./strip-markup.ts";
 import { type MappedPiece, mapAsIs, mapAsWhole } from "./mapped-text.ts";
 import { normalize, foldConfusables } from "./normalize.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Minimum length of an encoded word: a shorter one says too little, and ordinary words are as long. */
 export const minEncoded = 16;
@@ -74,9 +75,10 @@ function decodeWord(word: string): string | undefined {
 
 function toReadableText(bytes: Buffer): string | undefined {
   const text = bytes.toString("utf8");
-  let others = Math.floor(text.length * (1 - minPrintableShare));
-  for (let unit = 0; unit < text.length; unit++) {
-    if (isUnprintable(text.charCodeAt(unit)) && others-- === 0) return undefined;
+  const { length } = text;
+  let others = Math.floor(length * (1 - minPrintableShare));
+  for (let unit = 0; unit < length; unit++) {
+    if (isUnprintable(unitAt(text, unit)) && others-- === 0) return undefined;
   }
   return text;
 }

@@ -5,6 +5,7 @@
 import type { TextSpan } from "@sluice/proto/runtime/pattern/finder.js";
 import { minEncoded } from "./encoded.ts";
 import { type MappedPiece, mapAsIs } from "./mapped-text.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Letter frequencies per thousand in English; other languages in Latin letters are close enough. */
 const letterShares = [
@@ -58,7 +59,7 @@ export function decodeRot13(piece: string, at: number, edges: CutEdges): MappedP
 
 function rot13(text: string): string {
   return text.replace(/[A-Za-z]/g, (letter) => {
-    const unit = letter.charCodeAt(0);
+    const unit = unitAt(letter, 0);
     return String.fromCharCode((unit & 0x1f) > 13 ? unit - 13 : unit + 13);
   });
 }
@@ -70,11 +71,12 @@ class Words {
   readonly gains: number[] = [];
 
   constructor(text: string) {
-    for (let unit = 0; unit < text.length; unit++) {
-      if (!isWordUnit(text.charCodeAt(unit))) continue;
+    const { length } = text;
+    for (let unit = 0; unit < length; unit++) {
+      if (!isWordUnit(unitAt(text, unit))) continue;
       const start = unit;
       let gain = 0;
-      for (let code = text.charCodeAt(unit); isWordUnit(code); code = text.charCodeAt(++unit)) {
+      for (let code = unitAt(text, unit); isWordUnit(code); code = unitAt(text, ++unit)) {
         gain += letterGains[code] as number;
       }
       this.starts.push(start);

@@ -1,5 +1,6 @@
 /** JSON of log lines, member by member: serializing an object for each line costs several times as much. */
 import type { LogFields } from "./fields.ts";
+import { unitAt } from "../text/unit-at.ts";
 
 /** Maximum length of a logged text, because clients may send megabytes in place of a name. */
 const maxCharacters = 1_024;
@@ -26,7 +27,7 @@ const tilde = 0x7e;
 function isPlain(text: string): boolean {
   const { length } = text;
   for (let index = 0; index < length; index++) {
-    const code = text.charCodeAt(index);
+    const code = unitAt(text, index);
     if (code < space || code > tilde || code === quote || code === backslash) return false;
   }
   return true;
@@ -37,4 +38,4 @@ const acting = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Escapes these characters. The JSON stays equal, because only strings can hold them. */
 const inert = (json: string): string =>
-  json.replace(acting, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  json.replace(acting, (character) => `\\u${unitAt(character, 0).toString(16).padStart(4, "0")}`);

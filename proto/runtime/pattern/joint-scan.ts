@@ -4,6 +4,7 @@ import type { Scan, TextSpan } from "./finder.ts";
 import { type Joint, type JointMove, type JointState, type MemberIndex, asciiCharacters } from "./joint.ts";
 import { PatternScan, lengthOfWholeCharacters } from "./scan.ts";
 import { Threads } from "./threads.ts";
+import { unitAt } from "../text/unit-at.ts";
 
 /** A `Found` with the matches of each pattern. */
 export interface JointFound {
@@ -90,7 +91,7 @@ export class JointScan {
     const offset = this.#position;
     let state = this.#state;
     for (let index = 0; index < length; ) {
-      let code = text.charCodeAt(index);
+      let code = unitAt(text, index);
       const next = code < asciiCharacters ? state.next[code] : undefined;
       if (next !== undefined) {
         state = next;

@@ -3,6 +3,7 @@ import { Automaton } from "./automaton.ts";
 import type { Finder, Found, Scan, TextSpan } from "./finder.ts";
 import { parse } from "./parse.ts";
 import { compileProgram } from "./program.ts";
+import { unitAt } from "../text/unit-at.ts";
 
 /** A longer prefix makes the native search no faster, and its worst case slower. */
 const maxSearched = 16;
@@ -20,7 +21,7 @@ export class Literal implements Finder {
     this.borders = new Int32Array(text.length + 1);
     let border = 0;
     for (let length = 2; length <= text.length; length++) {
-      border = this.extend(border, text.charCodeAt(length - 1));
+      border = this.extend(border, unitAt(text, length - 1));
       this.borders[length] = border;
     }
   }
@@ -28,8 +29,8 @@ export class Literal implements Finder {
   /** Length of the prefix matched after reading `unit`, when `matched` units had matched before. */
   extend(matched: number, unit: number): number {
     let length = matched;
-    while (length > 0 && this.text.charCodeAt(length) !== unit) length = this.borders[length] as number;
-    return this.text.charCodeAt(length) === unit ? length + 1 : 0;
+    while (length > 0 && unitAt(this.text, length) !== unit) length = this.borders[length] as number;
+    return unitAt(this.text, length) === unit ? length + 1 : 0;
   }
 
   /** Undefined for a literal too long to join other patterns. */
@@ -56,18 +57,19 @@ class LiteralScan implements Scan {
 
   push(piece: string): Found {
     const { text } = this.#literal;
+    const { length } = piece;
     let spans: TextSpan[] | undefined;
     let matched = this.#matched;
-    for (let index = 0; index < piece.length; index++) {
+    for (let index = 0; index < length; index++) {
       if (matched === 0) index = this.#skip(piece, index);
-      matched = this.#literal.extend(matched, piece.charCodeAt(index));
+      matched = this.#literal.extend(matched, unitAt(piece, index));
       if (matched < text.length) continue;
       const end = this.#position + index + 1;
       (spans ??= []).push({ start: end - text.length, end });
       matched = 0;
     }
     this.#matched = matched;
-    this.#position += piece.length;
+    this.#position += length;
     return { spans: spans ?? nothing, decided: this.#position - matched };
   }
 

@@ -2,6 +2,7 @@
 import type { Automaton, State } from "./automaton.ts";
 import type { Found, Scan } from "./finder.ts";
 import { Threads } from "./threads.ts";
+import { unitAt } from "../text/unit-at.ts";
 
 /** The state of a scan under way. */
 export interface ScanState {
@@ -62,12 +63,12 @@ export class PatternScan implements Scan {
       if (state.threads.length === 0 && this.#prefix !== "") {
         const next = this.#skip(text, index, length);
         if (next > index) {
-          state = this.#automaton.restState(symbols.contextOf(symbols.symbolOf(text.charCodeAt(next - 1))));
+          state = this.#automaton.restState(symbols.contextOf(symbols.symbolOf(unitAt(text, next - 1))));
           index = next;
           if (index >= length) break;
         }
       }
-      let code = text.charCodeAt(index);
+      let code = unitAt(text, index);
       // Only the first half of a pair needs the slower call.
       if (code >= 0xd800 && code <= 0xdbff) code = text.codePointAt(index) as number;
       const symbol = symbols.symbolOf(code);
@@ -98,6 +99,6 @@ export class PatternScan implements Scan {
 
 /** Length of the text without a first half of a surrogate pair at its end. */
 export function lengthOfWholeCharacters(text: string): number {
-  const last = text.charCodeAt(text.length - 1);
+  const last = unitAt(text, text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length;
 }

@@ -1,4 +1,5 @@
 /** Writes a message from its end to its beginning: the length before a part is known once the part is written. */
+import { unitAt } from "../text/unit-at.ts";
 
 const minBytes = 64 * 1024;
 /** Longest buffer that is kept for the next message: a message of many turns has up to a megabyte, and needs about as much each time. */
@@ -104,7 +105,7 @@ export class BackwardWriter {
     this.#reserve(size);
     const from = this.#at - size;
     for (let index = 0; index < size; index++) {
-      const code = value.charCodeAt(index);
+      const code = unitAt(value, index);
       if (code > 0x7f) return false;
       this.#bytes[from + index] = code;
     }

@@ -1,11 +1,13 @@
 /** Measures and checks text; lengths are always in Unicode code points. */
 import type { Problems } from "./problems.ts";
+import { unitAt } from "../text/unit-at.ts";
 
 /** Length in code points, which is what Postgres counts. */
 export function codePointLength(text: string): number {
-  let length = text.length;
-  for (let at = 0; at < text.length - 1; at++) {
-    if ((text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
+  const last = text.length - 1;
+  let { length } = text;
+  for (let at = 0; at < last; at++) {
+    if ((unitAt(text, at) & 0xfc00) === 0xd800 && (unitAt(text, at + 1) & 0xfc00) === 0xdc00) {
       length--;
       at++;
     }

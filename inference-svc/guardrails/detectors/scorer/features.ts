@@ -1,5 +1,6 @@
 /** Features of the injection scorer: single words, pairs and triples, each hashed to a bucket. */
 import { buildWordKey } from "../prompt-injection/word-key.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Number of hash buckets. Some ten thousand carry a weight, so that few collide. */
 export const bucketCount = 32_768;
@@ -26,7 +27,7 @@ function hashWords(words: readonly ScorerWord[], from: number, to: number): numb
   let hash = 0x811c_9dc5;
   for (let index = from; index < to; index++) {
     const { key } = words[index] as ScorerWord;
-    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x0100_0193);
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ unitAt(key, i), 0x0100_0193);
     hash = Math.imul(hash ^ 0x20, 0x0100_0193);
   }
   return (hash ^ (hash >>> 15)) & (bucketCount - 1);

@@ -16,6 +16,7 @@ import {
   unitKind,
 } from "./characters.ts";
 import { LetterRun } from "./letter-run.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Whole words and the signs between them, which no form changes. Names in snake case count as one word. */
 const words = /(?:[A-Za-z0-9]{2,}(?:_[A-Za-z0-9]{2,})*|[^A-Za-z0-9%&<[\]*`~_\\\x80-\uffff])+/y;
@@ -23,9 +24,9 @@ const underscore = 0x5f;
 const endsAsWord = /[\p{L}\p{N}]$/u;
 const escapeSigns = "%&\\";
 
-/** Kind of the unit; the end of the text counts as a gap. */
-const kindAt = (text: string, index: number): number =>
-  index < text.length ? toUnitKind(text.charCodeAt(index)) : unitKind.gap;
+/** Kind of the unit; the end of the text counts as a gap. @param length of the text */
+const kindAt = (text: string, index: number, length: number): number =>
+  index < length ? toUnitKind(unitAt(text, index)) : unitKind.gap;
 
 const isOfWord = (kind: number): boolean => kind === unitKind.letter || kind === unitKind.digit;
 
@@ -34,10 +35,11 @@ const isOfWord = (kind: number): boolean => kind === unitKind.letter || kind ===
  * begins no spelled-out word.
  */
 function isSingle(text: string, behind: number): boolean {
+  const { length } = text;
   let at = behind;
-  while (at < text.length && (kindAt(text, at) === unitKind.gap || text.charCodeAt(at) === underscore)) at++;
-  if (at === text.length) return false;
-  return kindAt(text, at) !== unitKind.letter || isOfWord(kindAt(text, at + 1));
+  while (at < length && (kindAt(text, at, length) === unitKind.gap || unitAt(text, at) === underscore)) at++;
+  if (at === length) return false;
+  return kindAt(text, at, length) !== unitKind.letter || isOfWord(kindAt(text, at + 1, length));
 }
 
 export class Deobfuscator {
@@ -63,18 +65,18 @@ export class Deobfuscator {
   passes(text: string): boolean {
     if (this.#rest !== "" || this.#run.isOpen) return false;
     // Behind markup an underscore is markup as well, though letters on both sides are one word.
-    if (text.charCodeAt(0) === underscore && !this.#isAfterWord) return false;
+    if (unitAt(text, 0) === underscore && !this.#isAfterWord) return false;
     let { inWord } = this.#run;
-    let next = kindAt(text, 0);
-    for (let index = 0; index < text.length; index++) {
+    const { length } = text;
+    let next = kindAt(text, 0, length);
+    for (let index = 0; index < length; index++) {
       const is = next;
-      next = kindAt(text, index + 1);
+      next = kindAt(text, index + 1, length);
       if (is === unitKind.letter) {
         if (!inWord && !isOfWord(next) && !isSingle(text, index + 1)) return false;
         inWord = true;
       } else {
-        if (is === unitKind.disguise && !(inWord && text.charCodeAt(index) === underscore && isOfWord(next)))
-          return false;
+        if (is === unitKind.disguise && !(inWord && unitAt(text, index) === underscore && isOfWord(next))) return false;
         inWord = is === unitKind.digit;
       }
     }
@@ -115,7 +117,7 @@ export class Deobfuscator {
     words.lastIndex = at;
     const whole = this.#run.isOpen ? undefined : words.exec(text)?.[0];
     if (whole !== undefined) return this.#putWords(whole);
-    const unit = text.charCodeAt(at);
+    const unit = unitAt(text, at);
     if (unit < 0x80) return this.#readSign(text, at, over);
     const isHalf = unit >= 0xd800 && unit <= 0xdbff;
     if (isHalf && at + 1 === text.length && !over) return undefined;

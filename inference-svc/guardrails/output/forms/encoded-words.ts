@@ -11,13 +11,14 @@ import type { RuleHit } from "../rules/merge-hits.ts";
 import type { Report } from "../rules/report.ts";
 import { RuleScans } from "../rules/rule-scans.ts";
 import { type OutputRule, combinedPieceLength } from "../rules/output-rules.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 /** Table entry for a unit that is not a digit. */
 const noDigit = 255;
 /** Value of each base64 digit, in the standard and the URL-safe alphabet. */
 const base64Digits = new Uint8Array(128).fill(noDigit);
-for (let digit = 0; digit < alphabet.length; digit++) base64Digits[alphabet.charCodeAt(digit)] = digit;
+for (let digit = 0; digit < alphabet.length; digit++) base64Digits[unitAt(alphabet, digit)] = digit;
 base64Digits[0x2d] = 62;
 base64Digits[0x5f] = 63;
 const hexadecimalDigits = Uint8Array.from({ length: 128 }, (_, unit) => {
@@ -31,9 +32,10 @@ const isDigit = (unit: number): boolean => unit < 128 && base64Digits[unit] !== 
 
 /** Place of the unit that ends a word which is too short to encode anything; undefined for any other word. */
 function endOfShortWord(text: string, start: number): number | undefined {
+  const { length } = text;
   let end = start + 1;
-  while (end < text.length && isDigit(text.charCodeAt(end))) end++;
-  const isShort = end < text.length && end - start < minEncoded && text.charCodeAt(end) !== equals;
+  while (end < length && isDigit(unitAt(text, end))) end++;
+  const isShort = end < length && end - start < minEncoded && unitAt(text, end) !== equals;
   return isShort ? end : undefined;
 }
 
@@ -77,9 +79,10 @@ export class EncodedWords {
     if (this.#foundRules.length > 0 || this.#padding > 0) return at;
     const offset = this.#length - at;
     let from = at;
+    const textLength = text.length;
     let index = at;
-    for (; index < text.length; index++) {
-      const unit = text.charCodeAt(index);
+    for (; index < textLength; index++) {
+      const unit = unitAt(text, index);
       const digit = unit < 128 ? (base64Digits[unit] as number) : noDigit;
       if (digit === noDigit) {
         if (!this.#isInWord) continue;
@@ -116,7 +119,7 @@ export class EncodedWords {
   }
 
   *#pushOne(character: string): Yielding<readonly RuleHit[]> {
-    const unit = character.charCodeAt(0);
+    const unit = unitAt(character, 0);
     const digit = unit < 128 ? (base64Digits[unit] as number) : noDigit;
     if (digit === noDigit) return yield* this.#pushNonDigit(unit);
     const hits = this.#padding > 0 ? yield* this.#end() : [];

@@ -1,6 +1,7 @@
 /** Features of a request: words, pairs of words, and marks of its parts, each as the number of a bucket. */
 import { type Ask, lastAsk, messageText } from "../../../routing/choose/user-messages.ts";
 import type { InputItem, Tool, TurnRequest } from "../../../turn/request.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Different words may share a bucket; some thousand carry a weight. */
 export const buckets = 16_384;
@@ -70,7 +71,7 @@ function wordsOf(text: string, most = Number.POSITIVE_INFINITY): readonly string
 function bucketOf(kind: string, text: string): number {
   let hash = 0x811c_9dc5;
   const whole = `${kind} ${text}`;
-  for (let index = 0; index < whole.length; index++) hash = Math.imul(hash ^ whole.charCodeAt(index), 0x0100_0193);
+  for (let index = 0; index < whole.length; index++) hash = Math.imul(hash ^ unitAt(whole, index), 0x0100_0193);
   return (hash ^ (hash >>> 15)) & (buckets - 1);
 }
 

@@ -1,5 +1,6 @@
 /** The head of a response whose bytes were checked: its status, its fields, and what they say about its body and its connection. */
 import { invalidResponse } from "./connection-error.ts";
+import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Absence of a content length. */
 export const noLength = -1;
@@ -50,7 +51,7 @@ export class ResponseHead implements ResponseFields {
 
   #readFields(): void {
     const text = this.#text;
-    for (let at = text.indexOf("\r\n") + 2; text.charCodeAt(at) !== 0x0d; ) {
+    for (let at = text.indexOf("\r\n") + 2; unitAt(text, at) !== 0x0d; ) {
       const end = text.indexOf("\r\n", at);
       this.#readField(text, at, end);
       at = end + 2;
@@ -105,9 +106,9 @@ export class ResponseHead implements ResponseFields {
 
   first(name: string): string | undefined {
     const text = this.#text;
-    for (let at = text.indexOf("\r\n") + 2; text.charCodeAt(at) !== 0x0d; ) {
+    for (let at = text.indexOf("\r\n") + 2; unitAt(text, at) !== 0x0d; ) {
       const end = text.indexOf("\r\n", at);
-      if (text.charCodeAt(at + name.length) === 0x3a && isNamed(text, at, name))
+      if (unitAt(text, at + name.length) === 0x3a && isNamed(text, at, name))
         return valueOf(text, at + name.length + 1, end);
       at = end + 2;
     }
@@ -118,9 +119,9 @@ export class ResponseHead implements ResponseFields {
 /** Whether a line begins with a name, in upper or lower case. */
 function isNamed(text: string, at: number, name: string): boolean {
   for (let index = 0; index < name.length; index++) {
-    const code = text.charCodeAt(at + index);
+    const code = unitAt(text, at + index);
     const lower = code >= 0x41 && code <= 0x5a ? code | 0x20 : code;
-    if (lower !== name.charCodeAt(index)) return false;
+    if (lower !== unitAt(name, index)) return false;
   }
   return true;
 }
@@ -128,8 +129,8 @@ function isNamed(text: string, at: number, name: string): boolean {
 function valueOf(text: string, from: number, to: number): string {
   let start = from;
   let end = to;
-  while (start < end && isBlank(text.charCodeAt(start))) start++;
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
+  while (start < end && isBlank(unitAt(text, start))) start++;
+  while (end > start && isBlank(unitAt(text, end - 1))) end--;
   return text.slice(start, end);
 }
 

@@ -6,7 +6,7 @@ import { chart, runTemplate } from "../deploy/helm/helm.ts";
 import { manifests } from "../deploy/kubernetes/overlays.ts";
 import { type Finished, eventually } from "../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { Namespace, services } from "./namespaces.ts";
+import { Namespace, type WorkloadName, workloadNames } from "./namespaces.ts";
 import type { Nodes } from "./nodes.ts";
 import type { Programs } from "./programs.ts";
 
@@ -45,7 +45,7 @@ export async function overlayRuns(cluster: Cluster, overlay: string, replicas: n
   await applyOverlay(namespace, cluster, overlay);
   // Without a measurement autoscalers bring a service to their least number, which stands in no manifest.
   await eventually(async () => (await namespace.workload("gateway")).spec.replicas === replicas);
-  for (const service of services) await namespace.settle(service);
+  for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
 }
 
@@ -55,7 +55,7 @@ export async function templateRuns(cluster: Cluster): Promise<void> {
   const made = await runTemplate(cluster.programs.helm, [...production, ...everything, "--namespace", namespace.name]);
   assertQuiet(made);
   assertQuiet(await namespace.applyObjects("template.yaml", made.stdout));
-  for (const service of services) await namespace.settle(service);
+  for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
 }
 
@@ -66,7 +66,7 @@ export async function fitsQuota(cluster: Cluster): Promise<void> {
   const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "quota" }, spec: { hard } };
   await cluster.plane.send("POST", `/api/v1/namespaces/${namespace.name}/resourcequotas`, quota);
   await applyOverlay(namespace, cluster, "base");
-  for (const service of services) await namespace.settle(service);
+  for (const service of workloadNames) await namespace.settle(service);
   assert.deepEqual(await namespace.warnings(), []);
   await namespace.scale("gateway", 20);
   await eventually(async () => (await namespace.warnings()).some((warning) => /exceeded quota: quota/.test(warning)));
@@ -76,13 +76,13 @@ export async function fitsQuota(cluster: Cluster): Promise<void> {
 export async function evictsInTurn(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "eviction");
   await applyOverlay(namespace, cluster, "base");
-  for (const service of services) {
+  for (const service of workloadNames) {
     await namespace.settle(service);
     await evictsOne(namespace, service, cluster.nodes);
   }
 }
 
-async function evictsOne(namespace: Namespace, service: (typeof services)[number], nodes: Nodes): Promise<void> {
+async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nodes): Promise<void> {
   const [first, second] = await namespace.pods(service);
   assert(first && second, `${service} has two pods`);
   nodes.makesReady = false;
@@ -101,14 +101,14 @@ async function evictsOne(namespace: Namespace, service: (typeof services)[number
 export async function helmTakesOver(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "takeover");
   await applyOverlay(namespace, cluster, "overlays/production");
-  for (const service of services) await namespace.settle(service);
+  for (const service of workloadNames) await namespace.settle(service);
   const before = await Promise.all(
-    services.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+    workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );
   await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
   assertQuiet(await namespace.upgrade(...production, "--take-ownership", "--wait", "--timeout", "120s"));
   const after = await Promise.all(
-    services.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
+    workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );
   assert.deepEqual(after, before);
 }

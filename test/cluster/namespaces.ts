@@ -5,13 +5,13 @@ import { stringify } from "yaml";
 import { chart } from "../deploy/helm/helm.ts";
 import { type Finished, eventually } from "../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { type Pod, isReady } from "./nodes.ts";
+import { type Pod, isPodReady } from "./nodes.ts";
 
-export const services = ["gateway", "inference-svc", "admin-svc"] as const;
-export type Service = (typeof services)[number];
+export const workloadNames = ["gateway", "inference-svc", "admin-svc"] as const;
+export type WorkloadName = (typeof workloadNames)[number];
 const kinds = { gateway: "deployments", "inference-svc": "statefulsets", "admin-svc": "deployments" } as const;
 
-export interface Workload {
+export interface LiveWorkload {
   readonly metadata: { readonly generation: number; readonly uid: string; readonly creationTimestamp: string };
   readonly spec: { readonly replicas: number; readonly template: { spec: { containers: [{ image: string }] } } };
 }
@@ -58,7 +58,7 @@ export class Namespace {
     return folder;
   }
 
-  scale(service: Service, replicas: number): Promise<Finished> {
+  scale(service: WorkloadName, replicas: number): Promise<Finished> {
     return this.#plane.kubectl(
       "--namespace",
       this.name,
@@ -76,7 +76,7 @@ export class Namespace {
     return this.#plane.helm(...args, "--namespace", this.name);
   }
 
-  workload(service: Service): Promise<Workload> {
+  workload(service: WorkloadName): Promise<LiveWorkload> {
     return this.#plane.get(`/apis/apps/v1/namespaces/${this.name}/${kinds[service]}/${service}`);
   }
 
@@ -84,19 +84,19 @@ export class Namespace {
     return this.#plane.get(`/apis/batch/v1/namespaces/${this.name}/jobs/${name}`);
   }
 
-  async pods(service?: Service): Promise<Pod[]> {
+  async pods(service?: WorkloadName): Promise<Pod[]> {
     const selector = service === undefined ? "" : `?labelSelector=app.kubernetes.io/name=${service}`;
     const { items } = await this.#plane.get<{ items: Pod[] }>(`/api/v1/namespaces/${this.name}/pods${selector}`);
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
   /** Until as many pods are ready as the service shall have, all of one image, and no others are there. */
-  async settle(service: Service, limitMs = 120_000): Promise<void> {
+  async settle(service: WorkloadName, limitMs = 120_000): Promise<void> {
     await eventually(async () => {
       const { spec } = await this.workload(service);
       const pods = await this.pods(service);
       const { image } = spec.template.spec.containers[0];
-      const good = pods.filter((pod) => isReady(pod) && pod.spec.containers[0]?.image === image);
+      const good = pods.filter((pod) => isPodReady(pod) && pod.spec.containers[0]?.image === image);
       return good.length === spec.replicas && pods.length === spec.replicas;
     }, limitMs);
   }

@@ -23,7 +23,7 @@ export interface Pod {
 
 const names = ["node-a", "node-b"];
 const isJob = ({ metadata }: Pod): boolean => metadata.ownerReferences?.[0]?.kind === "Job";
-export const isReady = ({ metadata, status }: Pod): boolean =>
+export const isPodReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status.conditions ?? []).some(({ type, status: holds }) => type === "Ready" && holds === "True");
 
@@ -81,7 +81,7 @@ export class Nodes {
 
   #count(pods: readonly Pod[]): void {
     const { namespace, fewest } = this.#watch ?? { fewest: new Map<string, number>() };
-    const ready = pods.filter((pod) => pod.metadata.namespace === namespace && isReady(pod));
+    const ready = pods.filter((pod) => pod.metadata.namespace === namespace && isPodReady(pod));
     for (const [service, before] of fewest) {
       const now = ready.filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] === service).length;
       fewest.set(service, Math.min(before, now));
@@ -95,7 +95,7 @@ export class Nodes {
     else if (pod.spec.nodeName === undefined) await this.#bind(pod, node);
     else if (["Succeeded", "Failed"].includes(pod.status.phase)) return;
     else if (isJob(pod)) await this.#patch(path, { phase: this.succeeds ? "Succeeded" : "Failed" });
-    else if (!isReady(pod) && (this.makesReady || pod.status.phase !== "Running"))
+    else if (!isPodReady(pod) && (this.makesReady || pod.status.phase !== "Running"))
       await this.#patch(path, runningStatus(pod, this.makesReady));
   }
 

@@ -2,7 +2,7 @@
 import { strict as assert } from "node:assert";
 import { eventually } from "../support/processes.ts";
 import { type Cluster, assertQuiet } from "./checks.ts";
-import { Namespace, services } from "./namespaces.ts";
+import { Namespace, workloadNames } from "./namespaces.ts";
 import type { Nodes } from "./nodes.ts";
 
 const wait = ["--wait", "--timeout", "300s"];
@@ -37,9 +37,9 @@ async function installs(namespace: Namespace): Promise<void> {
 /** The jobs run anew, no Deployment has fewer ready pods than it should, and the StatefulSet one less. */
 async function changesVersion(namespace: Namespace, nodes: Nodes, progress: (line: string) => void): Promise<void> {
   const before = await namespace.job("schema");
-  const fewest = await nodes.countFewest(namespace.name, services, async () => {
+  const fewest = await nodes.countFewest(namespace.name, workloadNames, async () => {
     assertQuiet(await namespace.upgrade(...wait, "--set", "image.tag=0.2.0"));
-    for (const service of services) await namespace.settle(service, 300_000);
+    for (const service of workloadNames) await namespace.settle(service, 300_000);
   });
   progress(`fewest ready pods of two while the version changed: ${JSON.stringify(fewest)}`);
   assert.deepEqual(fewest, { gateway: 2, "inference-svc": 1, "admin-svc": 2 });
@@ -69,7 +69,7 @@ async function failedJobStops(namespace: Namespace, nodes: Nodes): Promise<void>
   nodes.succeeds = true;
   assert.equal(code, 1);
   assert.match(stderr, /pre-upgrade hooks failed/);
-  for (const service of services) {
+  for (const service of workloadNames) {
     const { spec } = await namespace.workload(service);
     assert.match(spec.template.spec.containers[0].image, /:0\.2\.0$/);
   }

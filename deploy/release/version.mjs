@@ -27,5 +27,6 @@ lock.version = version;
 for (const folder of ["", ...workspaces]) lock.packages[folder].version = version;
 writeFileSync("package-lock.json", `${JSON.stringify(lock, undefined, 2)}\n`);
 edit("deploy/kubernetes/overlays/production/kustomization.yaml", /newTag: .*/g, `newTag: ${version}`);
+edit("deploy/helm/sluice/Chart.yaml", /^(version|appVersion): .*/gm, `$1: ${version}`);
 const today = new Date().toISOString().slice(0, 10);
 edit("CHANGELOG.md", /^## \S+ \(unreleased\)$/m, `## ${version} (${today})`);

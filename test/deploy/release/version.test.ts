@@ -23,6 +23,7 @@ const parse = (folder: string, path: string): Lock => JSON.parse(read(folder, pa
 
 const { version, workspaces } = parse(root, "package.json");
 const overlay = "deploy/kubernetes/overlays/production/kustomization.yaml";
+const chart = "deploy/helm/sluice/Chart.yaml";
 
 /** Every version that a file of the folder repeats. */
 function repeated(folder: string): Readonly<Record<string, readonly string[]>> {
@@ -31,6 +32,7 @@ function repeated(folder: string): Readonly<Record<string, readonly string[]>> {
     manifests: workspaces.map((workspace) => parse(folder, `${workspace}/package.json`).version),
     lock: [lock, ...["", ...workspaces].map((path) => lock.packages[path])].map((entry) => entry?.version ?? ""),
     overlay: [...read(folder, overlay).matchAll(/newTag: (.*)/g)].map(([, tag = ""]) => tag),
+    chart: [...read(folder, chart).matchAll(/^(?:version|appVersion): (.*)/gm)].map(([, said = ""]) => said),
     changelog: [/^## (\S+)/m.exec(read(folder, "CHANGELOG.md"))?.[1] ?? ""],
   };
 }
@@ -75,7 +77,7 @@ describe("npm run set-version", () => {
     runProgram(process.execPath, ["deploy/release/version.mjs", ...args], { cwd: folder });
 
   test("writes every place, and dates the changelog", async () => {
-    copyOf(["package.json", "package-lock.json", "CHANGELOG.md", overlay, "deploy/release/version.mjs"]);
+    copyOf(["package.json", "package-lock.json", "CHANGELOG.md", overlay, chart, "deploy/release/version.mjs"]);
     copyOf(workspaces.map((workspace) => `${workspace}/package.json`));
     writeFileSync(join(folder, "CHANGELOG.md"), "# Changelog\n\n## 0.1.0 (unreleased)\n\n- A line.\n");
     expect(await setVersion("9.8.7-rc.1")).toEqual({ code: 0, stdout: "", stderr: "" });

@@ -18,6 +18,7 @@ import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { type AppParts, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
 import { LiveTurns } from "./console-api/live.ts";
+import { Oidc } from "./console-api/oidc.ts";
 import { TrustedHeader } from "./console-api/trusted-header.ts";
 import { createEdgeServer } from "./http/edge-server.ts";
 import { answerHeaders } from "./http/errors.ts";
@@ -72,7 +73,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const keepAlive = new KeepAlive(house.current.limits.keep_alive_ms);
   const limiter = openLimiter(options);
   let cors = corsOf(house.current);
-  let trustedHeader = trustedHeaderOf(house.current);
+  let signIn = signInOf(house.current);
   const parts = {
     ...appParts(options, connections),
     pressure,
@@ -97,7 +98,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
       return house.current.console.trace_url;
     },
     get trustedHeader() {
-      return trustedHeader;
+      return signIn.trustedHeader;
+    },
+    get oidc() {
+      return signIn.oidc;
     },
     get signOutUrl() {
       return house.current.console.trusted_header?.sign_out_url;
@@ -120,7 +124,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   lifecycle.onDrain(() => limiter.stop());
   const change = (edge: EdgeSettings) => {
     cors = corsOf(edge);
-    trustedHeader = trustedHeaderOf(edge);
+    signIn = signInOf(edge);
     keepAlive.change(edge.limits.keep_alive_ms);
   };
   return { port, access, pool, pressure, change };
@@ -146,8 +150,11 @@ const isLoopback = (host: string | undefined): boolean => host !== undefined && 
 
 const corsOf = ({ cors }: EdgeSettings): Cors | undefined => corsFor(cors.allow_origins, answerHeaders);
 
-const trustedHeaderOf = ({ console: { trusted_header: settings } }: EdgeSettings): TrustedHeader | undefined =>
-  settings && new TrustedHeader(settings);
+/** The services that identify people. */
+const signInOf = ({ console: { trusted_header: trustedHeader, oidc } }: EdgeSettings) => ({
+  trustedHeader: trustedHeader && new TrustedHeader(trustedHeader),
+  oidc: oidc && new Oidc(oidc),
+});
 
 function connect({ settings, instance, token, certificates, log, registry }: GatewayOptions): Connections {
   const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
@@ -197,6 +204,7 @@ function appParts({ token, house, lifecycle, log, registry, tracing }: GatewayOp
     }),
     inFlight: new InFlight<SharedTurn>(registry),
     lifecycle,
+    log,
     observer: tracing ? new TracedObserver(requests, tracing) : requests,
     token,
   } satisfies Partial<AppParts>;

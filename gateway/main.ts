@@ -1,6 +1,6 @@
 /** Entry point of the gateway. */
 import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
-import { loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { edgeFiles, loadEdge } from "@sluice/proto/runtime/house-file.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
 import { openProcess } from "@sluice/proto/runtime/process-parts.js";
@@ -16,8 +16,8 @@ const parts = await openProcess("gateway", settings);
 const { lifecycle, log, registry, tracing } = parts;
 const house = new LiveFile({
   path: settings.SLUICE_CONFIG,
-  load: () => loadEdge(settings.SLUICE_CONFIG),
-  files: () => [],
+  load: () => loadEdge(settings.SLUICE_CONFIG, process.env),
+  files: () => edgeFiles(settings.SLUICE_CONFIG),
   log,
   registry,
 });

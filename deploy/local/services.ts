@@ -1,4 +1,5 @@
 /** The three services as child processes. Each receives only the settings that it needs. */
+import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
 import { sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
@@ -53,10 +54,13 @@ function common({ settings, hosts, secrets, environment }: House, room: string):
   };
 }
 
-/** The variables that alerts and exports name. A variable of any name may be meant, but not one that another service owns. */
-function sinkEnvironment({ settings, environment }: House): NodeJS.ProcessEnv {
-  const named = sinkVariables(settings.config, environment).filter((name) => !confined.test(name));
-  return Object.fromEntries(named.map((name) => [name, environment[name]]));
+/**
+ * Variables that sections of a service name. A variable of any name may be meant, but not one that another service owns.
+ * @param named finds the names in the configuration file
+ */
+function namedEnvironment({ settings, environment }: House, named: typeof sinkVariables): NodeJS.ProcessEnv {
+  const names = named(settings.config, environment).filter((name) => !confined.test(name));
+  return Object.fromEntries(names.map((name) => [name, environment[name]]));
 }
 
 export function adminService(house: House): Service {
@@ -67,7 +71,7 @@ export function adminService(house: House): Service {
     healthPort: ports.admin_health,
     healthHost: reachable(hosts.internal),
     environment: {
-      ...sinkEnvironment(house),
+      ...namedEnvironment(house, sinkVariables),
       ...common(house, "admin-svc"),
       DATABASE_URL: databaseUrl,
       SLUICE_ADMIN_PORT: String(ports.admin),
@@ -110,6 +114,7 @@ export function gatewayService(house: House): Service {
     healthPort: ports.gateway_health,
     healthHost: reachable(hosts.internal),
     environment: {
+      ...namedEnvironment(house, signInVariables),
       ...common(house, "gateway"),
       SLUICE_SECRET: secrets.secret.value,
       SLUICE_PORT: String(ports.gateway),

@@ -1,10 +1,10 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
-import { timestampDate } from "@bufbuild/protobuf/wkt";
 import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { neededRole } from "@sluice/proto/runtime/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, kindOfKey } from "@sluice/proto/runtime/key.js";
+import { callbackPath } from "@sluice/proto/runtime/house/console/section.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { invalidKey } from "@sluice/proto/runtime/rpc/caller.js";
 import { scanObject } from "@sluice/proto/runtime/validation/json-scan.js";
@@ -18,12 +18,15 @@ import { type ExchangeParts, enter, fail } from "../http/exchange.ts";
 import { pathIn } from "../http/path.ts";
 import { writePublished } from "../http/published.ts";
 import type { KnownPerson } from "./people.ts";
-import { presentedSecret, sessionCookie } from "./cookie.ts";
+import { session as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
 import { LiveStream } from "./live-stream.ts";
+import type { Oidc } from "./oidc.ts";
+import { type SignInParts, beginSignIn, finishSignIn } from "./oidc-sign-in.ts";
 import { requireSameOrigin } from "./origin.ts";
-import { actingFor, requireRole, roleOf } from "./roles.ts";
+import { actingFor, requireRole } from "./roles.ts";
 import { Sessions } from "./sessions.ts";
+import { type ShownSettings, shownSession } from "./shown-session.ts";
 import { SignInLimiter } from "./sign-in-limiter.ts";
 import type { TrustedHeader } from "./trusted-header.ts";
 
@@ -32,14 +35,12 @@ const api = `${root}/api`;
 /** Open turns, below `api`. */
 const live = "/live";
 
-export interface ConsoleParts extends ExchangeParts, Pick<HandlerParts, "admin" | "token"> {
+export interface ConsoleParts extends ExchangeParts, SignInParts, ShownSettings, Pick<HandlerParts, "admin" | "token"> {
   readonly live: LiveTurns;
-  /** Address of a trace, with {trace_id} where its id goes. */
-  readonly traceUrl: string | undefined;
   /** Proxy that names the person of a request; undefined without one. */
   readonly trustedHeader: TrustedHeader | undefined;
-  /** Page that signs a person out of the proxy. */
-  readonly signOutUrl: string | undefined;
+  /** Service that signs people in; undefined without one. */
+  readonly oidc: Oidc | undefined;
 }
 
 /** Serves an operation of the contract for the caller that the context names. */
@@ -72,10 +73,24 @@ export class Console {
       // A header of a stranger is refused on every path, before anything is read.
       const person = this.#parts.trustedHeader?.find(context.req);
       if (path === api || path.startsWith(`${api}/`)) await this.#serveApi(context, path.slice(api.length), person);
+      else if (path === callbackPath) await this.#finishSignIn(context);
       else await this.#servePage(context);
     } catch (error) {
       await fail(this.#parts, context, error);
     }
+  }
+
+  async #finishSignIn(context: EdgeContext): Promise<void> {
+    const { oidc } = this.#parts;
+    if (!oidc || context.req.method !== "GET") throw notFound(context);
+    await finishSignIn(this.#parts, oidc, this.#sessions, context);
+  }
+
+  async #beginSignIn(context: EdgeContext): Promise<void> {
+    context.route = `${api}/oidc`;
+    const { oidc } = this.#parts;
+    if (!oidc) throw notFound(context);
+    await beginSignIn(this.#parts, oidc, context);
   }
 
   async #servePage(context: EdgeContext): Promise<void> {
@@ -94,7 +109,8 @@ export class Console {
     response.setHeader("cache-control", "no-store");
     requireSameOrigin(request);
     if (path === "/session" && request.method === "POST") return await this.#signIn(context);
-    const secret = presentedSecret(request);
+    if (path === "/oidc" && request.method === "POST") return await this.#beginSignIn(context);
+    const secret = presentedCookie(sessionCookie, request);
     const session = await this.#find(context, person);
     const asksForSession = path === "/session" && request.method === "GET";
     if (asksForSession) return this.#showSession(context, session);
@@ -104,15 +120,20 @@ export class Console {
     context.route = `${api}${path}`;
     if (request.method !== "DELETE") throw notFound(context);
     if (secret !== undefined) await this.#sessions.end(secret, { all: path === "/sessions" }, context);
-    response.setHeader("set-cookie", sessionCookie(request, ""));
+    response.setHeader("set-cookie", setCookie(sessionCookie, request, ""));
     writeNothing(response, context);
   }
 
   /** The person of the proxy comes before a cookie, which may be that of an earlier person at the same browser. */
   async #find(context: EdgeContext, person: KnownPerson | undefined): Promise<Session | undefined> {
     if (person) return await this.#sessions.findPerson(person, context);
-    const secret = presentedSecret(context.req);
-    return secret === undefined ? undefined : await this.#sessions.find(secret, context);
+    const secret = presentedCookie(sessionCookie, context.req);
+    const session = secret === undefined ? undefined : await this.#sessions.find(secret, context);
+    if (secret === undefined || !session || session.person === "") return session;
+    if (this.#parts.oidc?.holds(session.rule) === true) return session;
+    // The rule that let the person in has left the configuration file.
+    await this.#sessions.end(secret, { all: false }, context);
+    return undefined;
   }
 
   /** Whether a watch may go on. */
@@ -144,7 +165,9 @@ export class Console {
   /** Answers null where nobody is signed in: that is no failure, and a browser would report one. */
   #showSession(context: EdgeContext, session: Session | undefined): void {
     context.route = `${api}/session`;
-    writeJson(context.res, session ? shownSession(session, this.#parts) : { data: null }, context);
+    const { oidc } = this.#parts;
+    const signIn = { data: null, oidc: oidc ? { name: oidc.name } : null };
+    writeJson(context.res, session ? shownSession(session, this.#parts) : signIn, context);
   }
 
   /** Goes on as if the session's key had been presented at the same path below the base path of the contract. */
@@ -174,7 +197,7 @@ export class Console {
       trace: context.trace,
     });
     succeeded();
-    context.res.setHeader("set-cookie", sessionCookie(context.req, secret));
+    context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
     writeJson(context.res, shownSession(session as Session, this.#parts), context, 201);
   }
 
@@ -199,21 +222,3 @@ const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signe
 
 const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
   new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);
-
-const shownSession = (
-  session: Session,
-  { traceUrl, signOutUrl }: Pick<ConsoleParts, "traceUrl" | "signOutUrl">,
-): object => ({
-  data: {
-    key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
-    workspace: { id: session.workspaceId, name: session.workspaceName },
-    account: session.account,
-    person: session.person === "" ? null : session.person,
-    role: roleOf(session),
-    opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
-    expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
-    trace_url: traceUrl ?? null,
-    // The proxy knows people by the request, so their sessions have no times of their own.
-    sign_out_url: session.expiresAt ? null : (signOutUrl ?? null),
-  },
-});

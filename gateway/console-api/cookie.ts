@@ -1,29 +1,49 @@
-/** The cookie of a session. */
+/** The cookies of the console: one for a session, and one for a sign-in that is under way at another service. */
 import type { IncomingMessage } from "node:http";
 
-/** The prefix has browsers refuse a cookie that is not Secure, names a domain, or stands below another path. */
-const secureName = "__Host-sluice";
-/** Browsers keep no Secure cookie of a page without TLS; only this machine can read the traffic of a loopback address. */
-const loopbackName = "sluice_console";
+interface Cookie {
+  /** The prefix has browsers refuse a cookie that is not Secure, names a domain, or stands below another path. */
+  readonly secureName: string;
+  /** Browsers keep no Secure cookie of a page without TLS; only this machine can read the traffic of a loopback address. */
+  readonly loopbackName: string;
+  readonly sameSite: "Strict" | "Lax";
+  readonly form: RegExp;
+}
+
+/** The secret of a session. */
+export const session: Cookie = {
+  secureName: "__Host-sluice",
+  loopbackName: "sluice_console",
+  sameSite: "Strict",
+  form: /^[0-9A-Za-z]{43}$/,
+};
+
+/** State, nonce and verifier. A strict cookie would not come along when the other service sends the person back. */
+export const attempt: Cookie = {
+  secureName: "__Host-sluice-sign-in",
+  loopbackName: "sluice_sign_in",
+  sameSite: "Lax",
+  form: /^[\w-]{43}(?:\.[\w-]{43}){2}$/,
+};
 
 const loopbackHost = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/i;
 
 const isPlainLoopback = ({ headers }: IncomingMessage): boolean =>
   loopbackHost.test(headers.host ?? "") && headers["x-forwarded-proto"] !== "https";
 
-const attributes = "Path=/; HttpOnly; SameSite=Strict";
-
-/** Value of `set-cookie`. @param secret empty to remove the cookie */
-export function sessionCookie(request: IncomingMessage, secret: string): string {
-  const ends = secret === "" ? "; Max-Age=0" : "";
-  if (isPlainLoopback(request)) return `${loopbackName}=${secret}; ${attributes}${ends}`;
-  return `${secureName}=${secret}; ${attributes}; Secure${ends}`;
+/** Value of `set-cookie`. @param value empty to remove the cookie @param maxAge seconds after which it goes; with the browser when absent */
+export function setCookie(cookie: Cookie, request: IncomingMessage, value: string, maxAge?: number): string {
+  const seconds = value === "" ? 0 : maxAge;
+  const ends = seconds === undefined ? "" : `; Max-Age=${seconds}`;
+  const attributes = `Path=/; HttpOnly; SameSite=${cookie.sameSite}`;
+  if (isPlainLoopback(request)) return `${cookie.loopbackName}=${value}; ${attributes}${ends}`;
+  return `${cookie.secureName}=${value}; ${attributes}; Secure${ends}`;
 }
 
-/** The secret of the session that a request presents. A page of a sibling domain could plant a cookie without the prefix, so none counts there. */
-export function presentedSecret(request: IncomingMessage): string | undefined {
-  const name = isPlainLoopback(request) ? loopbackName : secureName;
+/** The value that a request presents. A page of a sibling domain could plant a cookie without the prefix, so none counts there. */
+export function presentedCookie(cookie: Cookie, request: IncomingMessage): string | undefined {
+  const name = isPlainLoopback(request) ? cookie.loopbackName : cookie.secureName;
   const pair = (request.headers.cookie ?? "").split(/; */).find((each) => each.startsWith(`${name}=`));
   const value = pair?.slice(name.length + 1);
-  return value === undefined || !/^[0-9A-Za-z]{43}$/.test(value) ? undefined : value;
+  return value === undefined || !cookie.form.test(value) ? undefined : value;
 }

@@ -24,10 +24,13 @@ export class Sessions {
     this.#token = token;
   }
 
-  /** @param caller with the hash of the management key @throws Fault UNAUTHENTICATED, PERMISSION_DENIED */
-  open(caller: OnBehalf & { readonly keyHash: string }): Promise<OpenSessionResponse> {
+  /**
+   * @param caller with the hash of the management key, if there is no person
+   * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED, NOT_FOUND (the workspace of the person)
+   */
+  open(caller: OnBehalf, person?: KnownPerson): Promise<OpenSessionResponse> {
     const { openSession } = SessionService.method;
-    return this.#call(openSession, create(openSession.input), caller);
+    return this.#call(openSession, create(openSession.input, person && { person }), caller);
   }
 
   /** Undefined when the session has ended. */

@@ -8,6 +8,7 @@ import {
   type OperatorCommand,
   type OperatorTerminal,
   leftOutProblems,
+  checkEdge,
   checkSinks,
   leftOutReason,
   load,
@@ -101,6 +102,7 @@ async function check(file: string, terminal: OperatorTerminal): Promise<Checked>
   });
   const ofLeftOut = await collecting(problems, async () => leftOutProblems(file, terminal));
   for (const problem of ofLeftOut ?? []) problems.add(problem);
+  await collecting(problems, async () => checkEdge(file, terminal));
   const sinks = await collecting(problems, async () => checkSinks(file, terminal));
   for (const problem of house ? identityProblems(house, terminal) : []) problems.add(problem);
   if (house === undefined || sinks === undefined || problems.size > 0) return { ...nothing, problems: [...problems] };

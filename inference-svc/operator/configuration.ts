@@ -1,7 +1,13 @@
 /** Loads the configuration file for the operator's commands, exactly as the service loads it. */
 import { fileURLToPath } from "node:url";
 import type { Command, Terminal } from "@sluice/proto/runtime/cli.js";
-import { type LeftOut, type LoadedHouse, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
+import {
+  type LeftOut,
+  type LoadedHouse,
+  loadEdge,
+  loadHouse,
+  problemsOfLeftOut,
+} from "@sluice/proto/runtime/house-file.js";
 import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 
@@ -18,6 +24,11 @@ export type OperatorCommand = Command<OperatorTerminal>;
 
 /** Path from dist/operator to the catalogue of inference-svc. */
 const seedFile = fileURLToPath(new URL("../../catalog/seed.json", import.meta.url));
+
+/** @throws ConfigError with every problem of the sections that the gateway reads */
+export function checkEdge(file: string, { environment }: OperatorTerminal): void {
+  loadEdge(file, environment);
+}
 
 /** @throws ConfigError with every problem of the sections that admin-svc reads */
 export const checkSinks = (file: string, { environment }: OperatorTerminal): SinkSettings =>

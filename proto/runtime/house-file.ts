@@ -1,6 +1,7 @@
 /** Loads the configuration file. */
-import { ConfigError, problemsOf, readSettings } from "./config.ts";
+import { ConfigError, problemsOf } from "./config.ts";
 import { cloudAddress } from "./house/clouds.ts";
+import { signInOf, signInPath, withSignIn } from "./house/console/sign-in.ts";
 import { type LeftOut, type Part, type Section, partition } from "./house/left-out.ts";
 import { servedAliases } from "./house/model-aliases.ts";
 import { dangling } from "./house/references.ts";
@@ -39,7 +40,7 @@ export interface LoadedHouse {
  * @throws ConfigError with every problem and its path
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
-  const { present, absent, leftOut } = partition(withoutSinks(parseYaml(path)), environment);
+  const { present, absent, leftOut } = partition(readShared(path), environment);
   const { file, unset, problems } = check(present, environment, seed, idsOf(absent.file));
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
   return { file, leftOut, files: filesOf(present.file) };
@@ -51,8 +52,11 @@ export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Se
  * @throws ConfigError when the file cannot be read
  */
 export function problemsOfLeftOut(path: string, environment: NodeJS.ProcessEnv, seed: Seed): readonly string[] {
-  return check(partition(withoutSinks(parseYaml(path)), environment).absent, environment, seed).problems;
+  return check(partition(readShared(path), environment).absent, environment, seed).problems;
 }
+
+/** The sections without those that have secrets of another service. */
+const readShared = (path: string): Record<string, unknown> => withSignIn(withoutSinks(parseYaml(path)), undefined);
 
 const idsOf = ({ models }: Section): readonly string[] =>
   (models as readonly { readonly id?: unknown }[]).map(({ id }) => String(id));
@@ -131,5 +135,22 @@ const pathOf = (problem: string): string => problem.split(": ", 1)[0] as string;
 /** The address identifies the vendor, so an unresolved address also explains an unknown vendor. */
 const urlOfVendor = (problem: string): string => pathOf(problem).replace(/\.known_models$/, ".base_url");
 
-/** Reads the sections that a process without providers uses. Other sections are checked by the process that uses them. */
-export const loadEdge = (path: string): EdgeSettings => readSettings(edgeSchema, parseYaml(path), path);
+/**
+ * Reads the sections that a process without providers uses. Other sections are checked by the process that uses them.
+ * @throws ConfigError with every problem and its path
+ */
+export function loadEdge(path: string, environment: NodeJS.ProcessEnv): EdgeSettings {
+  const raw = parseYaml(path);
+  const unresolved = { unset: [], unreadable: [] };
+  const signIn = expand(signInOf(raw), environment, signInPath, unresolved);
+  const result = edgeSchema.safeParse(withSignIn(raw, signIn));
+  const missing = [...unresolved.unset, ...unresolved.unreadable];
+  // A reference without a value also makes its string wrong; that is not a second problem.
+  const known = new Set(missing.map(pathOf));
+  const wrong = result.success ? [] : problemsOf(result.error).filter((problem) => !known.has(pathOf(problem)));
+  if (!result.success || missing.length > 0) throw new ConfigError(path, [...missing, ...wrong]);
+  return result.data;
+}
+
+/** Files that these sections refer to. */
+export const edgeFiles = (path: string): string[] => filesOf(signInOf(parseYaml(path)));

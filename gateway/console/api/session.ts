@@ -26,6 +26,8 @@ export const session = signal<Session | null | undefined>(undefined);
 /** Whether the person has a role, or one beyond it. */
 export const may = (needed: Role): boolean => roles.indexOf(session.value?.role ?? "viewer") >= roles.indexOf(needed);
 
+/** Name of the service that signs people in; empty without one. */
+export const signInService = signal("");
 /** Reason for which the sign-in page is shown, beyond that nobody is signed in. */
 export const signInNote = signal("");
 
@@ -39,11 +41,15 @@ onSignedOut(sessionEnded);
 
 interface SessionAnswer {
   readonly data: Session | null;
+  readonly oidc?: { readonly name: string } | null;
 }
 
 export async function readSession(): Promise<void> {
   try {
-    session.value = (await send<SessionAnswer>("GET", "/session")).data;
+    const { data, oidc } = await send<SessionAnswer>("GET", "/session");
+    signInService.value = oidc?.name ?? "";
+    if (data === null) takeOutcome();
+    session.value = data;
   } catch (error) {
     signInNote.value = (error as Error).message;
     session.value = null;
@@ -58,6 +64,26 @@ export async function signIn(managementKey: string): Promise<void> {
   if (!session.peek()) {
     signInNote.value = "The browser kept no cookie. Open the console over https, or on this machine as localhost.";
   }
+}
+
+/** Goes to the service that signs people in. @throws ApiError */
+export async function signInThroughService(): Promise<void> {
+  const { data } = await send<{ readonly data: { readonly url: string } }>("POST", "/oidc");
+  location.assign(data.url);
+}
+
+const outcomes: Readonly<Record<string, string>> = {
+  "no-role": "You are signed in there, but no rule gives you a role here. Ask an administrator of Sluice.",
+  unavailable: "The sign-in service does not answer. Try again in a moment.",
+  failed: "The sign-in did not succeed. Try again.",
+};
+
+/** Takes what came of a sign-in at the service out of the address. */
+function takeOutcome(): void {
+  const word = new URLSearchParams(location.search).get("sign_in");
+  if (word === null) return;
+  history.replaceState(null, "", location.pathname);
+  signInNote.value = outcomes[word] ?? "";
 }
 
 /** Tasks that run before a person signs out. */

@@ -49,7 +49,7 @@ interface FormProps extends ActionProps {
   /** The action of the form, which closes when it has succeeded. */
   readonly act: () => Promise<unknown>;
   readonly onCancel?: () => void;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** A form with one deed. Its failure is told in place. */

@@ -1,12 +1,13 @@
-/** Signing in with a management key. The key is sent once and never stored: what stays is a cookie that no script can read. */
+/** Signing in at another service, or with a management key. The key is sent once and never stored: what stays is a cookie that no script can read. */
 import { useEffect, useState } from "preact/hooks";
-import { signIn, signInNote } from "../api/session.ts";
+import { signIn, signInNote, signInService, signInThroughService } from "../api/session.ts";
 import { ActionForm } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon, Logo } from "../parts/icon.tsx";
 
 export function SignIn() {
   const [key, setKey] = useState("");
+  const note = signInNote.value;
   useEffect(() => {
     document.title = "Sign in · Sluice";
   }, []);
@@ -16,13 +17,16 @@ export function SignIn() {
         <Logo size={44} />
         <h1>Sign in to Sluice</h1>
         <p class="muted">See what is spent and what fails, and change who may do what.</p>
+        {note !== "" && (
+          <p class="note note-warn" role="alert">
+            <Icon name="warning" />
+            <span>{note}</span>
+          </p>
+        )}
+        {signInService.value !== "" && (
+          <ActionForm label={`Sign in with ${signInService.value}`} act={signInThroughService} />
+        )}
         <ActionForm label="Sign in" act={() => signIn(key.trim())}>
-          {signInNote.value !== "" && (
-            <p class="note note-warn" role="alert">
-              <Icon name="warning" />
-              <span>{signInNote.value}</span>
-            </p>
-          )}
           <TextField
             label="Management key"
             type="password"

@@ -4,22 +4,55 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type { ConfigError } from "@sluice/proto/runtime/config.js";
-import { loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { loadEdge, loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { emptySeed } from "@sluice/proto/runtime/house/seed.js";
+import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
 
 const folder = mkdtempSync(join(tmpdir(), "sluice-console-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 let files = 0;
-function problemsOf(text: string): readonly string[] {
+function problemsOf(text: string, environment: NodeJS.ProcessEnv = {}): readonly string[] {
   const path = join(folder, `${++files}.yaml`);
   writeFileSync(path, text);
   try {
-    loadEdge(path);
+    loadEdge(path, environment);
     return [];
   } catch (error) {
     return (error as ConfigError).problems;
   }
 }
+
+describe("console.oidc", () => {
+  const settings = {
+    name: "Acme",
+    issuer: "https://id.example",
+    client_id: "sluice",
+    client_secret: "${CONSOLE_SECRET}",
+    redirect_uri: "https://sluice.example/console/oidc/callback",
+    roles: [{ group: "a", role: "viewer" }],
+  };
+  const section = (change: object, environment: NodeJS.ProcessEnv = { CONSOLE_SECRET: "s" }) =>
+    problemsOf(JSON.stringify({ console: { oidc: { ...settings, ...change } } }), environment);
+
+  test("has its secret from a variable of the gateway, and of no other service", () => {
+    expect(section({})).toEqual([]);
+    expect(section({}, {})).toEqual(["console.oidc.client_secret: variable CONSOLE_SECRET is not set"]);
+    const path = join(folder, `${files}.yaml`);
+    expect(signInVariables(path, { CONSOLE_SECRET: "s", OTHER: "x" })).toEqual(["CONSOLE_SECRET"]);
+    expect(loadHouse(path, {}, emptySeed).file.console.oidc).toBeUndefined();
+  });
+
+  test.each([
+    ["an issuer without TLS", { issuer: "http://id.example" }, "issuer"],
+    ["another way back", { redirect_uri: "https://sluice.example/console" }, "redirect_uri"],
+    ["a scope without openid", { scope: "email" }, "scope"],
+    ["nobody", { roles: [] }, "roles"],
+    ["a key that does not exist", { client: "x" }, ""],
+  ])("refuses %s", (_, change, at) => {
+    expect(section(change).map((problem) => problem.split(": ")[0])).toEqual([`console.oidc${at && `.${at}`}`]);
+  });
+});
 
 describe("console.trusted_header", () => {
   const section = (settings: string) => problemsOf(`console: {trusted_header: {${settings}}}`);

@@ -232,9 +232,9 @@ limits: {body_bytes: 99999999999, typo: 1}
   });
 
   test("has limits of its own when it names none", () => {
-    expect(loadEdge(fileOf("providers: []")).limits).toMatchObject({ body_bytes: 33_554_432, streams_per_key: 64 });
-    expect(loadEdge(fileOf("limits: {streams_per_key: 7}")).limits).toMatchObject({ streams_per_key: 7 });
-    expect(() => loadEdge(fileOf("limits: {streams_per_key: 0}"))).toThrow(/streams_per_key/);
+    expect(loadEdge(fileOf("providers: []"), {}).limits).toMatchObject({ body_bytes: 33_554_432, streams_per_key: 64 });
+    expect(loadEdge(fileOf("limits: {streams_per_key: 7}"), {}).limits).toMatchObject({ streams_per_key: 7 });
+    expect(() => loadEdge(fileOf("limits: {streams_per_key: 0}"), {})).toThrow(/streams_per_key/);
   });
 
   test("is described by the JSON Schema beside the default file (npm run gen keeps it current)", () => {

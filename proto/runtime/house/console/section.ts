@@ -66,6 +66,46 @@ const trustedHeader = z.strictObject({
   roles: rules,
 });
 
+/** Path of the gateway to which the service sends people back. */
+export const callbackPath = "/console/oidc/callback";
+
+const isPrivate = ({ protocol, hostname }: URL): boolean =>
+  protocol === "https:" || hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
+
+const privateUrl = z
+  .url({ protocol: /^https?$/ })
+  .refine((text) => isPrivate(new URL(text)), "https, unless it is on this machine");
+
+const claim = z.string().min(1).max(200);
+
+const oidc = z.strictObject({
+  name: z.string().min(1).max(60).describe("Name of the service, for the button of the sign-in page."),
+  issuer: privateUrl.describe(
+    "Issuer of the service. Its discovery document is at .well-known/openid-configuration below.",
+  ),
+  client_id: z.string().min(1).max(500).describe("Id that the service knows Sluice by."),
+  client_secret: z
+    .string()
+    .min(1)
+    .max(2_000)
+    .describe("Secret that belongs to it. The gateway reads it, from a variable or a file."),
+  redirect_uri: privateUrl
+    .refine((text) => new URL(text).pathname === callbackPath, `must end in ${callbackPath}`)
+    .describe(
+      `Address of the console as browsers know it, with the path ${callbackPath}; the service has to permit it.`,
+    ),
+  scope: z
+    .string()
+    .regex(/^openid(?: \S+)*$/, "openid, and further scopes after a space")
+    .default("openid email profile")
+    .describe("What the service is asked for."),
+  user_claim: claim.default("email").describe("Claim with the person's e-mail address."),
+  group_claim: claim.default("groups").describe("Claim with the person's groups: a text or a list of texts."),
+  roles: rules,
+});
+
+export type OidcSettings = z.infer<typeof oidc>;
+
 export type TrustedHeaderSettings = z.infer<typeof trustedHeader>;
 
 export const consoleSection = z.strictObject({
@@ -88,4 +128,7 @@ export const consoleSection = z.strictObject({
     .describe(
       "A reverse proxy that signs people in and names the person in a header, such as oauth2-proxy, Cloudflare Access or IAP.",
     ),
+  oidc: oidc
+    .optional()
+    .describe("A service of OpenID Connect that signs people in, such as Keycloak, Okta, Entra ID or Google."),
 });

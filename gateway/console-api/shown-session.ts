@@ -1,0 +1,26 @@
+/** A session as pages of the console read it. */
+import { timestampDate } from "@bufbuild/protobuf/wkt";
+import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import { roleOf } from "./roles.ts";
+
+export interface ShownSettings {
+  /** Address of a trace, with {trace_id} where its id goes. */
+  readonly traceUrl: string | undefined;
+  /** Page that signs a person out of the proxy. */
+  readonly signOutUrl: string | undefined;
+}
+
+export const shownSession = (session: Session, { traceUrl, signOutUrl }: ShownSettings): object => ({
+  data: {
+    key: { hash: session.keyHash, name: session.keyName, label: session.keyLabel },
+    workspace: { id: session.workspaceId, name: session.workspaceName },
+    account: session.account,
+    person: session.person === "" ? null : session.person,
+    role: roleOf(session),
+    opened_at: session.openedAt && timestampDate(session.openedAt).toISOString(),
+    expires_at: session.expiresAt && timestampDate(session.expiresAt).toISOString(),
+    trace_url: traceUrl ?? null,
+    // The proxy knows people by the request, so their sessions have no times of their own.
+    sign_out_url: session.expiresAt ? null : (signOutUrl ?? null),
+  },
+});

@@ -1,0 +1,26 @@
+/** Settings of the sign-in by another service. They have a secret, which the gateway alone knows, and other services therefore leave them out. */
+import { variablesOf } from "../variables.ts";
+import { parseYaml } from "../yaml.ts";
+
+/** Path of the section. */
+export const signInPath = "console.oidc";
+
+type Raw = Readonly<Record<string, unknown>>;
+
+const isSection = (value: unknown): value is Raw =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The section as it is written; undefined without one. */
+export const signInOf = ({ console: section }: Raw): unknown => (isSection(section) ? section["oidc"] : undefined);
+
+/** A file with other values of the section. @param signIn undefined to leave it out */
+export function withSignIn(raw: Raw, signIn: unknown): Record<string, unknown> {
+  const { console: section } = raw;
+  if (!isSection(section)) return { ...raw };
+  const { oidc: _, ...rest } = section;
+  return { ...raw, console: signIn === undefined ? rest : { ...rest, oidc: signIn } };
+}
+
+/** Names of the environment variables that the section refers to. */
+export const signInVariables = (path: string, environment: NodeJS.ProcessEnv): readonly string[] =>
+  variablesOf(signInOf(parseYaml(path)), environment).set.filter((name) => !name.startsWith("file:"));

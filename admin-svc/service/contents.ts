@@ -26,8 +26,8 @@ export function requireCapture(settings: CaptureSettings | undefined, field: str
 export function sealContents({ contents }: RecordContentsRequest, settings: CaptureSettings): ContentRow[] {
   checked((problems) => {
     if (contents.length === 0 || contents.length > maxContents) problems.add("contents", `1 to ${maxContents}`);
-    for (const [index, { generationId, requestId, workspaceId }] of contents.entries()) {
-      const isStorable = [generationId, requestId].every((id) => id.length <= maxIdLength && !id.includes("\0"));
+    for (const [index, { generationId, requestId, workspaceId, user = "" }] of contents.entries()) {
+      const isStorable = [generationId, requestId, user].every((id) => id.length <= maxIdLength && !id.includes("\0"));
       if (!isStorable || !uuid.test(workspaceId)) problems.add(`contents.${index}`, "has an id that none can have");
     }
   });

@@ -1,6 +1,6 @@
 /** The three services as child processes. Each receives only the settings that it needs. */
 import { signInVariables } from "@sluice/proto/runtime/house/console/sign-in.js";
-import { sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import { secretVariables, sinkVariables } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { get } from "node:http";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -85,7 +85,8 @@ export function adminService(house: House): Service {
 export function inferenceServices(house: House): Service[] {
   const { ports, hosts, secrets, settings, environment } = house;
   // Providers are configured by variables of any name, so inference-svc gets all that no other service owns.
-  const passed = Object.entries(environment).filter(([name]) => !confined.test(name));
+  const ofOthers = secretVariables(settings.config, environment);
+  const passed = Object.entries(environment).filter(([name]) => !confined.test(name) && !ofOthers.has(name));
   return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health, http }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: script("inference-svc"),

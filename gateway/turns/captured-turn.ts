@@ -60,10 +60,9 @@ export class CapturedTurn {
   /** Takes a part of the answer. */
   add(text: string): void {
     if (this.#isOver) return;
-    const bytes = Buffer.from(text);
     const room = Math.max(0, this.#maxBytes - this.#answerBytes);
-    this.#answerBytes += bytes.length;
-    const kept = bytes.subarray(0, room);
+    this.#answerBytes += Buffer.byteLength(text);
+    const kept = room === 0 ? Buffer.alloc(0) : Buffer.from(text).subarray(0, room);
     if (kept.length > 0 && this.#hold(kept.length)) this.#answer.push(kept);
   }
 

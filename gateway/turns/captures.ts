@@ -32,6 +32,9 @@ export interface CapturesParts {
   readonly settings: () => EdgeSettings["capture"];
 }
 
+/** Reasons that pass by themselves. */
+const passing: ReadonlySet<FaultReason> = new Set([FaultReason.UNAVAILABLE, FaultReason.DEADLINE_EXCEEDED]);
+
 export class Captures implements Holder {
   readonly #parts: CapturesParts;
   readonly #dropped: Counter<"reason">;
@@ -132,9 +135,9 @@ export class Captures implements Holder {
     return this.#waiting.slice(0, end === -1 ? undefined : end);
   }
 
-  /** What admin-svc refuses would be refused again. */
+  /** What admin-svc could not be asked for is asked for again. Anything else would fail again, and hold up what comes after it. */
   #failed(contents: readonly TurnContent[], err: unknown): void {
-    const isRefused = err instanceof Fault && err.reason === FaultReason.INVALID_REQUEST;
+    const isRefused = err instanceof Fault && !passing.has(err.reason);
     if (!this.#failing) this.#parts.log.warn({ err }, "captured content is not stored");
     this.#failing = !isRefused;
     if (!isRefused) return;

@@ -1,7 +1,7 @@
 /** Captured prompts and answers: whose are stored, who reads them, and what the database, a changed row or another key give away. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
@@ -101,6 +101,8 @@ async function rowsOf(id: string): Promise<number> {
   const { rowCount } = await database.query("select from captured_contents where generation_id = $1", [id]);
   return rowCount ?? 0;
 }
+
+const environmentOf = (pid: number): string => readFileSync(`/proc/${pid}/environ`, "utf8");
 
 const whole = (text: string): Text => ({ text, bytes: Buffer.byteLength(text), is_truncated: false });
 
@@ -294,6 +296,12 @@ describe("the key of the configuration file", () => {
     await stored(await ask());
     configure(capture(`key: "${nextKey}", previous_keys: ["${key}"]`));
     await eventually(async () => (await read(`id=${id}`)).status === 200);
+  });
+
+  const onLinux = process.platform === "linux" ? test : test.skip;
+  onLinux("is in the environment of admin-svc alone, among those that the supervisor starts", () => {
+    const knowing = Object.entries(house.pids()).filter(([, pid]) => environmentOf(pid).includes(key));
+    expect(knowing.map(([name]) => name)).toEqual(["supervisor", "admin-svc"]);
   });
 
   test("is needed by keys that capture", async () => {

@@ -1,6 +1,7 @@
 /** Sections of the configuration file with secrets that only admin-svc knows: those of sinks, and the key of captured content. */
 import { z } from "zod";
 import { ConfigError, problemsOf } from "../../config.ts";
+import { signInVariables, withSignIn } from "../console/sign-in.ts";
 import { capture } from "./capture.ts";
 import { expand, filesOf, variablesOf } from "../variables.ts";
 import { parseYaml } from "../yaml.ts";
@@ -46,6 +47,13 @@ const sinksOf = (raw: Readonly<Record<string, unknown>>): Record<string, unknown
 /** The sections of a file that the other services read. */
 export const withoutSinks = (raw: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(raw).filter((section) => !isSinkSection(section)));
+
+/** Names of the environment variables to which only sections refer that inference-svc does not read. */
+export function secretVariables(path: string, environment: NodeJS.ProcessEnv): ReadonlySet<string> {
+  const shared = new Set(variablesOf(withSignIn(withoutSinks(parseYaml(path)), undefined), environment).set);
+  const named = [...sinkVariables(path, environment), ...signInVariables(path, environment)];
+  return new Set(named.filter((name) => !shared.has(name)));
+}
 
 /** Names of the environment variables that these sections of the file refer to. */
 export const sinkVariables = (path: string, environment: NodeJS.ProcessEnv): readonly string[] =>

@@ -10,7 +10,7 @@ import { type EmbeddingsParts, readEmbeddings } from "./handler.ts";
  * @throws Fault that the request would fail with before a provider is called; a block is reported in the receipt
  */
 export async function embedDryRun(parts: EmbeddingsParts, context: EdgeContext): Promise<Uint8Array> {
-  const request = await readEmbeddings(parts, context);
+  const { request } = await readEmbeddings(parts, context);
   warnAboutUnknownFields(context.res, request);
   const { inference, token } = parts;
   const metadata = serviceMetadata(token, context);

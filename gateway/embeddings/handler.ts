@@ -1,5 +1,4 @@
 /** Serves POST /embeddings: passes the input on as the bytes that the client wrote, and writes the vectors as they come back. */
-import type { ServerResponse } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import type { EmbedRequest, EmbedResponse } from "@sluice/proto/gen/sluice/inference/v1/embed_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
@@ -10,10 +9,12 @@ import { dollars } from "@sluice/proto/runtime/money.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { serviceMetadataMembers } from "@sluice/proto/runtime/responses/service-metadata.js";
+import type { JsonMember } from "@sluice/proto/runtime/validation/json-span.js";
 import { readBody } from "../http/body.ts";
 import type { EdgeContext } from "../http/context.ts";
 import { writeJsonText } from "../http/errors.ts";
 import { reserveForParsing, scanBody } from "../turns/body.ts";
+import type { Captures } from "../turns/captures.ts";
 import { warnAboutUnknownFields } from "../turns/unknown-fields.ts";
 import { type EmbeddingsReading, parseEmbeddings } from "./request.ts";
 
@@ -21,6 +22,14 @@ export interface EmbeddingsParts extends EmbeddingsReading {
   /** Connection to any inference process. */
   readonly inference: Client;
   readonly token: ServiceToken;
+  readonly captures: Captures;
+}
+
+/** A request with the body that it was read from. */
+export interface ReadEmbeddings {
+  readonly request: EmbedRequest;
+  readonly body: Buffer;
+  readonly members: readonly JsonMember[];
 }
 
 /** Time in milliseconds in which the failure of a call that was out of time arrives. */
@@ -32,7 +41,8 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
   context.res.on("close", () => leaving.abort());
   let meter: TokenMeter | undefined;
   try {
-    const request = await readEmbeddings(parts, context);
+    const read = await readEmbeddings(parts, context);
+    const { request } = read;
     warnAboutUnknownFields(context.res, request);
     if (admission.countsTokens) meter = new TokenMeter(request);
     const { inference, token } = parts;
@@ -40,28 +50,44 @@ export async function embed(parts: EmbeddingsParts, context: EdgeContext, admiss
     const limitMs = request.deadlineMs + graceMs;
     const answer = await call(inference, InferenceService.method.embed, request, metadata, limitMs, leaving.signal);
     if (answer.usage) meter?.noteUsage(answer.usage);
-    writeAnswer(context.res, answer, context.requestId, parts.compat);
+    const { generationId } = answer;
+    const json = answerJson(answer, parts.compat);
+    if (context.caller.capturesContent) capture(parts, context, read, generationId, json);
+    writeJsonText(context.res, json, { requestId: context.requestId, generationId });
   } finally {
     admission.leave(meter?.tokens(leaving.signal.aborted));
   }
 }
 
-export async function readEmbeddings(parts: EmbeddingsReading, { req, room }: EdgeContext): Promise<EmbedRequest> {
+/** The id of the turn comes with its answer, so a request that fails is not captured. */
+function capture(
+  { captures }: EmbeddingsParts,
+  { caller, requestId, startedAt }: EdgeContext,
+  read: ReadEmbeddings,
+  generationId: string,
+  json: Buffer,
+): void {
+  const captured = captures.begin({ caller, requestId, generationId, startedAt, ...read });
+  captured?.add(json.toString());
+  captured?.end();
+}
+
+export async function readEmbeddings(parts: EmbeddingsReading, { req, room }: EdgeContext): Promise<ReadEmbeddings> {
   const body = await readBody(req, parts.limits.body_bytes, room);
   const members = await scanBody(body, req);
   await reserveForParsing(room, body, members, "input");
-  return parseEmbeddings(parts, req.headers, body, members);
+  return { request: parseEmbeddings(parts, req.headers, body, members), body, members };
 }
 
-function writeAnswer(response: ServerResponse, answer: EmbedResponse, requestId: string, compat: Compat): void {
-  const { embeddingsJson, model, serviceMetadataJson, generationId } = answer;
+function answerJson(answer: EmbedResponse, compat: Compat): Buffer {
+  const { embeddingsJson, model, serviceMetadataJson } = answer;
   const pieces: Uint8Array[] = [Buffer.from('{"object":"list","data":[')];
   for (const [index, json] of embeddingsJson.entries()) {
     pieces.push(Buffer.from(`${index === 0 ? "" : ","}{"object":"embedding","index":${index},"embedding":`), json, end);
   }
   const metadata = serviceMetadataMembers(serviceMetadataJson, compat.emit_metadata_alias ?? undefined);
   pieces.push(Buffer.from(`],"model":${JSON.stringify(model)},"usage":${usageJson(answer)}${metadata}}`));
-  writeJsonText(response, Buffer.concat(pieces), { requestId, generationId });
+  return Buffer.concat(pieces);
 }
 
 const end = Buffer.from("}");

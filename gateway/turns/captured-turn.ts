@@ -9,6 +9,8 @@ export interface ReceivedTurn {
   readonly caller: Caller;
   readonly requestId: string;
   readonly generationId: string;
+  /** performance.now() at its beginning. */
+  readonly startedAt: number;
   readonly request: Pick<RunTurnRequest, "provider" | "user">;
   readonly body: Buffer;
   /** Members of the body. */
@@ -32,14 +34,14 @@ export class CapturedTurn {
   readonly #request: Buffer;
   readonly #requestBytes: number;
   readonly #maxBytes: number;
-  readonly #openedAtMs = Date.now();
   #answer: Buffer[] = [];
   #answerBytes = 0;
   #heldBytes = 0;
   #isOver = false;
 
   /** @param maxBytes of the request, and as many of the answer */
-  constructor({ caller, requestId, generationId, request, body }: ReceivedTurn, maxBytes: number, holder: Holder) {
+  constructor(turn: ReceivedTurn, maxBytes: number, holder: Holder) {
+    const { caller, requestId, generationId, startedAt, request, body } = turn;
     this.#holder = holder;
     this.#maxBytes = maxBytes;
     this.#requestBytes = body.length;
@@ -49,7 +51,7 @@ export class CapturedTurn {
       requestId,
       workspaceId: caller.workspaceId,
       keyHash: caller.keyHash,
-      openedAtMs: BigInt(this.#openedAtMs),
+      openedAtMs: BigInt(Date.now() - Math.round(performance.now() - startedAt)),
       ...(request.user !== undefined && { user: request.user }),
     };
     const kept = Math.min(body.length, maxBytes);

@@ -111,8 +111,8 @@ export function capture(
   body: Buffer,
   members: readonly JsonMember[],
 ): void {
-  const { caller, requestId } = call;
-  call.captured = captures.begin({ caller, requestId, generationId, request, body, members });
+  const { caller, requestId, startedAt } = call;
+  call.captured = captures.begin({ caller, requestId, generationId, startedAt, request, body, members });
 }
 
 /** Creates the writer of the answer, which learns from the call when the response closes. */

@@ -27,6 +27,7 @@ test("content takes 64 MiB at most; what has no room, or is left at the end, is 
       caller: create(CallerSchema, { capturesContent: true }),
       requestId: `req_${id}`,
       generationId: `gen-${id}`,
+      startedAt: performance.now(),
       request: create(RunTurnRequestSchema),
       body,
       members: [],

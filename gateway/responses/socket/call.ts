@@ -124,7 +124,12 @@ export class SocketCall {
   #capture(request: RunTurnRequest, body: Buffer, members: readonly JsonMember[]): CapturedTurn | undefined {
     const caller = this.#caller;
     if (caller?.capturesContent !== true) return undefined;
-    const named = { caller, requestId: this.requestId, generationId: this.#generationId };
+    const named = {
+      caller,
+      requestId: this.requestId,
+      generationId: this.#generationId,
+      startedAt: this.#startedAt,
+    };
     return this.#connected.parts.captures.begin({ ...named, request, body, members });
   }
 

@@ -11,14 +11,19 @@ import { describeWithChromium, inChromium } from "../../support/browser-tests.ts
 import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
+import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 const maxBytes = 8_192;
 const [key, nextKey] = [randomBytes(32).toString("base64"), randomBytes(32).toString("base64")];
-const models = `
-providers: [{id: sluice, dialect: echo}]
-models: [{id: sluice/echo, endpoints: [{provider: sluice}]}]
+const models = () => `
+providers:
+  - {id: sluice, dialect: echo}
+  - {id: acme, dialect: chat, base_url: "${upstream.url}/v1", api_keys: [any]}
+models:
+  - {id: sluice/echo, endpoints: [{provider: sluice}]}
+  - {id: acme/embed, output_modalities: [embeddings], endpoints: [{provider: acme}]}
 `;
-const capture = (settings: string) => `${models}capture: {${settings}, max_bytes: ${maxBytes}}`;
+const capture = (settings: string) => `${models()}capture: {${settings}, max_bytes: ${maxBytes}}`;
 /** A text of prompts, and so of the answers of the built-in model. */
 const secret = "the-heron-stands-in-the-reeds";
 
@@ -42,12 +47,15 @@ interface Turn {
   readonly answer: string;
 }
 
+let upstream: Upstream;
 let house: House;
 let database: pg.Client;
 let apiKey: string;
 let keyHash: string;
 
 beforeAll(async () => {
+  const vector = { data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
+  upstream = await startUpstream([{ chunks: [{ json: vector }] }]);
   house = await startHouse({ config: capture('key: "${OPERATOR_KEY}"'), environment: { OPERATOR_KEY: key } });
   database = new pg.Client(house.databaseUrl);
   await database.connect();
@@ -56,6 +64,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await database?.end();
   await house?.stop();
+  await upstream?.stop();
 });
 
 async function administer(method: string, path: string, body?: object, bearer = house.managementKey) {
@@ -126,6 +135,11 @@ describe("content of a key that captures it", () => {
       const { status, json } = await administer("GET", `/generation?id=${turn.id}`);
       return status === 200 && (json.data as { content_expires_at: string }).content_expires_at === content.expires_at;
     });
+  });
+
+  test("is stored of embeddings", async () => {
+    const turn = await ask({ model: "acme/embed" }, { path: "/embeddings" });
+    expect(await stored(turn)).toMatchObject({ request: whole(turn.body), answer: whole(turn.answer) });
   });
 
   test("is stored of a response on a WebSocket", async () => {
@@ -305,7 +319,7 @@ describe("the key of the configuration file", () => {
   });
 
   test("is needed by keys that capture", async () => {
-    configure(models);
+    configure(models());
     const optIn = () => administer("POST", "/keys", { name: "captures", capture_content: true });
     await eventually(async () => (await optIn()).status === 400);
     expect((await optIn()).json.error?.message).toMatch(/capture_content: .*capture\.key/);

@@ -84,11 +84,11 @@ async function makeKey() {
   return { bearer, hash: data.hash };
 }
 
-async function ask(fields: object = {}, { path = "/responses", bearer = apiKey } = {}): Promise<Turn> {
+async function ask(fields: object = {}, { path = "/responses", bearer = apiKey, headers = {} } = {}): Promise<Turn> {
   const body = JSON.stringify({ model: "sluice/echo", input: secret, ...fields });
   const response = await fetch(`${house.baseUrl}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json", ...headers },
     body,
   });
   const answer = await response.text();
@@ -135,6 +135,16 @@ describe("content of a key that captures it", () => {
       const { status, json } = await administer("GET", `/generation?id=${turn.id}`);
       return status === 200 && (json.data as { content_expires_at: string }).content_expires_at === content.expires_at;
     });
+  });
+
+  test("is stored once of requests that share a turn", async () => {
+    const headers = { "idempotency-key": "one" };
+    const [first, ...others] = await Promise.all([1, 2, 3].map(() => ask({}, { headers })));
+    const { request, answer } = await stored(first as Turn);
+    expect([request, answer?.text]).toEqual([whole((first as Turn).body), expect.stringContaining(secret)]);
+    const shared = others.filter(({ id }) => id === first?.id);
+    expect(await rowsOf((first as Turn).id)).toBe(1);
+    for (const { answer: same } of shared) expect(same).toBe(first?.answer);
   });
 
   test("is stored of embeddings", async () => {

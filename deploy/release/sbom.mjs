@@ -1,25 +1,26 @@
 /**
- * Prints the parts list of an image (CycloneDX, JSON): the packages of its service as the lock file has them, without those for development.
+ * Prints the parts list of an image (CycloneDX, JSON): the packages of its services as the lock file has them, without those for development.
  * `npm run sbom -- gateway`; further options are those of @cyclonedx/cyclonedx-npm, which is fetched at the version below.
  */
 import { spawnSync } from "node:child_process";
 
 const tool = "@cyclonedx/cyclonedx-npm@6.0.1";
-const [service = "", ...options] = process.argv.slice(2);
-if (!["gateway", "inference-svc", "admin-svc"].includes(service)) {
-  process.stderr.write("usage: npm run sbom -- gateway|inference-svc|admin-svc [--output-file FILE]\n");
+const workspaces = {
+  gateway: "@sluice/gateway",
+  "inference-svc": "@sluice/inference-svc",
+  "admin-svc": "@sluice/admin-svc",
+  "first-look": "@sluice/local",
+};
+const [image = "", ...options] = process.argv.slice(2);
+const workspace = workspaces[image];
+if (workspace === undefined) {
+  process.stderr.write(`usage: npm run sbom -- ${Object.keys(workspaces).join("|")} [--output-file FILE]\n`);
   process.exit(2);
 }
+// Only the image for a first look has optional packages: Postgres.
+const omitted = image === "first-look" ? ["dev"] : ["dev", "optional"];
 // The lock file decides; npm would also complain of packages that are not installed here.
-const fixed = [
-  "--package-lock-only",
-  "--ignore-npm-errors",
-  "--omit",
-  "dev",
-  "--omit",
-  "optional",
-  "--workspace",
-  `@sluice/${service}`,
-];
+const fixed = ["--package-lock-only", "--ignore-npm-errors", "--workspace", workspace];
+for (const kind of omitted) fixed.push("--omit", kind);
 const { status } = spawnSync("npx", ["--yes", tool, ...fixed, ...options], { stdio: "inherit" });
 process.exit(status ?? 1);

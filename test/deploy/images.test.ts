@@ -7,11 +7,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { nodeFlags } from "@sluice/local/services.js";
+import { readSettings } from "@sluice/local/settings.js";
 import { root } from "../support/processes.ts";
 import { inContainers } from "./images/in-containers.ts";
 import { inFolders } from "./images/in-folders.ts";
 import { Podman } from "./images/podman.ts";
 import { nodePrograms } from "./images/stand-ins.ts";
+import { historyOf } from "./images/dockerfile.ts";
 import { imageOf, stages, targets } from "./images/targets.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "images-"));
@@ -27,6 +29,19 @@ else {
 test("the services have the same flags of Node as under npm start", () => {
   for (const target of targets) {
     expect(imageOf(target).command).toEqual(["node", ...nodeFlags, `${target}/dist/main.js`]);
+  }
+});
+
+test("the image for a first look runs npm start's supervisor, with every room that it starts", () => {
+  const { command, environment } = imageOf("first-look");
+  expect(command).toEqual(["node", ...nodeFlags, "deploy/local/dist/main.js"]);
+  expect(() => readSettings(environment)).not.toThrow();
+  const copies = historyOf(stages, "first-look").filter(({ keyword }) => keyword === "COPY");
+  const copied = new Set(copies.map(({ value }) => value.split(/\s+/).at(-2)));
+  for (const target of [...targets, "first-look"] as const) {
+    const needed = historyOf(stages, target).filter(({ value }) => value.startsWith("--from=build"));
+    const missing = needed.map(({ value }) => value.split(/\s+/).at(-2)).filter((source) => !copied.has(source));
+    expect([target, missing]).toEqual([target, []]);
   }
 });
 

@@ -11,4 +11,4 @@ export type Target = (typeof targets)[number];
 export const maxImageBytes = 80_000_000;
 
 export const stages = parseDockerfile(readFileSync(join(root, "deploy/images/Dockerfile"), "utf8"));
-export const imageOf = (target: Target): ImageSettings => settingsOf(historyOf(stages, target));
+export const imageOf = (target: Target | "first-look"): ImageSettings => settingsOf(historyOf(stages, target));

@@ -1,4 +1,4 @@
-/** guardrails: create, list, show, update, delete, try, assign, unassign, assignments. */
+/** guardrails: create, put, list, show, update, delete, try, assign, unassign, assignments. */
 import { CommandError, UsageError, printable, readArguments, table } from "@sluice/proto/runtime/cli.js";
 import { parseArgs } from "node:util";
 import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
@@ -18,6 +18,7 @@ import { type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.t
 import { readGuardrailChange, readNewGuardrail, ruleDetails } from "./guardrail-options.ts";
 import { findGuardrailId } from "./guardrail-reference.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
+import { putCommand } from "./put.ts";
 import { guardrailHelp } from "./reference.ts";
 import { type AdminTerminal, type Commands, asUsage, json, text, time } from "./terminal.ts";
 
@@ -38,6 +39,7 @@ export const guardrails: Commands = {
       print(asJson ? JSON.stringify(described(row)) : row.id);
     },
   },
+  put: putCommand("guardrail", "--name NAME RULES [--json]", ruleDetails),
   list: {
     usage: "[--json]",
     summary: "Lists all guardrails with the number of keys that hold each.",

@@ -1,4 +1,4 @@
-/** keys: mint, create, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
+/** keys: mint, create, put, list, show, update, revoke, rotate. A key is shown when it is made and never again. */
 import { CommandError, UsageError, readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
 import { keyOrders } from "@sluice/proto/contract/records/keys.js";
@@ -12,6 +12,7 @@ import { spendingOf } from "../store/ledger/spending.ts";
 import { keyChangeUsage, keyOptions, keyUsage, readKeyChange, readKeySettings } from "./key-options.ts";
 import { describeKey, describeListedKey, keyLines, keyTable } from "./key-record.ts";
 import { findKeyHash, keyHelp } from "./key-reference.ts";
+import { putCommand } from "./put.ts";
 import { type AdminTerminal, type Commands, asUsage, flag, json, text } from "./terminal.ts";
 
 const management = { management: flag } as const;
@@ -51,6 +52,7 @@ export const keys: Commands = {
       for (const line of shownOnce(made.row, key, values.json)) print(line);
     },
   },
+  put: putCommand("key", `--name NAME ${keyUsage} [--json]`),
   list: {
     usage: "[--search TEXT] [--sort ORDER] [--json]",
     summary: "Lists all keys with limits and spending, including revoked ones.",

@@ -1,4 +1,4 @@
-/** workspaces: create, list, update. */
+/** workspaces: create, put, list, update. */
 import { CommandError, UsageError, readArguments, requiredOption, table } from "@sluice/proto/runtime/cli.js";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
 import type { ResetInterval } from "@sluice/proto/contract/records.js";
@@ -10,6 +10,7 @@ import {
   listWorkspaces,
   updateWorkspace,
 } from "../store/workspaces.ts";
+import { putCommand } from "./put.ts";
 import { type Commands, asUsage, commandLine, flag, json, text, time } from "./terminal.ts";
 
 const options = { json: flag, name: text, limit: text, "limit-reset": text } as const;
@@ -29,6 +30,7 @@ export const workspaces: Commands = {
       print(asJson ? JSON.stringify(row) : row.id);
     },
   },
+  put: putCommand("workspace", "--name NAME [--limit USD [--limit-reset daily|weekly|monthly]] [--json]"),
   list: {
     usage: "[--json]",
     summary: "Lists all workspaces with their budgets and the spending of the current period.",

@@ -1,4 +1,5 @@
 /** A command that speaks to another Sluice. */
+import { UsageError } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { RemoteSluice } from "./client.ts";
 
@@ -6,6 +7,19 @@ import type { RemoteSluice } from "./client.ts";
 export type RemoteCommand = (args: string[], sluice: RemoteSluice) => Promise<readonly string[]>;
 
 export type RemoteCommands = Readonly<Record<string, RemoteCommand>>;
+
+/** The external id, which comes first, and the other arguments. @throws UsageError */
+export function takeExternalId([externalId = "", ...rest]: readonly string[]) {
+  if (externalId === "" || externalId.startsWith("-")) throw new UsageError("missing argument: EXTERNAL_ID");
+  return { parameters: { external_id: externalId }, rest };
+}
+
+/** What a PUT has done to a record. */
+export function putLines(answer: JsonObject, name: "hash" | "id", asJson: boolean): string[] {
+  const { data, created, changed } = answer;
+  const done = created === true ? "made" : changed === true ? "changed" : "was so already";
+  return [asJson ? JSON.stringify(answer) : `${String((data as JsonObject)[name])} ${done}`];
+}
 
 /** The body of a request: settings that were not given are no members. */
 export const givenOnly = (settings: JsonObject): JsonObject =>

@@ -7,7 +7,7 @@ import { workspaceSettingsJson } from "../../rules/workspace.ts";
 import { json, text } from "../terminal.ts";
 import { readNewWorkspace, readWorkspaceChange } from "../workspaces.ts";
 import { remoteCalls, remoteSeries } from "./calls.ts";
-import { type RemoteCommands, givenOnly } from "./command.ts";
+import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
 import { remoteEndUsers } from "./end-users.ts";
 import { remoteGuardrails } from "./guardrails.ts";
 import { remoteKeys } from "./keys.ts";
@@ -34,6 +34,12 @@ const workspaces: RemoteCommands = {
     const body = givenOnly(workspaceSettingsJson(settings));
     const { data } = await sluice.call(workspaceOperations.createWorkspace, { body });
     return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
+  },
+  put: async (args, sluice) => {
+    const { parameters, rest } = takeExternalId(args);
+    const { settings, asJson } = await readNewWorkspace(rest);
+    const body = givenOnly(workspaceSettingsJson(settings));
+    return putLines(await sluice.call(workspaceOperations.putWorkspace, { parameters, body }), "id", asJson);
   },
   update: async (args, sluice) => {
     const { workspace, change, asJson } = await readWorkspaceChange(args);

@@ -1,4 +1,4 @@
-/** guardrails at another Sluice: list, create, show, update, delete, try, assign, unassign, assignments. */
+/** guardrails at another Sluice: list, create, put, show, update, delete, try, assign, unassign, assignments. */
 import { parseArgs } from "node:util";
 import { guardrailOperations } from "@sluice/proto/contract/operations/guardrails.js";
 import type { Operation } from "@sluice/proto/contract/operations/operation.js";
@@ -9,7 +9,7 @@ import { readGuardrailChange, readNewGuardrail } from "../guardrail-options.ts";
 import { readTrial } from "../guardrails.ts";
 import { json } from "../terminal.ts";
 import type { RemoteSluice } from "./client.ts";
-import { type RemoteCommands, givenOnly } from "./command.ts";
+import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteGuardrail, findRemoteKey } from "./references.ts";
 
@@ -50,6 +50,12 @@ export const remoteGuardrails: RemoteCommands = {
     const body = givenOnly(guardrailSettingsJson(settings));
     const { data } = await sluice.call(guardrailOperations.createGuardrail, { body });
     return [asJson ? JSON.stringify(data) : String((data as JsonObject)["id"])];
+  },
+  put: async (args, sluice) => {
+    const { parameters, rest } = takeExternalId(args);
+    const { settings, asJson } = await readNewGuardrail(rest);
+    const body = givenOnly(guardrailSettingsJson(settings));
+    return putLines(await sluice.call(guardrailOperations.putGuardrail, { parameters, body }), "id", asJson);
   },
   show: async (args, sluice) => {
     const { values, named } = readArguments(args, json, "GUARDRAIL");

@@ -1,11 +1,11 @@
-/** keys at another Sluice: list, create, show, update, revoke, rotate. */
+/** keys at another Sluice: list, create, put, show, update, revoke, rotate. */
 import { keyOperations } from "@sluice/proto/contract/operations/keys.js";
 import { readArguments, requiredOption } from "@sluice/proto/runtime/cli.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { keySettingsJson } from "../../rules/key.ts";
 import { keyOptions, readKeyChange, readKeySettings } from "../key-options.ts";
 import { json, text } from "../terminal.ts";
-import { type RemoteCommands, givenOnly } from "./command.ts";
+import { type RemoteCommands, givenOnly, putLines, takeExternalId } from "./command.ts";
 import { type Column, recordLines, recordTable } from "./print.ts";
 import { findRemoteKey } from "./references.ts";
 
@@ -30,10 +30,14 @@ export const remoteKeys: RemoteCommands = {
     return values.json === true ? [JSON.stringify(records)] : recordTable(records, columns);
   },
   create: async (args, sluice) => {
-    const { values } = readArguments(args, { ...keyOptions, name: text, ...json });
-    const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };
-    const { disabled: _, ...body } = keySettingsJson(settings);
-    return shownOnce(await sluice.call(keyOperations.createKey, { body: givenOnly(body) }), values.json);
+    const { body, asJson } = await readNewKey(args);
+    return shownOnce(await sluice.call(keyOperations.createKey, { body }), asJson);
+  },
+  put: async (args, sluice) => {
+    const { parameters, rest } = takeExternalId(args);
+    const { body, asJson } = await readNewKey(rest);
+    const answer = await sluice.call(keyOperations.putKey, { parameters, body });
+    return answer["created"] === true && !asJson ? shownOnce(answer, false) : putLines(answer, "hash", asJson);
   },
   show: async (args, sluice) => {
     const { values, named } = readArguments(args, json, "KEY");
@@ -61,6 +65,14 @@ export const remoteKeys: RemoteCommands = {
     return shownOnce(await sluice.call(keyOperations.rotateKey, { parameters: { hash }, body }), values.json);
   },
 };
+
+/** @throws UsageError */
+async function readNewKey(args: string[]) {
+  const { values } = readArguments(args, { ...keyOptions, name: text, ...json });
+  const settings = { ...(await readKeySettings(values)), name: requiredOption("--name", values.name) };
+  const { disabled: _, ...body } = keySettingsJson(settings);
+  return { body: givenOnly(body), asJson: values.json === true };
+}
 
 function shownOnce({ key, data }: JsonObject, asJson: boolean | undefined): string[] {
   const record = data as JsonObject;

@@ -180,8 +180,15 @@ describe("another Sluice", () => {
     const { key } = await json<Row>(local, "keys", "create", "--management", "--account", "--name", "account");
     const admin = (...args: string[]) => run({ url: house.baseUrl.replace("/api/v1", "/"), key }, args);
     const { id } = await json<Row>(admin, "workspaces", "create", "--name", "research", "--limit", "9");
+    const put = await json<{ readonly data: Row }>(admin, "workspaces", "put", "w-1", "--name", "put", "--limit", "9");
+    expect(put).toMatchObject({ created: true, changed: true, data: { name: "put", limit: 9 } });
+    expect((await admin("workspaces", "put", "w-1", "--name", "put")).stdout).toBe(`${put.data.id} changed\n`);
     expect((await admin("workspaces", "update", "research", "--no-limit")).stdout).toBe(`${id} changed\n`);
-    expect(await json<Row[]>(admin, "workspaces", "list")).toMatchObject([{ name: "default" }, { id, limit: null }]);
+    expect(await json<Row[]>(admin, "workspaces", "list")).toMatchObject([
+      { name: "default" },
+      { id, limit: null },
+      { id: put.data.id, limit: null },
+    ]);
     expect(await remote("workspaces", "create", "--name", "mine")).toMatchObject({
       code: 1,
       stderr: "Only management keys of the account can make a workspace\n",
@@ -221,6 +228,25 @@ describe("another Sluice", () => {
       code: 1,
       stderr: "guardrails try asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY\n",
     });
+  });
+
+  test("puts records by external ids, and says what that did", async () => {
+    const put = ["keys", "put", "team/one", "--name", "team one"];
+    const made = await remote(...put, "--limit", "5");
+    expect(made.stdout).toMatch(/^key {3}sk-sl-\w+\nhash {2}\w{64}\n/);
+    const hash = /hash {2}(\w+)/.exec(made.stdout)?.[1] as string;
+    expect((await remote(...put, "--limit", "5")).stdout).toBe(`${hash} was so already\n`);
+    expect((await remote(...put)).stdout).toBe(`${hash} changed\n`);
+    expect(await json(remote, ...put)).toMatchObject({ created: false, changed: false, data: { hash, limit: null } });
+    const rules = ["guardrails", "put", "rules", "--name", "rules", "--block", "secret"];
+    expect((await remote(...rules)).stdout).toMatch(/^[0-9a-f-]{36} made\n$/);
+    expect((await remote(...rules)).stdout).toMatch(/^[0-9a-f-]{36} was so already\n$/);
+    expect(await remote("keys", "put", "--name", "x")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("missing argument: EXTERNAL_ID"),
+    });
+    expect(await remote("workspaces", "put", "w", "--name", "w")).toMatchObject({ code: 1 });
+    expect(await local(...put)).toMatchObject({ code: 1, stderr: expect.stringContaining("set SLUICE_URL") });
   });
 
   test("that is not there is named by its address", async () => {

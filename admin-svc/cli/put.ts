@@ -1,0 +1,16 @@
+/** put: makes or changes a record by the id that another program gives to it, at a running Sluice. */
+import { type Command, CommandError } from "@sluice/proto/runtime/cli.js";
+import type { AdminTerminal } from "./terminal.ts";
+
+const asks = "asks a running Sluice: set SLUICE_URL and SLUICE_MANAGEMENT_KEY";
+
+export const putCommand = (
+  noun: "key" | "guardrail" | "workspace",
+  settings: string,
+  details: readonly string[] = [],
+): Command<AdminTerminal> => ({
+  usage: `EXTERNAL_ID ${settings}`,
+  summary: `Makes the ${noun} of an external id, or gives it these settings; an absent one is that of a new ${noun}.`,
+  details: ["A repetition changes nothing.", ...details, `It ${asks}.`],
+  run: () => Promise.reject(new CommandError(`${noun}s put ${asks}`)),
+});

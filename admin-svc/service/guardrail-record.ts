@@ -2,8 +2,25 @@
 import { enforcedGuardrail, guardrailRecord } from "@sluice/proto/contract/records/guardrail-record.js";
 import type { Guardrail } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { GuardrailRecord } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../store/database.ts";
+import { externalIdsOf } from "../store/external-ids.ts";
 import { type EnforcedGuardrail, type GuardrailRow, storedGuardrail } from "../store/guardrail-columns.ts";
 
+/** Guardrails as messages, with their external ids. */
+export async function guardrailMessages(
+  database: Kysely<Database>,
+  rows: readonly GuardrailRow[],
+): Promise<GuardrailRecord[]> {
+  const externalIds = await externalIdsOf(
+    database,
+    "guardrail",
+    rows.map(({ id }) => id),
+  );
+  return rows.map((row) => guardrailRecord({ ...storedGuardrail(row), external_id: externalIds.get(row.id) }));
+}
+
+/** A new guardrail, which no program has put. */
 export const recordMessage = (row: GuardrailRow): GuardrailRecord => guardrailRecord(storedGuardrail(row));
 
 export const enforcedMessage = (row: EnforcedGuardrail): Guardrail => enforcedGuardrail(storedGuardrail(row));

@@ -29,7 +29,7 @@ import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
 import { administering, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
-import { enforcedMessage, recordMessage } from "./guardrail-record.ts";
+import { enforcedMessage, guardrailMessages, recordMessage } from "./guardrail-record.ts";
 import { pageOf } from "./page.ts";
 import type { Deps } from "./deps.ts";
 
@@ -50,7 +50,10 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         requireOwn(workspaceId, administrator);
         const page = pageOf({ offset, limit }, defaultPageSize);
         const { rows, total } = await pageOfGuardrails(reads, administrator.workspaceId, page);
-        return create(ListGuardrailsResponseSchema, { guardrails: rows.map(recordMessage), totalCount: BigInt(total) });
+        return create(ListGuardrailsResponseSchema, {
+          guardrails: await guardrailMessages(reads, rows),
+          totalCount: BigInt(total),
+        });
       }),
     createGuardrail: (request, context) =>
       administer(context, async (administrator) => {
@@ -70,7 +73,8 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         const target = await findTarget(reads, id, { guardrail_id: guardrailId });
         const row = isGuardrailId(target) ? await findGuardrail(reads, workspaceId, target) : undefined;
         if (!row) throw guardrailNotFound();
-        return create(GetGuardrailResponseSchema, { guardrail: recordMessage(row) });
+        const [shown] = await guardrailMessages(reads, [row]);
+        return create(GetGuardrailResponseSchema, { ...(shown && { guardrail: shown }) });
       }),
     putGuardrail: ({ externalId, guardrail: request = create(CreateGuardrailRequestSchema) }, context) =>
       administer(context, async (administrator) => {
@@ -88,7 +92,8 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         await untilEnforced(deps, administrator, result);
         const { row, generation } = result;
         const changed = result.isUnchanged !== true;
-        return create(PutGuardrailResponseSchema, { guardrail: recordMessage(row), created, changed, generation });
+        const [put] = await guardrailMessages(reads, [row]);
+        return create(PutGuardrailResponseSchema, { ...(put && { guardrail: put }), created, changed, generation });
       }),
     checkGuardrail: ({ guardrailId, guardrail }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -111,8 +116,9 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
         const changed = await updateGuardrail(writes, administrator, id, settings);
         if (!changed) throw guardrailNotFound();
         await untilEnforced(deps, administrator, changed);
+        const [after] = await guardrailMessages(reads, [changed.row]);
         return create(UpdateGuardrailResponseSchema, {
-          guardrail: recordMessage(changed.row),
+          ...(after && { guardrail: after }),
           generation: changed.generation,
         });
       }),

@@ -28,7 +28,7 @@ import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { checkExternalId } from "../rules/external-id.ts";
 import { checkKeySettings, isKeyHash, readKeySearch } from "../rules/key.ts";
 import { pageOfKeys } from "../store/key-list.ts";
-import { putByExternalId } from "../store/external-ids.ts";
+import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";
 import { type ChangedKey, type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
 import { administering, requireKey, requireOwn } from "./caller.ts";
@@ -171,12 +171,17 @@ async function findInferenceKey({ reads }: Deps, workspaceId: string, hash: stri
 
 const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found");
 
-/** Keys as messages, with their spending. */
+/** Keys as messages, with their spending and their external ids. */
 async function keyMessages({ reads }: Deps, rows: readonly KeyRow[]): Promise<Key[]> {
   const hashes = rows.map(({ hash }) => hash);
-  const spending = await spendingOf(reads, hashes);
+  const [spending, externalIds] = await Promise.all([spendingOf(reads, hashes), externalIdsOf(reads, "key", hashes)]);
   return rows.map((row) => {
     const spent = spending.get(row.hash);
-    return keyRecord({ ...row, spending: spent, last_used_at: spent?.last_used_at });
+    return keyRecord({
+      ...row,
+      spending: spent,
+      last_used_at: spent?.last_used_at,
+      external_id: externalIds.get(row.hash),
+    });
   });
 }

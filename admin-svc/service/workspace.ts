@@ -17,7 +17,7 @@ import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkExternalId } from "../rules/external-id.ts";
 import { type WorkspaceSettings, checkWorkspaceSettings } from "../rules/workspace.ts";
-import { putByExternalId } from "../store/external-ids.ts";
+import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
 import type { PolicyChange } from "../store/policy.ts";
 import {
@@ -161,18 +161,21 @@ async function findReadable({ reads }: Deps, id: string, administrator: Administ
 
 const nameTaken = (): Fault => new Fault(FaultReason.CONFLICT, "Another workspace has this name");
 
-/** Workspaces as messages, with their spending. */
+/** Workspaces as messages, with their spending and their external ids. */
 async function workspaceMessages({ reads }: Deps, rows: readonly WorkspaceRow[]): Promise<Workspace[]> {
   const ids = rows.map(({ id }) => id);
   const spent = new Map((await workspaceAccounts(reads, ids)).map(({ id, spent_usd: usd }) => [id, usd]));
-  return rows.map((row) =>
-    create(WorkspaceSchema, {
+  const externalIds = await externalIdsOf(reads, "workspace", ids);
+  return rows.map((row) => {
+    const externalId = externalIds.get(row.id);
+    return create(WorkspaceSchema, {
       id: row.id,
       name: row.name,
       limitReset: row.limit_reset ?? "",
       spentUsd: spent.get(row.id) ?? "0",
       createdAt: timestampFromDate(row.created_at),
       ...(row.limit_usd !== null && { limitUsd: row.limit_usd }),
-    }),
-  );
+      ...(externalId !== undefined && { externalId }),
+    });
+  });
 }

@@ -52,6 +52,21 @@ export async function targetBy(database: Kysely<Database>, id: ExternalId): Prom
   return row?.target;
 }
 
+/** External ids of records, by their hashes or ids; one that no program has put has none. */
+export async function externalIdsOf(
+  database: Kysely<Database>,
+  kind: ExternalId["kind"],
+  targets: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await database
+    .selectFrom("external_ids")
+    .select(["target", "external_id"])
+    .where("kind", "=", kind)
+    .where("target", "=", sql<string>`any(${targets}::text[])`)
+    .execute();
+  return new Map(rows.map(({ target, external_id: id }) => [target, id]));
+}
+
 async function remember(database: Kysely<Database>, id: ExternalId, target: string): Promise<void> {
   await database
     .insertInto("external_ids")

@@ -9,6 +9,7 @@ import {
   constant,
   described,
   integer,
+  nullable,
   object,
   string,
 } from "../runtime/validation/shape.ts";
@@ -83,6 +84,9 @@ export const pageShape = (record: Shape) =>
     },
     { required: ["data", "total_count"] },
   );
+
+/** Of a record: the id under which another program has put it. */
+export const givenId = described(nullable(string()), "Id under which a program has put it; null: none has.");
 
 /** Members of the answer to a PUT. */
 export const putOutcome = {

@@ -195,6 +195,7 @@ const workspace = "00000000-0000-4000-8000-000000000001";
 export const keyExample = {
   hash: "c56454edb818d6b14bc0d61c46025f1450b0f4012d12304ab40aacb519fcbc93",
   name: "billing",
+  external_id: null,
   label: "sk-sl-Xy12...9aBc",
   disabled: false,
   expires_at: null,

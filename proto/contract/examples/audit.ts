@@ -34,5 +34,6 @@ export const workspaceExample = {
   limit_reset: "monthly",
   limit_remaining: 438.75,
   usage: 61.25,
+  external_id: null,
   created_at: "2026-09-16T12:00:00.000000Z",
 } as const;

@@ -146,6 +146,7 @@ export function shownGuardrail(message: GuardrailRecord): JsonObject {
     ...(message.limitUsd !== undefined && { limit_usd: Number(message.limitUsd) }),
     include_byok_in_budgets: false,
     ...shownRoutingPolicy(message.routingPolicy),
+    external_id: message.externalId ?? null,
     workspace_id,
     created_at,
     updated_at,

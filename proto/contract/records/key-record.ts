@@ -97,7 +97,7 @@ export function maskedKeySettings(message: Key | undefined, mask: readonly strin
   return Object.fromEntries(named);
 }
 
-/** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at`, `last_used_at` and `spending` */
+/** @param stored every setting, with `hash`, `workspace_id`, `label`, `kind`, `created_at`, `updated_at`, `last_used_at`, `spending`, `external_id` */
 export const keyRecord = (stored: JsonObject): Key => record.message({ ...stored, ...inMessage(stored) });
 
 /** A key as management keys see it. */
@@ -107,6 +107,7 @@ export const shownKey = (key: Key): JsonObject => ({
   ...shownSettings(key),
   ...spendingOf(key),
   creator_user_id: null,
+  external_id: key.externalId ?? null,
   workspace_id: key.workspaceId,
   created_at: key.createdAt ? instant(key.createdAt) : null,
   updated_at: key.updatedAt ? instant(key.updatedAt) : null,

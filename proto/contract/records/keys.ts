@@ -21,6 +21,7 @@ import { endUserName } from "./end-users.ts";
 import {
   changeShape,
   putOutcome,
+  givenId,
   deleted,
   givenTime,
   pageShape,
@@ -222,6 +223,7 @@ const fields = {
   ...shown,
   ...account,
   creator_user_id: creator,
+  external_id: givenId,
   workspace_id: workspace,
   created_at: described(time, "When it was made."),
   updated_at: described(nullable(time), "When it was last changed; null: never."),

@@ -4,7 +4,16 @@ import { instant } from "../../runtime/instant.ts";
 import { decimalOf, dollars, pico } from "../../runtime/money.ts";
 import type { JsonObject } from "../../runtime/validation/fields.ts";
 import { described, named, nullable, number, object, string, word } from "../../runtime/validation/shape.ts";
-import { changeShape, putOutcome, pageQuery, pageShape, recordName, resetIntervals, time } from "../records.ts";
+import {
+  changeShape,
+  putOutcome,
+  givenId,
+  pageQuery,
+  pageShape,
+  recordName,
+  resetIntervals,
+  time,
+} from "../records.ts";
 
 /** Settings of a workspace as they are given, also on the command line. */
 export const workspaceSettings = {
@@ -34,6 +43,7 @@ const fields = {
   limit_reset: described(nullable(word(...resetIntervals)), "When it begins anew; null: never."),
   limit_remaining: described(nullable(spendable), "What is left of it; null without a budget."),
   usage: described(spendable, "USD spent since the budget began anew, or at all when it never does."),
+  external_id: givenId,
   created_at: described(time, "When it was made."),
 };
 
@@ -82,6 +92,7 @@ export const shownWorkspace = (message: Workspace): JsonObject => ({
   limit_reset: message.limitReset === "" ? null : message.limitReset,
   limit_remaining: message.limitUsd === undefined ? null : remainingOf(message.limitUsd, message.spentUsd),
   usage: Number(message.spentUsd),
+  external_id: message.externalId ?? null,
   created_at: message.createdAt ? instant(message.createdAt) : null,
 });
 

@@ -152,6 +152,9 @@ describe.each<[string, object, string]>([
     expect(again.body.data).toEqual(made.body.data);
     const shown = await send("GET", `/${noun}/by-external-id/same`, undefined, accountKey);
     expect([shown.status, shown.body.data]).toEqual([200, made.body.data]);
+    const listed = (await send("GET", `/${noun}`, undefined, accountKey)).body.data as unknown as readonly object[];
+    expect(listed).toContainEqual(made.body.data);
+    expect(made.body.data).toMatchObject({ external_id: "same" });
     const target = String(made.body.data[name]);
     const workspace = noun === "workspaces" ? ["--workspace", "same"] : [];
     const { stdout } = await house.admin("audit", "list", "--target", target, ...workspace, "--json");

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readOptions } from "./options.ts";
-import { type PeerRow, stalledText } from "./peers/measures.ts";
+import type { PeerRow } from "./peers/rows.ts";
+import { stalledText } from "./peers/streams.ts";
 import { featureNames } from "./peers/peer.ts";
 import { peers } from "./peers/peers.ts";
 import { sluice } from "./peers/sluice.ts";
@@ -72,7 +73,8 @@ test("nobody is ahead without figures of both sides, or where the machine was bu
 test.each([
   [{ comments: 0, endedMs: undefined, last: "" }, "no end, nothing"],
   [{ comments: 9, endedMs: undefined, last: "" }, "no end, 9 comments"],
-  [{ comments: 3, endedMs: 60_400, last: "event: error" }, "after 60 s: `event: error`, 3 comments before"],
+  [{ comments: 3, endedMs: 60_400, last: "event: error" }, 'after 60 s: "event: error", 3 comments before'],
+  [{ comments: 0, endedMs: 900, last: 'data: {"error":{"message":"Too late."}}' }, 'after 1 s: "Too late."'],
   [{ comments: 0, endedMs: 5_000, last: "" }, "after 5 s: the connection ends without a word"],
 ])("what a client heard of a silent provider: %j", (stalled, text) => {
   expect(stalledText(stalled)).toBe(text);

@@ -3,12 +3,13 @@ import type { Bench, FreshStart } from "./bench.ts";
 import { openCheckout } from "./checkouts.ts";
 import { startBenchHouse } from "./house.ts";
 import type { BenchOptions } from "./options.ts";
+import { peerScripts } from "./peers/measures.ts";
 import { type ReferenceId, type ReferenceSetting, startReference } from "./peers/start.ts";
 import type { LoadCommands } from "./roles/load.ts";
 import type { MockCommands } from "./roles/mock.ts";
 import type { PipeCommands } from "./roles/pipe.ts";
 import { Role } from "./roles/role.ts";
-import { cancelScript } from "./scenarios/cancel.ts";
+import { ownCancelScript } from "./scenarios/cancel.ts";
 import { costScenarios } from "./scenarios/cost.ts";
 import { firstEventScript } from "./scenarios/first-event.ts";
 import { growthScript } from "./scenarios/growth.ts";
@@ -28,11 +29,12 @@ const scripts = [
   ...guardedScripts,
   firstEventScript,
   growthScript,
-  cancelScript,
+  ownCancelScript,
   stormScript,
   ...slowReaderScripts,
   idleScript,
   outageScript,
+  ...peerScripts,
 ];
 
 /** Processes and servers of a run, which end in the opposite order of their start. */

@@ -14,14 +14,14 @@ export interface Exchanges {
   readonly count: number;
 }
 
-/** Connections by port and key. They stay open from call to call, because opening them is no part of a request. */
+/** Connections by port, key and format, by which they tell deltas. They stay open from call to call, because opening them is no part of a request. */
 const kept = new Map<string, Connection[]>();
 
 /** @throws when an answer is not the complete, successful one */
 export async function exchangeAll({ target, script, form, connections, count }: Exchanges): Promise<void> {
   const request = prepare(target, script, form);
   // The server closes connections that have been idle.
-  const place = `${target.port} ${target.key}`;
+  const place = `${target.port} ${target.key} ${target.format}`;
   const open = (kept.get(place) ?? []).filter(({ socket }) => !socket.destroyed);
   while (open.length < connections) open.push(new Connection(target));
   kept.set(place, open);

@@ -9,7 +9,7 @@ import { networkInterfaces } from "node:os";
 export const isAlone = (): boolean =>
   Object.values(networkInterfaces()).every((addresses) => addresses?.every(({ internal }) => internal));
 
-/** A user other than root becomes one inside, only for the time in which loopback is switched on. */
+/** Another user than root needs a user namespace as well, and stays that user in it, since Postgres refuses to run as root. */
 const own = process.getuid?.() === 0 ? ["--net"] : ["--net", "--map-current-user", "--keep-caps"];
 
 /** Runs this program again, with the same arguments, in a network of its own. @returns its exit code @throws without `unshare` */

@@ -1,7 +1,7 @@
 /** The result of `--peers` as Markdown: the figures, who is ahead, what each gateway does meanwhile, and who is absent. */
 import type { LoadSubject } from "../subject.ts";
 import { markdownRow, unsettled } from "../report.ts";
-import type { Cell, PeerRow } from "./measures.ts";
+import type { Cell, PeerRow } from "./rows.ts";
 import { type Described, type FeatureId, featureNames } from "./peer.ts";
 
 export interface Column {

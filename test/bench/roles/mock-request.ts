@@ -21,7 +21,7 @@ export class RequestReader {
       if (bodyStart < headEnd.length) return requests;
       const head = this.#pending.toString("latin1", 0, bodyStart);
       const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-      if (length === undefined) throw new Error("request without content-length");
+      if (length === undefined) throw new Error(`no request for a turn: ${head.split("\r\n", 1)[0]}`);
       const bodyEnd = bodyStart + Number(length);
       if (this.#pending.length < bodyEnd) return requests;
       requests.push(parse(this.#pending.toString("latin1", bodyStart, bodyEnd)));

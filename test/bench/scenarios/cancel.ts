@@ -6,15 +6,15 @@ import type { LoadTarget } from "../client/target.ts";
 import { percentile } from "../measure/rounds.ts";
 import { type Script, endless } from "../script.ts";
 
-const gapMs = 20;
-const batches: CancelBatches = { open: 100, batch: 25, batches: 8 };
+const batches: CancelBatches = { open: 100, batch: 25, batches: 8, gapMs: 20 };
 const limitMs = 100;
 /** A stream that the upstream still serves after this was never cancelled. */
-const patienceMs = 2_000;
+export const patienceMs = 2_000;
 
-export const cancelScript: Script = { kind: "paced", deltas: endless, gapMs };
+export const cancelScript = ({ gapMs }: CancelBatches): Script => ({ kind: "paced", deltas: endless, gapMs });
+export const ownCancelScript = cancelScript(batches);
 
-export type CancelBatches = Pick<CancelOptions, "open" | "batch" | "batches">;
+export type CancelBatches = Omit<CancelOptions, "target">;
 
 export interface CancelDelays {
   readonly ms: readonly number[];
@@ -43,7 +43,7 @@ export async function cancelDelays(
   target: LoadTarget,
   options: CancelBatches,
 ): Promise<CancelDelays> {
-  const closed = await load.call("cancelBatches", { target, gapMs, ...options });
+  const closed = await load.call("cancelBatches", { target, ...options });
   const tags = [...closed.keys()];
   const until = performance.now() + patienceMs;
   let seen = await mock.call("closed", tags);

@@ -22,7 +22,7 @@ export async function eachCell(
   const cells = new Map<LoadSubject, Cell>();
   for (const subject of subjects) {
     const cell = await measure(subject).catch((error: Error) => ({
-      text: `failed: ${error.message.split("\n", 1)[0]}`,
+      text: `failed: ${error.message.slice(0, 80)}`,
     }));
     cells.set(subject, cell);
   }

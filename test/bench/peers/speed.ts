@@ -1,12 +1,13 @@
 /** Processor time of requests and events, and the delay that a gateway adds to them. */
 import type { Bench } from "../bench.ts";
-import { percentile } from "../measure/rounds.ts";
+import { foreignTolerance, median, percentile } from "../measure/rounds.ts";
 import type { SubjectLoad } from "../measure/subject-windows.ts";
+import { measureWindow } from "../measure/window.ts";
 import { costScenarios, findProblem, measureRounds, medianCost } from "../scenarios/cost.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
 import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
-import { type PeerRow, eachCell } from "./rows.ts";
+import { type Cell, type PeerRow, eachCell } from "./rows.ts";
 
 /**
  * As many streams as one core of every gateway serves without falling behind. LiteLLM ends a stream with an error when a hundred events of the same
@@ -24,6 +25,12 @@ const costs = [
   { measure: "processor time of an event, 20 streams of one event every 20 ms", load: pacedLoad },
 ] as const;
 
+/** A window in which a slow gateway ended no request has no cost of a request. */
+function costCell(us: number): Cell {
+  if (!Number.isFinite(us)) return { text: "too slow for a window" };
+  return { text: `${us.toFixed(us < 100 ? 1 : 0)} us`, value: us };
+}
+
 export async function measureCosts(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
   const rows: PeerRow[] = [];
   for (const { measure, load } of costs) {
@@ -36,8 +43,7 @@ export async function measureCosts(bench: Bench, subjects: readonly LoadSubject[
     const { rounds, problems } = await measureRounds(bench, load, able);
     for (const [problem, count] of problems) bench.say(`  ${count} x ${problem}`);
     for (const subject of [...able, bench.pipe]) {
-      const value = medianCost(rounds, subject);
-      cells.set(subject, { text: `${value.toFixed(value < 100 ? 1 : 0)} us`, value });
+      cells.set(subject, costCell(medianCost(rounds, subject)));
     }
     rows.push({ measure, cells, inconclusive: rounds.inconclusive });
   }
@@ -55,6 +61,25 @@ export async function measureDelays(bench: Bench, subjects: readonly LoadSubject
   ];
 }
 
+interface Delays {
+  readonly p50: number;
+  readonly p99: number;
+  readonly failed: number;
+  readonly foreignShare: number;
+}
+
+async function measureDelay({ load, pace, say }: Bench, { target }: LoadSubject, script: Script): Promise<Delays> {
+  const [forMs, settleMs] = [3 * pace.windowMs, pace.warmUpMs];
+  const [offered, { foreignShare }] = await Promise.all([
+    load.call("offer", { target, script, perSecond, connections: 100, forMs, settleMs }),
+    measureWindow({ windowMs: settleMs + forMs, watched: [], root: process.pid }, () => undefined),
+  ]);
+  for (const [problem, count] of offered.problems) say(`  ${count} x ${problem}`);
+  const ms = script.kind === "json" ? offered.servedMs : offered.firstMs;
+  const failed = offered.sent + offered.away - offered.servedMs.length;
+  return { p50: percentile(ms, 50), p99: percentile(ms, 99), failed, foreignShare };
+}
+
 async function addedRow(
   bench: Bench,
   subjects: readonly LoadSubject[],
@@ -62,25 +87,14 @@ async function addedRow(
 ): Promise<PeerRow> {
   const measure = `time to ${title}, added to the upstream's own, ${perSecond} a second, p50 / p99`;
   bench.say(measure);
-  const delays = async ({ target }: LoadSubject) => {
-    const offered = await bench.load.call("offer", {
-      target,
-      script,
-      perSecond,
-      connections: 100,
-      forMs: 3 * bench.pace.windowMs,
-      settleMs: bench.pace.warmUpMs,
-    });
-    for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
-    const ms = script.kind === "json" ? offered.servedMs : offered.firstMs;
-    return { p50: percentile(ms, 50), p99: percentile(ms, 99), failed: offered.sent - offered.servedMs.length };
-  };
-  const own = await delays(bench.direct);
+  const own = await measureDelay(bench, bench.direct, script);
+  const foreignShares = [own.foreignShare];
   const cells = await eachCell([bench.pipe, ...subjects], async (subject) => {
-    const { p50, p99, failed } = await delays(subject);
+    const { p50, p99, failed, foreignShare } = await measureDelay(bench, subject, script);
+    foreignShares.push(foreignShare);
     // Those that were sent last are still under way.
-    if (failed > perSecond) return { text: `${failed} failed` };
+    if (failed >= perSecond) return { text: `falls behind: ${failed} not answered in time` };
     return { text: `${(p50 - own.p50).toFixed(1)} / ${(p99 - own.p99).toFixed(1)} ms`, value: p50 - own.p50 };
   });
-  return { measure, cells };
+  return { measure, cells, inconclusive: median(foreignShares) > foreignTolerance };
 }

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "../../support/processes.ts";
 
-/** SLUICE_BENCH_PEERS names the folder. */
+/** BENCH_PEERS names the folder. */
 export const peerFolder = (id: string): string =>
-  join(process.env["SLUICE_BENCH_PEERS"] ?? join(tmpdir(), "sluice-bench-peers"), id);
+  join(process.env["BENCH_PEERS"] ?? join(tmpdir(), "sluice-bench-peers"), id);
 
 const versionFile = (id: string) => join(peerFolder(id), "installed-version.txt");
 const failureFile = (id: string) => join(peerFolder(id), "not-installed.txt");

@@ -68,13 +68,14 @@ interface Delays {
   readonly foreignShare: number;
 }
 
-async function measureDelay({ load, pace, say }: Bench, { target }: LoadSubject, script: Script): Promise<Delays> {
+async function measureDelay(bench: Bench, { target }: LoadSubject, script: Script): Promise<Delays> {
+  const { load, pace } = bench;
   const [forMs, settleMs] = [3 * pace.windowMs, pace.warmUpMs];
   const [offered, { foreignShare }] = await Promise.all([
     load.call("offer", { target, script, perSecond, connections: 100, forMs, settleMs }),
     measureWindow({ windowMs: settleMs + forMs, watched: [], root: process.pid }, () => undefined),
   ]);
-  for (const [problem, count] of offered.problems) say(`  ${count} x ${problem}`);
+  for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
   const ms = script.kind === "json" ? offered.servedMs : offered.firstMs;
   const failed = offered.sent + offered.away - offered.servedMs.length;
   return { p50: percentile(ms, 50), p99: percentile(ms, 99), failed, foreignShare };

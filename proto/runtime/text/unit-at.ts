@@ -1,4 +1,5 @@
 /** Reads a text unit by unit. */
+// oxlint-disable-next-line typescript/unbound-method
 const { charCodeAt } = String.prototype;
 
 /**

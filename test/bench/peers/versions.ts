@@ -11,6 +11,6 @@ export const versions = {
 export const absent: Readonly<Record<string, string>> = {
   Bifrost:
     "the Go module proxy refuses github.com/maximhq/bifrost/transports (403), and the npm package @maximhq/bifrost 1.6.3 downloads the program from elsewhere when it starts",
-  Helicone: "its gateway is neither on npm (@helicone/ai-gateway) nor on crates.io",
+  Helicone: "its gateway is not on npm (@helicone/ai-gateway)",
   TensorZero: "the crate is an empty placeholder (0.0.0), and the PyPI package is a client",
 };

@@ -22,7 +22,7 @@ async function isAdministered(transaction: Transaction<Database>, workspaceId: s
     .select("hash")
     .where("workspace_id", "=", workspaceId)
     .where("kind", "=", "management")
-    // Nobody has the key of the console.
+    // The secret of the console's key is not kept, so nobody can present it.
     .where("console", "=", false)
     .where("revoked_at", "is", null)
     .where("disabled", "=", false)

@@ -22,7 +22,7 @@ import { type KnownPerson, identityOf, knownPerson, refused, ruleText } from "./
 const section = "console.oidc";
 const timeoutSeconds = 5;
 
-/** What the browser keeps until the service sends the person back. */
+/** The values that the browser keeps until the service sends the person back. */
 export interface SignInAttempt {
   readonly state: string;
   readonly nonce: string;

@@ -1,4 +1,4 @@
-/** What one captured turn has received and answered so far. */
+/** The request of one captured turn, and its answer so far. */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { TurnContent } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";

@@ -135,7 +135,7 @@ export class Captures implements Holder {
     return this.#waiting.slice(0, end === -1 ? undefined : end);
   }
 
-  /** What admin-svc could not be asked for is asked for again. Anything else would fail again, and hold up what comes after it. */
+  /** A batch is sent again when admin-svc could not be reached. Any other failure would come again, and hold up the contents after it. */
   #failed(contents: readonly TurnContent[], err: unknown): void {
     const isRefused = err instanceof Fault && !passing.has(err.reason);
     if (!this.#failing) this.#parts.log.warn({ err }, "captured content is not stored");

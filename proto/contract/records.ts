@@ -85,7 +85,7 @@ export const pageShape = (record: Shape) =>
     { required: ["data", "total_count"] },
   );
 
-/** Of a record: the id under which another program has put it. */
+/** The id under which another program has put a record. */
 export const givenId = described(nullable(string()), "Id under which a program has put it; null: none has.");
 
 /** Members of the answer to a PUT. */

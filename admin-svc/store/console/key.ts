@@ -27,7 +27,7 @@ async function findConsoleKey(
   return key?.hash;
 }
 
-/** What is shown of a key of the console; undefined when it is disabled. */
+/** The fields of a key of the console that are shown; undefined when it is disabled. */
 export const findKeyOfPeople = (database: Kysely<Database>, hash: string) =>
   database
     .selectFrom("api_keys as key")

@@ -17,7 +17,7 @@ export type SessionRow = Omit<Selectable<ConsoleSessionsTable>, "hash" | "seen_a
 
 type SessionAuthor = Author & { readonly keyHash: string };
 
-/** What the session of a person may do. */
+/** The rights of a person's session. */
 export interface SessionRole {
   readonly role: string;
   /** The rule that gave the person the role. */

@@ -57,7 +57,7 @@ export async function loadDetail(id: string): Promise<CallDetail> {
   return data;
 }
 
-/** What was asked and answered. The audit log keeps that it was read. */
+/** The prompt and the answer of a request. The audit log keeps that it was read. */
 export async function loadContent(id: string): Promise<Schemas["GenerationContent"]> {
   const { data } = await take(api.GET("/generation/content", { params: { query: { id } } }));
   return data;

@@ -41,7 +41,7 @@ export interface Operation<Path extends string = string, Query = unknown, Body =
   readonly answer: {
     /** 200 when absent. */
     readonly status?: 201 | 204;
-    /** What 201 says, where the answer has `created`: true makes the status 201. */
+    /** The text of status 201, where the answer has `created`: true makes the status 201. */
     readonly whenCreated?: string;
     readonly says: string;
     readonly content: readonly Content[];

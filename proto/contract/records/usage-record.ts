@@ -82,7 +82,7 @@ export function shownGeneration({
   };
 }
 
-/** What was captured of a turn. */
+/** The captured content of a turn. */
 export function shownContent({ content: turn, expiresAtMs }: GetGenerationContentResponse): JsonObject {
   if (!turn?.content) throw new Fault(FaultReason.INTERNAL);
   const { request, requestBytes, answer, answerBytes } = turn.content;

@@ -875,7 +875,7 @@ export type TurnContent = Message<"sluice.admin.v1.TurnContent"> & {
   openedAtMs: bigint;
 
   /**
-   * What was captured.
+   * The captured content.
    *
    * @generated from field: sluice.admin.v1.CapturedContent content = 7;
    */

@@ -18,6 +18,7 @@ export interface NeighboursOptions {
 
 /** Milliseconds until the first byte of each turn, and the statuses that were not 200. */
 export interface Timing {
+  readonly mean: number;
   readonly p50: number;
   readonly p99: number;
   readonly refused: number;
@@ -26,6 +27,8 @@ export interface Timing {
 export interface CampaignReport {
   readonly alone: Timing;
   readonly besideSlowReaders: Timing;
+  /** Turns of a key with slow readers, begun at the same moments as those of `besideSlowReaders`. */
+  readonly ofSlowKey: Timing;
   /** Slow readers that had an answer by the end. */
   readonly slowAnswered: number;
   readonly aloneAgain: Timing;
@@ -54,7 +57,7 @@ providers:
 models:
   - {id: mock/fast, endpoints: [{provider: fast, upstream_model: fast}]}
   - {id: mock/word, endpoints: [{provider: word, upstream_model: word}]}
-limits: {streams_per_key: ${Math.ceil(slowReaders / slowKeys)}}
+limits: {streams_per_key: ${Math.ceil(slowReaders / slowKeys) + 1}}
 `;
 
 async function measure(house: House, options: NeighboursOptions): Promise<CampaignReport> {
@@ -73,9 +76,11 @@ async function measure(house: House, options: NeighboursOptions): Promise<Campai
   const alone = said("alone", await timed(house, turns));
   const keys = await Promise.all(Array.from({ length: options.slowKeys }, (_, n) => newKey(house, `slow ${n}`)));
   const slow = { port, clients: options.slowReaders, requests: keys.map(turnRequest), bytesPerSecond: 4_096 };
-  const [besideSlowReaders, slowAnswered] = await beside(slow, () => timed(house, turns));
+  const both = () => Promise.all([timed(house, turns), timed(house, turns, keys[0])]);
+  const [[besideSlowReaders, ofSlowKey], slowAnswered] = await beside(slow, both);
   said(`beside ${options.slowReaders} slow readers of ${options.slowKeys} keys`, besideSlowReaders);
-  return { alone, besideSlowReaders, slowAnswered, aloneAgain, besideDocuments };
+  said("of a key with slow readers", ofSlowKey);
+  return { alone, besideSlowReaders, ofSlowKey, slowAnswered, aloneAgain, besideDocuments };
 }
 
 const documentRequest = "GET /docs HTTP/1.1\r\nhost: sluice\r\n\r\n";
@@ -118,14 +123,14 @@ async function newKey(house: House, name: string): Promise<string> {
   return ((await answer.json()) as { readonly key: string }).key;
 }
 
-async function timed(house: House, turns: number): Promise<Timing> {
+async function timed(house: House, turns: number, key = house.apiKey): Promise<Timing> {
   const times: number[] = [];
   let refused = 0;
   for (let count = 0; count < turns; count++) {
     const began = performance.now();
     const answer = await fetch(`${house.baseUrl}/responses`, {
       method: "POST",
-      headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
       body: JSON.stringify({ model: "mock/word", input: "Hi", stream: true }),
     });
     times.push(performance.now() - began);
@@ -134,5 +139,5 @@ async function timed(house: House, turns: number): Promise<Timing> {
   }
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] as number;
-  return { p50: at(0.5), p99: at(0.99), refused };
+  return { mean: times.reduce((sum, time) => sum + time, 0) / times.length, p50: at(0.5), p99: at(0.99), refused };
 }

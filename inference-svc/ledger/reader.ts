@@ -50,6 +50,8 @@ export class SpoolReader {
   /** No record is longer than its lines. */
   readonly #records = new RecordBatch(readBytes);
   readonly #starts = new Map<string, Start>();
+  /** The lines of the frame that was read last. */
+  readonly #lines: Line[] = [];
   #position: Position;
   #file: { readonly path: string; readonly handle: FileHandle } | undefined;
 
@@ -124,8 +126,8 @@ export class SpoolReader {
         at = segment.size - offset;
         break;
       }
-      if (typeof frame === "string" || !hasRoom(portion, countRecords(bytes, frame), maxRecords)) break;
-      this.#take(bytes, frame, portion, opened);
+      if (typeof frame === "string" || !hasRoom(portion, this.#findLines(bytes, frame), maxRecords)) break;
+      this.#take(bytes, portion, opened);
       at = frame.end;
     }
     portion.next = { segment, offset: offset + at };
@@ -133,12 +135,24 @@ export class SpoolReader {
     return portion;
   }
 
-  /** Adds the lines of a frame. @param opened the starts so far, without those whose end was found */
-  #take(bytes: Buffer, frame: LineFrame, portion: Portion, opened: Map<string, Line>): void {
-    for (let at = frame.start; at < frame.end; at = lineEnd(bytes, at, frame.end) + 1) {
+  /** Finds the lines of a frame. @returns the number of records among them */
+  #findLines(bytes: Buffer, frame: LineFrame): number {
+    let count = 0;
+    this.#lines.length = 0;
+    for (let at = frame.start, end = 0; at < frame.end; at = end + 1) {
+      end = lineEnd(bytes, at, frame.end);
+      this.#lines.push({ at, end });
       const kind = lineKind(bytes, at);
-      const line = { at, end: lineEnd(bytes, at, frame.end) };
-      if (kind === "start") opened.set(calledIn(bytes, at), line);
+      if (kind === "end" || kind === "whole" || kind === "turn") count++;
+    }
+    return count;
+  }
+
+  /** Adds the lines that were found. @param opened the starts so far, without those whose end was found */
+  #take(bytes: Buffer, portion: Portion, opened: Map<string, Line>): void {
+    for (const line of this.#lines) {
+      const kind = lineKind(bytes, line.at);
+      if (kind === "start") opened.set(calledIn(bytes, line.at), line);
       else if (kind === "turn") portion.records.addTurn(bytes, line.at, line.end);
       else if (kind === "end" || kind === "whole") this.#end(bytes, line, portion, opened);
     }
@@ -178,12 +192,3 @@ export class SpoolReader {
 
 const hasRoom = ({ records }: Portion, added: number, maxRecords: number): boolean =>
   records.count === 0 || records.count + added <= maxRecords;
-
-function countRecords(bytes: Buffer, { start, end }: LineFrame): number {
-  let count = 0;
-  for (let at = start; at < end; at = lineEnd(bytes, at, end) + 1) {
-    const kind = lineKind(bytes, at);
-    if (kind === "end" || kind === "whole" || kind === "turn") count++;
-  }
-  return count;
-}

@@ -131,8 +131,8 @@ const cacheOptions = (json: Uint8Array): string =>
 
 /** Credentials of MCP servers are for these servers alone: no answer repeats them. */
 function withoutCredentials(json: string): string {
-  // A type may be written with escapes.
-  if (!json.includes('"mcp"') && !json.includes("\\u")) return json;
+  // A type may be written with escapes. The search looks for the first character alone, and JSON is full of quotation marks.
+  if (!json.includes('mcp"') && !json.includes("\\u")) return json;
   const bytes = Buffer.from(json);
   const tools = elementsOf(bytes).map(({ start, end }) => bytes.toString("utf8", start, end));
   return `[${tools.map((tool) => (isMcp(tool) ? withMembers(tool, { authorization: undefined, headers: undefined }) : tool)).join(",")}]`;

@@ -2,7 +2,7 @@
  * Images of our own in the place of those of others that ours stand on, for machines that reach no registry of images. A real one is
  * named in NODE_IMAGE or POSTGRES_IMAGE, and pulled.
  */
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { findBinaries } from "@sluice/local/postgres-binaries.js";
 import { root, runProgram } from "../../support/processes.ts";
@@ -36,7 +36,7 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
   const files = new RootFolder(join(folder, "node"));
   await files.programs(nodePrograms);
   const program = join(packages, "node_modules", node, "bin/node");
-  await files.librariesOf(program);
+  for (const linked of [program, ...bundlerModules()]) await files.librariesOf(linked);
   files.copy(program, "/usr/local/bin/node");
   files.copy(join(packages, "node_modules/npm"), "/usr/local/lib/node_modules/npm");
   for (const name of ["npm", "npx"]) {
@@ -51,6 +51,13 @@ async function standForNode(podman: Podman, folder: string): Promise<string> {
     ["ENV PATH=/usr/local/bin:/usr/bin:/bin", ...trust(files)],
   );
   return name;
+}
+
+/** The native modules of the bundler that builds the console: they are linked to more of the C library than Node is. */
+function bundlerModules(): readonly string[] {
+  const folder = join(root, "node_modules/@rolldown");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return files.filter((file) => file.endsWith(".node")).map((file) => join(folder, file));
 }
 
 /** For registries behind a proxy of the machine. */

@@ -1,0 +1,108 @@
+/** The wire between two processes, for cutting: bytes pass, or stop passing, or the connection is reset. */
+import { once } from "node:events";
+import { type Server, type Socket, connect, createServer } from "node:net";
+import { freePort } from "./runner/free-ports.ts";
+
+export interface Target {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class Link {
+  readonly #sockets = new Set<Socket>();
+  #targets: readonly Target[];
+  #next = 0;
+  #server: Server | undefined;
+  #port = 0;
+  #frozen = false;
+
+  /** @param targets processes that serve the same: connections go to them in turn, past those that accept none */
+  constructor(...targets: readonly Target[]) {
+    this.#targets = targets;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  async listen(): Promise<void> {
+    // A port from the range of outgoing connections may be taken by one of them while the link is cut.
+    this.#port = await freePort();
+    await this.restore();
+  }
+
+  /** Resets every connection and refuses new ones. */
+  async cut(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server?.close(resolve));
+    this.reset();
+    await closed;
+  }
+
+  /** Resets every connection; new ones are accepted. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Every connection stays, and nothing comes through. */
+  freeze(): void {
+    this.#frozen = true;
+    for (const socket of this.#sockets) socket.pause();
+  }
+
+  thaw(): void {
+    this.#frozen = false;
+    for (const socket of this.#sockets) socket.resume();
+  }
+
+  async restore(): Promise<void> {
+    const server = createServer((near) => this.#join(near, this.#targets.length));
+    this.#server = server;
+    server.listen(this.#port, "127.0.0.1");
+    await once(server, "listening");
+  }
+
+  /** Leads new connections elsewhere, and resets the others. */
+  retarget(...targets: readonly Target[]): void {
+    this.#targets = targets;
+    this.reset();
+  }
+
+  /** @param left how many targets may be tried */
+  #join(near: Socket, left: number): void {
+    const far = connect(this.#targets[this.#next++ % this.#targets.length] as Target);
+    this.#sockets.add(near);
+    const leave = () => {
+      far.destroy();
+      this.#drop(near);
+    };
+    const fail = () => {
+      near.off("close", leave).off("error", leave);
+      if (left > 1 && !near.destroyed) this.#join(near, left - 1);
+      else this.#drop(near);
+    };
+    near.once("close", leave).once("error", leave);
+    far.once("error", fail);
+    far.once("connect", () => {
+      far.off("error", fail);
+      near.off("close", leave).off("error", leave);
+      this.#pass(near, far);
+      this.#pass(far, near);
+    });
+  }
+
+  #drop(socket: Socket): void {
+    this.#sockets.delete(socket);
+    socket.destroy();
+  }
+
+  #pass(from: Socket, to: Socket): void {
+    this.#sockets.add(from);
+    from.on("data", (bytes) => to.write(bytes));
+    from.on("error", () => to.destroy());
+    from.on("close", () => {
+      this.#drop(from);
+      to.destroySoon();
+    });
+    if (this.#frozen) from.pause();
+  }
+}

@@ -7,7 +7,7 @@ import type { Journal } from "./assignments.ts";
 /**
  * Every difference, in words; none when all is well.
  * @param calls that the provider counted, by session
- * @param answered sessions whose turn had a whole answer
+ * @param answered the session of each turn that had a whole answer
  */
 export async function differences(
   databaseUrl: string,
@@ -18,15 +18,37 @@ export async function differences(
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
   try {
-    return [
-      ...(await wrongAssignments(database, journals)),
-      ...(await wrongRecords(database, calls, answered)),
-      ...(await wrongTurns(database, answered)),
-      ...(await wrongLedger(databaseUrl)),
-    ];
+    const { missing, doubled, unrecorded, sums } = await wrongRecords(databaseUrl, database, calls, answered);
+    return [...(await wrongAssignments(database, journals)), ...missing, ...doubled, ...unrecorded, ...sums];
   } finally {
     await database.end();
   }
+}
+
+/** What is wrong with the ledger, in words. */
+export interface WrongRecords {
+  /** Calls that the provider counted, and the ledger did not. */
+  readonly missing: readonly string[];
+  /** Calls that the ledger counted, and the provider did not. */
+  readonly doubled: readonly string[];
+  /** Turns that were answered, and whose record says otherwise or is missing. */
+  readonly unrecorded: readonly string[];
+  /** Gaps, and sums that are not those of their records. */
+  readonly sums: readonly string[];
+}
+
+/** Parameters as of `differences`. */
+export async function wrongRecords(
+  databaseUrl: string,
+  database: pg.Client,
+  calls: ReadonlyMap<string, number>,
+  answered: readonly string[],
+): Promise<WrongRecords> {
+  const answers = new Map<string, number>();
+  for (const session of answered) answers.set(session, (answers.get(session) ?? 0) + 1);
+  const { missing, doubled, unrecorded } = await wrongCalls(database, calls, answers);
+  const unlisted = await wrongTurns(database, answers);
+  return { missing, doubled, unrecorded: [...unrecorded, ...unlisted], sums: await wrongLedger(databaseUrl) };
 }
 
 async function wrongAssignments(database: pg.Client, journals: readonly Journal[]): Promise<string[]> {
@@ -55,41 +77,43 @@ interface Recorded {
   readonly statuses: string;
 }
 
-async function wrongRecords(
+async function wrongCalls(
   database: pg.Client,
   calls: ReadonlyMap<string, number>,
-  answered: readonly string[],
-): Promise<string[]> {
+  answers: ReadonlyMap<string, number>,
+): Promise<Omit<WrongRecords, "sums">> {
   const { rows } = await database.query<Recorded>(
     `select session_id, count(*) as all, count(*) filter (where not (${maybeUnsent})) as sent,
        count(*) filter (where status = 'completed') as completed,
        string_agg(status || ' ' || http_status, ', ') as statuses
-     from usage_records where session_id like 'chaos-%' group by session_id`,
+     from usage_records where session_id is not null group by session_id`,
   );
   const found = new Map(rows.map((row) => [row.session_id, row]));
   const on = (session: string) => `on record (${found.get(session)?.statuses ?? "nothing"})`;
   const missing = [...calls].filter(([session, count]) => Number(found.get(session)?.all ?? 0) < count);
   const doubled = rows.filter(({ session_id, sent }) => Number(sent) > (calls.get(session_id) ?? 0));
-  const unrecorded = answered.filter((session) => Number(found.get(session)?.completed ?? 0) === 0);
-  return [
-    ...missing.map(([session, count]) => `${count} calls for ${session}, too few ${on(session)}`),
-    ...doubled.map(
+  const unrecorded = [...answers].filter(([session, count]) => Number(found.get(session)?.completed ?? 0) < count);
+  return {
+    missing: missing.map(([session, count]) => `${count} calls for ${session}, too few ${on(session)}`),
+    doubled: doubled.map(
       ({ session_id }) => `${calls.get(session_id) ?? 0} calls for ${session_id}, too many ${on(session_id)}`,
     ),
-    ...unrecorded.map((session) => `${session} was answered, and no whole answer is ${on(session)}`),
-  ];
+    unrecorded: unrecorded.map(
+      ([session, count]) => `${session} was answered ${count} times, and not every whole answer is ${on(session)}`,
+    ),
+  };
 }
 
 /** A client hears the end of its answer only after the record of the call; where the record of the turn is lost with its process, that call tells the end. */
-async function wrongTurns(database: pg.Client, answered: readonly string[]): Promise<string[]> {
+async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, number>): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; outcomes: string; completed: string }>(
     `select session_id, string_agg(outcome, ', ') as outcomes, count(*) filter (where outcome = 'completed') as completed
-     from turns where session_id like 'chaos-%' group by session_id`,
+     from turns where session_id is not null group by session_id`,
   );
   const found = new Map(rows.map((row) => [row.session_id, row]));
-  return answered
-    .filter((session) => Number(found.get(session)?.completed ?? 0) === 0)
-    .map((session) => `${session} was answered, and its turn is ${found.get(session)?.outcomes ?? "not listed"}`);
+  return [...answers]
+    .filter(([session, count]) => Number(found.get(session)?.completed ?? 0) < count)
+    .map(([session]) => `${session} was answered, and its turns are ${found.get(session)?.outcomes ?? "not listed"}`);
 }
 
 /** The same checks that the command line runs. */

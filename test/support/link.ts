@@ -3,21 +3,21 @@ import { once } from "node:events";
 import { type Server, type Socket, connect, createServer } from "node:net";
 import { freePort } from "./runner/free-ports.ts";
 
-export interface Target {
+export interface LinkTarget {
   readonly host: string;
   readonly port: number;
 }
 
 export class Link {
   readonly #sockets = new Set<Socket>();
-  #targets: readonly Target[];
+  #targets: readonly LinkTarget[];
   #next = 0;
   #server: Server | undefined;
   #port = 0;
   #frozen = false;
 
   /** @param targets processes that serve the same: connections go to them in turn, past those that accept none */
-  constructor(...targets: readonly Target[]) {
+  constructor(...targets: readonly LinkTarget[]) {
     this.#targets = targets;
   }
 
@@ -62,14 +62,14 @@ export class Link {
   }
 
   /** Leads new connections elsewhere, and resets the others. */
-  retarget(...targets: readonly Target[]): void {
+  retarget(...targets: readonly LinkTarget[]): void {
     this.#targets = targets;
     this.reset();
   }
 
   /** @param left how many targets may be tried */
   #join(near: Socket, left: number): void {
-    const far = connect(this.#targets[this.#next++ % this.#targets.length] as Target);
+    const far = connect(this.#targets[this.#next++ % this.#targets.length] as LinkTarget);
     this.#sockets.add(near);
     const leave = () => {
       far.destroy();

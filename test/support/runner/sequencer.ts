@@ -6,7 +6,7 @@ const Sequencer = sequencer as unknown as typeof sequencer.default;
 type Tests = Parameters<InstanceType<typeof Sequencer>["sort"]>[0];
 
 /** Folders, by how long their longest file takes; all others are over in seconds. */
-const longest = ["chaos", "rolling", "upgrade", "fuzz", "deploy", "e2e", "soak", "policy", "admin-svc"];
+const longest = ["chaos", "rolling", "replicas", "upgrade", "fuzz", "deploy", "e2e", "soak", "policy", "admin-svc"];
 
 const rank = ({ path, context }: Tests[number]): number => {
   const [folder = ""] = path.slice(context.config.rootDir.length + 1).split("/");

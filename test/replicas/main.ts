@@ -1,0 +1,29 @@
+/** npm run replicas -- [--faults N] [--seed S] [--rounds N]: faults in a cluster of several replicas, and whether anything was lost. */
+import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
+import { runReplicasCampaign } from "./campaign.ts";
+
+/** Goal for changes of policy, in ms. */
+const policyGoalMs = 250;
+
+const given = readNumbersOrExit("replicas", {
+  /** A thousand take about half an hour. */
+  faults: { default: 200, min: 1, max: 1_000_000 },
+  seed: { default: Date.now() % 1_000_000_000, min: 0, max: 1_000_000_000 },
+  /** Changes of policy that are timed before the first fault. */
+  rounds: { default: 100, min: 1, max: 10_000 },
+});
+
+const began = performance.now();
+const report = await runReplicasCampaign({ ...given, progress: (line) => console.log(line) });
+const { findings, faults, answered, calls, acknowledged, policyMs, afterChange, servedLate } = report;
+for (const [name, complaints] of Object.entries(findings)) {
+  console.log(`${complaints.length} ${name}`);
+  for (const complaint of complaints.slice(0, 10)) console.log(`  ${complaint}`);
+}
+console.log(
+  `seed ${given.seed}: ${faults} faults in ${Math.round((performance.now() - began) / 1_000)} s, ${answered} turns answered, ` +
+    `${calls} calls at the provider, ${acknowledged} changes acknowledged, policy in force after p99 ${Math.round(policyMs)} ms ` +
+    `(goal ${policyGoalMs}), ${servedLate} of ${afterChange} requests served on an earlier policy while a process was cut off`,
+);
+const isWrong = Object.values(findings).some((complaints) => complaints.length > 0);
+if (isWrong || policyMs > policyGoalMs) process.exitCode = 1;

@@ -1,0 +1,20 @@
+/** Some faults in a cluster of several replicas. More of them: npm run replicas. */
+import { expect, test } from "@jest/globals";
+import { runReplicasCampaign } from "./campaign.ts";
+
+const faults = 12;
+/** Draws every kind of fault among the first twelve. */
+const seed = 136;
+/** A bound for what hangs; the goal is that of npm run replicas. */
+const policyLimitMs = 10_000;
+
+test(`${faults} faults in a cluster: nothing acknowledged is lost, doubled or untrue`, async () => {
+  const report = await runReplicasCampaign({ seed, faults, rounds: 3 });
+  const { answered, calls, acknowledged, policyMs } = report;
+  process.stdout.write(
+    `replicas: ${report.faults} faults, ${answered} turns answered, ${calls} calls, ${acknowledged} changes, policy after ${Math.round(policyMs)} ms\n`,
+  );
+  expect(Object.entries(report.findings).filter(([, complaints]) => complaints.length > 0)).toEqual([]);
+  expect(report.faults).toBeGreaterThanOrEqual(faults);
+  expect(policyMs).toBeLessThan(policyLimitMs);
+}, 600_000);

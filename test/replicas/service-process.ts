@@ -1,0 +1,70 @@
+/** A process of a cluster: killed and started again it has the same ports and files. */
+import { join } from "node:path";
+import { spawnChild } from "@sluice/local/child.js";
+import { nodeFlags } from "@sluice/local/services.js";
+import { isReady } from "../rolling/balancer.ts";
+import { bareEnvironment, eventually, root } from "../support/processes.ts";
+
+export interface ServiceProcessOptions {
+  readonly name: string;
+  readonly service: "gateway" | "inference-svc" | "admin-svc";
+  readonly port: number;
+  readonly healthPort: number;
+  readonly environment: NodeJS.ProcessEnv;
+  /** File to which its log is appended. */
+  readonly log: string;
+}
+
+export class ServiceProcess {
+  readonly options: ServiceProcessOptions;
+  #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
+  /** How it ended, when nobody had ended it. */
+  #fall: string | undefined;
+
+  constructor(options: ServiceProcessOptions) {
+    this.options = options;
+  }
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  get fall(): string | undefined {
+    return this.#fall;
+  }
+
+  /** Settles when it is ready. */
+  async start(): Promise<void> {
+    const { service, environment, log, healthPort } = this.options;
+    const script = join(root, service, "dist/main.js");
+    const running = await spawnChild(process.execPath, [...nodeFlags, script], {
+      log,
+      environment: { ...bareEnvironment(), ...environment },
+      whenOrphaned: "KILL",
+    });
+    this.#running = running;
+    void running.exited.then((how) => {
+      if (this.#running === running) this.#fall = `${this.name} ended with ${how}`;
+    });
+    await eventually(() => this.#fall !== undefined || isReady(healthPort), 90_000);
+  }
+
+  async kill(): Promise<void> {
+    const running = this.#running;
+    this.#running = undefined;
+    running?.child.kill("SIGKILL");
+    await running?.exited;
+  }
+
+  pause(): void {
+    this.#running?.child.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#running?.child.kill("SIGCONT");
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.options.healthPort}/metrics`)).text();
+  }
+}

@@ -9,7 +9,12 @@ import { type KnownPolicy, PolicyCache } from "./cache.ts";
 import { type AskPolicy, PolicyReader, isOutage } from "./reader.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 
-const freshMs = 30_000;
+/**
+ * Heartbeats confirm a cached policy every second, and each change is announced. Reading again is for a change that nothing announced, such as
+ * one that was made by hand in the database. With 30 s instead, two hundred processes with a hundred thousand keys asked admin-svc for a third
+ * of all requests, and kept these waiting.
+ */
+const freshMs = 3_600_000;
 /** No heartbeat confirms a cached policy during an outage of the watch, so it is read again soon. */
 const freshUnwatchedMs = 2_000;
 /** Longest time to serve a policy that cannot be confirmed. */

@@ -1,0 +1,59 @@
+/** When a policy that is known is read again. */
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { Policies } from "@sluice/proto/runtime/policy/policies.js";
+
+/** Milliseconds; nothing else moves it. */
+let now: number;
+let readings: number;
+/** Time since the last heartbeat. */
+let silentMs: number;
+/** Generation at which admin-svc reads. */
+let generation: bigint;
+let policies: Policies<string>;
+
+beforeEach(async () => {
+  now = 1_000_000;
+  readings = 0;
+  silentMs = 0;
+  generation = 1n;
+  jest.spyOn(performance, "now").mockImplementation(() => now);
+  const ask = () => Promise.resolve({ value: `reading ${++readings}`, generation });
+  const state = {
+    applied: 1n,
+    get silentMs() {
+      return silentMs;
+    },
+  };
+  policies = new Policies(ask, state);
+  await policies.resolve("key", 1n);
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+const minuteMs = 60_000;
+
+test("while heartbeats confirm it every second, for an hour nothing is read and nobody waits", () => {
+  for (let minute = 1; minute < 60; minute++) {
+    now += minuteMs;
+    expect(policies.resolve("key", 1n)).toMatchObject({ value: "reading 1" });
+  }
+  expect(readings).toBe(1);
+});
+
+test("after an hour it is read again, in case that no message told of a change", async () => {
+  now += 60 * minuteMs;
+  expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
+});
+
+test("without heartbeats it is read again after two seconds", async () => {
+  silentMs = 10_000;
+  now += 2_000;
+  expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
+});
+
+test("a change is read at once", async () => {
+  generation = 2n;
+  policies.heard(["key"], generation);
+  expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
+});

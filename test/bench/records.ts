@@ -3,9 +3,7 @@
  * minute or two). Four processes deliver full batches, one after the other each, as inference-svc does when it is behind; the records have twenty
  * keys, twenty models and five thousand end users.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { randomBytes, randomUUID } from "node:crypto";
-import { once } from "node:events";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,9 +22,10 @@ import {
   UsageRecordSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
-import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import pg from "pg";
 import { freePort } from "../support/runner/free-ports.ts";
+import { type Admin, startAdmin, token } from "./admin.ts";
 import { cpuNs, cpuNsOfChildren } from "./measure/machine.ts";
 
 const turnsOfBatch = 250;
@@ -35,35 +34,8 @@ const batchesOfSender = 20;
 const keys = 20;
 const models = 20;
 const users = 5_000;
-const token = randomBytes(32).toString("hex");
-const main = new URL("../../../admin-svc/dist/main.js", import.meta.url).pathname;
 
 type Server = Awaited<ReturnType<typeof startPostgres>>;
-
-interface Admin {
-  readonly child: ChildProcess;
-  readonly client: Client;
-}
-
-async function startAdmin(databaseUrl: string): Promise<Admin> {
-  const env = {
-    PATH: process.env["PATH"],
-    DATABASE_URL: databaseUrl,
-    SLUICE_SERVICE_TOKEN: token,
-    SLUICE_ADMIN_PORT: "0",
-    SLUICE_ADMIN_HEALTH_PORT: "0",
-    SLUICE_DRAIN_DELAY_MS: "0",
-  };
-  const child = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "inherit"] });
-  let text = "";
-  for await (const chunk of child.stdout as AsyncIterable<Buffer>) {
-    text += chunk.toString();
-    const port = /"port":(\d+)/.exec(text)?.[1];
-    if (port === undefined) continue;
-    return { child, client: dial(`127.0.0.1:${port}`) };
-  }
-  throw new Error(text);
-}
 
 const id = (prefix: string): string => `${prefix}${randomUUID().replaceAll("-", "").slice(0, 26)}`;
 
@@ -134,18 +106,14 @@ async function measure(server: Server, processes: number): Promise<void> {
   try {
     await measureWith(server, admins);
   } finally {
-    for (const { child, client } of admins) {
-      client.close();
-      child.kill();
-      await once(child, "exit");
-    }
+    for (const admin of admins) await admin.stop();
   }
 }
 
-async function measureWith({ url, pid }: Server, admins: readonly Admin[]): Promise<void> {
+async function measureWith({ url, pid: postgresPid }: Server, admins: readonly Admin[]): Promise<void> {
   const processes = admins.length;
-  const cpu = () => admins.reduce((sum, { child }) => sum + cpuNs(child.pid ?? 0) / 1_000, 0);
-  const postgres = () => cpuNsOfChildren(pid) / 1_000;
+  const cpu = () => admins.reduce((sum, { pid }) => sum + cpuNs(pid) / 1_000, 0);
+  const postgres = () => cpuNsOfChildren(postgresPid) / 1_000;
   const all = deliveries();
   const [began, used, spent] = [performance.now(), cpu(), postgres()];
   await Promise.all(all.map((each, n) => send((admins[n % processes] as Admin).client, each)));

@@ -23,6 +23,11 @@ export class Random {
     return Math.floor(this.next() * limit);
   }
 
+  /** Time until the next event of a Poisson process. */
+  exponential(mean: number): number {
+    return -mean * Math.log(1 - this.next());
+  }
+
   chance(probability: number): boolean {
     return this.next() < probability;
   }

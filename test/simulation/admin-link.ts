@@ -1,0 +1,207 @@
+/**
+ * The network between processes and an admin-svc: messages are encoded, counted, and arrive later. At its ends are Sluice's own watch of the
+ * policy (PolicyWatch, Access) and its own feed (PolicyFeed, Watcher).
+ */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import type { PolicyFeed } from "@sluice/admin-svc/service/policy-feed.js";
+import {
+  type Caller,
+  ResolveKeyRequestSchema,
+  ResolveKeyResponseSchema,
+  WatchPolicyRequestSchema,
+  WatchPolicyResponseSchema,
+} from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { type Client, Metadata, type ServiceError, status } from "@grpc/grpc-js";
+import type { Random } from "../fuzz/random.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** One way of a message within a cluster: at least so long, and the mean of what comes on top. */
+const leastDelayMs = 0.2;
+const furtherDelayMs = 0.8;
+/** A reading of a key that waits longer has failed for its reader (proto/runtime/policy/questions.ts). */
+const readLimitMs = 2_000;
+
+/** What passed since the start. */
+export interface Traffic {
+  messages: number;
+  bytes: number;
+  /** Times of attempts to connect, in milliseconds. */
+  readonly connects: number[];
+  /** Times at which keys were read. */
+  readonly reads: number[];
+}
+
+export interface AdminLinkOptions {
+  readonly time: VirtualTime;
+  readonly random: Random;
+  /** Keys that admin-svc reads in a second; a reading waits for those before it. */
+  readonly readsPerSecond: number;
+  readonly callerOf: (keyHash: string) => Caller;
+}
+
+type Listener = (value?: unknown) => void;
+
+export class AdminLink {
+  readonly traffic: Traffic = { messages: 0, bytes: 0, connects: [], reads: [] };
+  /** Time of the last message of the watch that each client has got, in the order of the clients. */
+  readonly heardAt: number[] = [];
+  readonly #options: AdminLinkOptions;
+  /** The feed of the running admin-svc; undefined while there is none. */
+  #feed: PolicyFeed | undefined;
+  readonly #watches = new Set<WatchCall>();
+  /** Time at which admin-svc has read all keys that it was asked for. */
+  #busyUntil = 0;
+
+  constructor(options: AdminLinkOptions) {
+    this.#options = options;
+  }
+
+  /** Starts admin-svc. */
+  start(feed: PolicyFeed): void {
+    this.#feed = feed;
+  }
+
+  /** Kills admin-svc: all its connections break. */
+  kill(): void {
+    this.#feed = undefined;
+    for (const watch of this.#watches) watch.lost();
+    this.#watches.clear();
+  }
+
+  /** The client of one process: those methods of grpc-js that reach admin-svc. */
+  client(): Client {
+    const place = this.heardAt.push(Number.NEGATIVE_INFINITY) - 1;
+    const heard = () => void (this.heardAt[place] = this.#options.time.now);
+    return {
+      makeBidiStreamRequest: () => this.#watch(heard),
+      makeUnaryRequest: (...[, , decode, request, , , done]: UnaryArguments) => this.#read(decode, request, done),
+      close: () => {},
+    } as unknown as Client;
+  }
+
+  #watch(heard: () => void): WatchCall {
+    const { time } = this.#options;
+    this.traffic.connects.push(time.now);
+    const call = new WatchCall(this, heard);
+    time.after(2 * this.delay(), () => {
+      if (this.#feed === undefined) return call.lost();
+      this.#watches.add(call);
+      call.opened(this.#feed);
+    });
+    return call;
+  }
+
+  /** Delay of one message on its way. */
+  delay(): number {
+    return leastDelayMs + this.#options.random.exponential(furtherDelayMs);
+  }
+
+  count(bytes: number): void {
+    this.traffic.messages++;
+    this.traffic.bytes += bytes;
+  }
+
+  after(ms: number, run: () => void): void {
+    this.#options.time.after(ms, run);
+  }
+
+  #read(decode: (bytes: Buffer) => unknown, request: Buffer, done: Done): object {
+    const { time, readsPerSecond, callerOf } = this.#options;
+    this.traffic.reads.push(time.now);
+    const feed = this.#feed;
+    const begunAt = Math.max(time.now + this.delay(), this.#busyUntil);
+    const readAt = begunAt + 1_000 / readsPerSecond;
+    const waitMs = readAt - time.now;
+    // What nobody waits for any longer is not read.
+    if (feed !== undefined && waitMs <= readLimitMs) this.#busyUntil = readAt;
+    if (feed === undefined) this.after(this.delay(), () => done(failure(status.UNAVAILABLE)));
+    else if (waitMs > readLimitMs) this.after(readLimitMs, () => done(failure(status.DEADLINE_EXCEEDED)));
+    else {
+      this.after(waitMs, () => {
+        const { keyHash } = fromBinary(ResolveKeyRequestSchema, request);
+        const answer = create(ResolveKeyResponseSchema, { caller: callerOf(keyHash), generation: feed.generation });
+        const bytes = Buffer.from(toBinary(ResolveKeyResponseSchema, answer));
+        this.after(this.delay(), () => done(null, decode(bytes)));
+      });
+    }
+    return { cancel: () => {} };
+  }
+}
+
+type Done = (error: ServiceError | null, response?: unknown) => void;
+type UnaryArguments = [string, unknown, (bytes: Buffer) => unknown, Buffer, unknown, unknown, Done];
+
+const failure = (code: status): ServiceError =>
+  Object.assign(new Error("simulated"), { code, details: "", metadata: new Metadata() });
+
+/** A watch, as grpc-js gives it to a process; the other end is a watcher of the feed. */
+class WatchCall {
+  readonly #link: AdminLink;
+  readonly #heard: () => void;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #unsent: { process: string; appliedGeneration: bigint }[] = [];
+  #acknowledge: ((process: string, generation: bigint) => void) | undefined;
+  #close = () => {};
+  #isLost = false;
+  /** Time before which no message arrives, because messages of one stream keep their order. */
+  #sentMs = 0;
+
+  constructor(link: AdminLink, heard: () => void) {
+    this.#link = link;
+    this.#heard = heard;
+  }
+
+  on(event: string, listener: Listener): this {
+    this.#listeners.set(event, listener);
+    return this;
+  }
+
+  write(message: { process: string; appliedGeneration: bigint }): void {
+    if (this.#acknowledge === undefined) this.#unsent.push(message);
+    else this.#send(message);
+  }
+
+  end(): void {
+    this.#close();
+  }
+
+  opened(feed: PolicyFeed): void {
+    const watcher = feed.join();
+    this.#acknowledge = (process, generation) => watcher.acknowledge(process, generation);
+    this.#close = () => {
+      watcher.close();
+      feed.leave(watcher);
+    };
+    for (const message of this.#unsent) this.#send(message);
+    void this.#deliver(watcher.messages());
+  }
+
+  lost(): void {
+    this.#isLost = true;
+    this.#close();
+    this.#link.after(this.#link.delay(), () => {
+      this.#listeners.get("error")?.(failure(status.UNAVAILABLE));
+      this.#listeners.get("status")?.();
+    });
+  }
+
+  #send(message: { process: string; appliedGeneration: bigint }): void {
+    this.#link.count(toBinary(WatchPolicyRequestSchema, create(WatchPolicyRequestSchema, message)).length);
+    this.#link.after(this.#link.delay(), () => this.#acknowledge?.(message.process, message.appliedGeneration));
+  }
+
+  async #deliver(messages: AsyncIterable<Parameters<typeof toBinary<typeof WatchPolicyResponseSchema>>[1]>) {
+    for await (const message of messages) {
+      const bytes = toBinary(WatchPolicyResponseSchema, message);
+      this.#link.count(bytes.length);
+      const delay = this.#link.delay();
+      const at = Math.max(performance.now() + delay, this.#sentMs);
+      this.#sentMs = at;
+      this.#link.after(at - performance.now(), () => {
+        if (this.#isLost) return;
+        this.#heard();
+        this.#listeners.get("data")?.(fromBinary(WatchPolicyResponseSchema, bytes));
+      });
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** What the figures of a simulation must satisfy. */
+import type { FanOutFigures } from "./fan-out.ts";
+import { type BalanceFigures, type OutageFigures, outageS } from "./outage.ts";
+import type { ReadFigures } from "./reads.ts";
+import type { SessionFigures } from "./sessions.ts";
+import type { Size } from "./size.ts";
+
+export interface SimulationFigures {
+  readonly outages: readonly OutageFigures[];
+  readonly sessions: SessionFigures;
+  readonly fanOut: FanOutFigures;
+  readonly reads: readonly ReadFigures[];
+}
+
+/** Failing retries at an endpoint: a fifth of its requests of ten seconds, or three, or ten while it is in use (attempt/retry-budget.ts). */
+const retryShare = 0.2;
+const minRetries = 3;
+const minRetriesInUse = 10;
+/** Length of the second rest of an endpoint that fails its first trial, with all of its jitter (attempt/ejection.ts). */
+const secondRestS = 72;
+/** A change is in force everywhere within this time, unless a process is slow. */
+const enforcedMs = 250;
+/** Attempts of one process to connect within a second: after 50, 100, 200 and 400 ms, each half as long at the least. */
+const connectsOfSecond = 5;
+
+export function findComplaints(figures: SimulationFigures, size: Size): readonly string[] {
+  const { outages, sessions, fanOut, reads } = figures;
+  return [
+    ...outages.flatMap((outage) => complaintsOfOutage(outage, size)),
+    ...complaintsOfSessions(sessions),
+    ...complaintsOfFanOut(fanOut),
+    ...complaintsOfReads(reads, size),
+  ];
+}
+
+type Claim = readonly [holds: boolean, complaint: string];
+
+const broken = (claims: readonly Claim[]): readonly string[] =>
+  claims.flatMap(([holds, complaint]) => (holds ? [] : [complaint]));
+
+/** The most calls for each request that the retry budget allows at three endpoints, over the time of an outage. */
+export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
+  const ofReplica = requestsPerSecond / replicas;
+  return 1 + retryShare + (3 * minRetries) / (10 * ofReplica) + (3 * minRetriesInUse) / (outageS * ofReplica);
+}
+
+function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[] {
+  const { name, isTotal, callsDuring, failedDuring, failedAfter, leftS, backS, restCalls, herd, balance } = outage;
+  // The busiest of a few hundred seconds is that much above the mean by chance.
+  const maxHerd = 1.2 + 4 / Math.sqrt(outage.usualCalls);
+  return broken([
+    [callsDuring <= callsAllowed(size), `${name}: ${callsDuring} calls a request, above ${callsAllowed(size)}`],
+    [isTotal || failedDuring <= 0.001, `${name}: ${failedDuring} of the requests failed`],
+    [failedAfter <= 0.001, `${name}: ${failedAfter} of the requests failed after the outage`],
+    [leftS !== undefined || outage.health === "brownout", `${name}: some replicas never left the endpoint`],
+    [isTotal || restCalls <= 0.05, `${name}: an ejected endpoint got ${restCalls} of its calls`],
+    [backS !== undefined && backS <= secondRestS + 2, `${name}: all replicas were back after ${backS} s`],
+    [herd <= maxHerd, `${name}: the endpoint that came back got ${herd} times its calls within a second`],
+    ...claimsOfBalance(name, balance, size),
+  ]);
+}
+
+/** Shares follow the prices as far as chance lets them: half of the requests belong to sessions, of which each key has one. */
+function claimsOfBalance(
+  name: string,
+  { shares, expected, deviation, chance }: BalanceFigures,
+  { keys }: Size,
+): readonly Claim[] {
+  const worst = Math.max(...shares.map((share, place) => Math.abs(share - expected[place]!)));
+  return [
+    [
+      worst <= 0.005 + 2 / Math.sqrt(keys),
+      `${name}: an endpoint's share of the load differs by ${worst} from that of its price`,
+    ],
+    [deviation <= 2 * chance, `${name}: shares of replicas differ by ${deviation}, by chance ${chance}`],
+  ];
+}
+
+const complaintsOfSessions = ({ ofLeaving, moved, othersMoved, disagreements, notBack }: SessionFigures) =>
+  broken([
+    [moved === ofLeaving && othersMoved === 0, `${othersMoved} sessions moved although their endpoint stayed`],
+    [disagreements === 0, `${disagreements} sessions have two endpoints`],
+    [notBack === 0, `${notBack} sessions did not return with their endpoint`],
+  ]);
+
+const complaintsOfFanOut = ({ replicas, changes, restarts }: FanOutFigures) =>
+  broken([
+    ...changes.map(
+      ({ name, ms, unsure }): Claim => [
+        unsure === 0 && ms <= enforcedMs,
+        `a change of ${name} took ${ms} ms, and ${unsure} processes had not acknowledged it`,
+      ],
+    ),
+    ...restarts.flatMap(({ downS, peakSecond, backS, reads }): Claim[] => [
+      [peakSecond <= connectsOfSecond * replicas, `${downS} s without admin-svc: ${peakSecond} connects in a second`],
+      [backS <= 3, `${downS} s without admin-svc: all processes watched again after ${backS} s`],
+      [reads === 0, `${downS} s without admin-svc: ${reads} keys were read again`],
+    ]),
+  ]);
+
+/** Once caches are full, keys are read for those requests alone whose key is new to the process. */
+function complaintsOfReads([empty, filled]: readonly ReadFigures[], size: Size): readonly string[] {
+  if (empty === undefined || filled === undefined) return ["no keys were read"];
+  return broken([
+    [empty.reads <= size.readRequestsPerSecond, `${empty.reads} keys a second were read for fewer requests`],
+    [size.fillS === 0 || filled.reads <= empty.reads / 2, `${filled.reads} keys a second were read with full caches`],
+    [size.fillS === 0 || filled.failed === 0, `${filled.failed} of the requests found no policy with full caches`],
+  ]);
+}

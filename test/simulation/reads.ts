@@ -1,0 +1,120 @@
+/**
+ * How often processes read keys at admin-svc: as their caches fill, once they are full, and after a change of every key. Every request asks
+ * for one key, of which some are asked for much more often than others (Zipf's law). One replica stands for all of them, at its full rate and
+ * with all keys; admin-svc has the part of its speed that is for one.
+ */
+import { Fault } from "@sluice/proto/runtime/fault.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { WatchingFleet, busiest } from "./fan-out.ts";
+import { Random } from "../fuzz/random.ts";
+import type { Size } from "./size.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+/** Keys that all processes of admin-svc together read in a second: twenty of them (`node test/dist/bench/key-reads.js`). */
+export const fleetReadsPerSecond = 20_000;
+const spanS = 60;
+
+export interface ReadFigures {
+  readonly name: string;
+  /** Keys read in a second, as a mean and within the busiest second, by all replicas of the fleet. */
+  readonly reads: number;
+  readonly readsPeak: number;
+  /** Share of the requests that waited for a reading, and the longest wait. */
+  readonly waited: number;
+  readonly longestMs: number;
+  readonly failed: number;
+  /** Share of the requests that were served on a policy that was known to be outdated. */
+  readonly superseded: number;
+}
+
+export async function simulateReads(time: VirtualTime, seed: number, size: Size): Promise<readonly ReadFigures[]> {
+  const random = new Random(seed);
+  const share = 1 / size.replicas;
+  const watching = new WatchingFleet(time, random, 1, fleetReadsPerSecond * share);
+  await time.pass(2_000);
+  const rate = size.readRequestsPerSecond * share;
+  const pick = zipf(random, size.keys);
+  const during = async (name: string, seconds: number): Promise<ReadFigures> => {
+    const readings = new Readings(time, random, watching.replicas, rate, pick);
+    const before = watching.link.traffic.reads.length;
+    await time.pass(seconds * 1_000);
+    readings.end();
+    return { name, ...readings.figures(watching.link.traffic.reads.slice(before), seconds, share) };
+  };
+  const empty = await during("empty caches", spanS);
+  await during("caches fill", size.fillS);
+  const filled = await during(`${(spanS + size.fillS) / 60} min later`, spanS);
+  void watching.change(null);
+  const changed = await during("every key changed", spanS);
+  for (const replica of watching.replicas) replica.stop();
+  return [empty, filled, changed];
+}
+
+/** Picks keys, of which the n-th is picked 1/n times as often as the first. */
+function zipf(random: Random, keys: number): () => number {
+  const sums: number[] = [];
+  for (let key = 0, sum = 0; key < keys; key++) sums.push((sum += 1 / (key + 1)));
+  const total = sums.at(-1)!;
+  return () => {
+    const target = random.next() * total;
+    let low = 0;
+    for (let high = keys - 1; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (sums[middle]! < target) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+}
+
+class Readings {
+  readonly #time: VirtualTime;
+  #isOver = false;
+  #requests = 0;
+  #waited = 0;
+  #longestMs = 0;
+  #failed = 0;
+  #superseded = 0;
+
+  constructor(time: VirtualTime, random: Random, replicas: readonly Access[], rate: number, pick: () => number) {
+    this.#time = time;
+    const next = (): void => {
+      time.after(random.exponential(1_000 / rate), () => {
+        if (this.#isOver) return;
+        this.#ask(replicas[random.below(replicas.length)]!, `key-${pick()}`);
+        next();
+      });
+    };
+    next();
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+
+  #ask(replica: Access, keyHash: string): void {
+    this.#requests++;
+    const found = replica.resolve(keyHash);
+    if (!(found instanceof Promise)) return;
+    const askedAt = this.#time.now;
+    this.#waited++;
+    found
+      .then(({ isSuperseded }) => void (this.#superseded += Number(isSuperseded)))
+      .catch((error: unknown) => {
+        if (!(error instanceof Fault)) throw error;
+        this.#failed++;
+      })
+      .finally(() => (this.#longestMs = Math.max(this.#longestMs, this.#time.now - askedAt)));
+  }
+
+  figures(reads: readonly number[], seconds: number, share: number): Omit<ReadFigures, "name"> {
+    return {
+      reads: reads.length / seconds / share,
+      readsPeak: busiest(reads, 1_000) / share,
+      waited: this.#waited / this.#requests,
+      longestMs: this.#longestMs,
+      failed: this.#failed / this.#requests,
+      superseded: this.#superseded / this.#requests,
+    };
+  }
+}

@@ -1,0 +1,47 @@
+/** What becomes of sessions when the configuration file loses an endpoint and gets it back. */
+import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-record.js";
+import { Router } from "@sluice/inference-svc/routing/choose/router.js";
+import { buildCatalog, newCaller, newRequest, newTurnScope, routerDeps } from "./fleet.ts";
+
+export interface SessionFigures {
+  readonly sessions: number;
+  /** Share of the sessions of the endpoint that leaves. */
+  readonly ofLeaving: number;
+  /** Share of the sessions that move when it leaves. */
+  readonly moved: number;
+  /** Sessions of other endpoints that move then, and when it returns. */
+  readonly othersMoved: number;
+  /** Sessions that two replicas send to different endpoints. */
+  readonly disagreements: number;
+  /** Sessions that are not where they were once the endpoint is back. */
+  readonly notBack: number;
+}
+
+const leaving = 1;
+
+export function simulateSessions(sessions: number): SessionFigures {
+  const before = placesOf(sessions, [0, 1, 2]);
+  const elsewhere = placesOf(sessions, [0, 1, 2]);
+  const without = placesOf(sessions, [0, 2]);
+  const after = placesOf(sessions, [0, 1, 2]);
+  const count = (matches: (session: number) => boolean): number =>
+    before.reduce((sum, _, session) => sum + Number(matches(session)), 0);
+  const isLeaving = (session: number) => before[session] === `provider-${leaving}`;
+  return {
+    sessions,
+    ofLeaving: count(isLeaving) / sessions,
+    moved: count((session) => before[session] !== without[session]) / sessions,
+    othersMoved: count((session) => !isLeaving(session) && before[session] !== without[session]),
+    disagreements: count((session) => before[session] !== elsewhere[session]),
+    notBack: count((session) => before[session] !== after[session]),
+  };
+}
+
+/** The first endpoint of each session at a replica that has just started. */
+function placesOf(sessions: number, endpoints: readonly number[]): readonly string[] {
+  const router = new Router({ ...routerDeps, catalog: buildCatalog(endpoints), records: new EndpointRecords() });
+  return Array.from({ length: sessions }, (_, key) => {
+    const [first] = router.route(newRequest(`session-${key}`, "question"), newTurnScope(newCaller(key)));
+    return first?.provider ?? "none";
+  });
+}

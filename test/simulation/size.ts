@@ -1,0 +1,13 @@
+/** The extent of a simulation. */
+export interface Size {
+  readonly replicas: number;
+  readonly keys: number;
+  /** Requests a second of all replicas together, when providers fail. */
+  readonly requestsPerSecond: number;
+  /** Seconds that are simulated after an outage. */
+  readonly afterS: number;
+  /** Requests a second of all replicas together, when keys are read. Of these replicas, one is simulated. */
+  readonly readRequestsPerSecond: number;
+  /** Seconds for which caches fill. */
+  readonly fillS: number;
+}

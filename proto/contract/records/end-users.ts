@@ -31,7 +31,7 @@ export const endUserName: Shape<string> = {
     type: "string",
     minLength: 1,
     maxLength: 512,
-    pattern: "^[^\\u0000]*$",
+    pattern: "^[^\\x00]*$",
     description:
       "The string that requests carry as `user`: case-sensitive, without white space at its ends, never changed.",
   }),

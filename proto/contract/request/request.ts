@@ -63,7 +63,7 @@ const metadata = map(identifier(512), {
   max: 16,
   key: {
     check: checkKey,
-    schema: { minLength: 1, maxLength: 64, pattern: String.raw`^[^\[\]\u0000]*$`, not: { const: "__proto__" } },
+    schema: { minLength: 1, maxLength: 64, pattern: String.raw`^[^\[\]\x00]*$`, not: { const: "__proto__" } },
   },
 });
 

@@ -35,7 +35,7 @@ export function string({ min = 0, max, pattern, identifier = false }: StringLimi
 
 /** Lone surrogates need no pattern, since no body with one is read. */
 function patternSchema(form: string | undefined, identifier: boolean): JsonSchema {
-  const withoutNul = "^[^\\u0000]*$";
+  const withoutNul = "^[^\\x00]*$";
   if (!identifier) return form === undefined ? {} : { pattern: form };
   return { pattern: withoutNul, ...(form !== undefined && { allOf: [{ pattern: form }] }) };
 }

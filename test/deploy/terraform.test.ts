@@ -1,0 +1,130 @@
+/** The resources that Terraform providers are generated from, against our own OpenAPI and, where it is there, by HashiCorp's generator. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { openApi } from "@sluice/proto/contract/operations/openapi.js";
+import { parse } from "yaml";
+import { root, runProgram } from "../support/processes.ts";
+import { type Node, type SchemaFinding, findRefusals, listObjects, resolveSchema } from "./terraform/schemas.ts";
+
+const config = join(root, "deploy/terraform/generator_config.yml");
+
+type Verb = "create" | "read" | "update" | "delete";
+
+type Resource = { readonly [verb in Verb]?: { readonly path: string; readonly method: string } } & {
+  readonly schema?: { readonly ignores?: readonly string[] };
+};
+
+const { resources } = parse(readFileSync(config, "utf8")) as { readonly resources: Readonly<Record<string, Resource>> };
+const document = openApi() as unknown as Node;
+
+interface Operation extends Node {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+}
+
+function operation(resource: Resource, verb: Verb): Operation | undefined {
+  const at = resource[verb];
+  return at && (document["paths"] as Record<string, Record<string, Operation>>)[at.path]?.[at.method.toLowerCase()];
+}
+
+const content = (node: unknown): Node =>
+  resolveSchema(document, (node as { content: Record<string, { schema: Node }> }).content["application/json"]!.schema);
+
+const bodyOf = (found: Operation): Node => content(found["requestBody"]);
+const answerOf = (found: Operation): Node => content((found["responses"] as Record<string, Node>)["200"]);
+const fieldsOf = (schema: Node): Record<string, Node> => schema["properties"] as Record<string, Node>;
+const dataOf = (resource: Resource): Node =>
+  resolveSchema(document, fieldsOf(answerOf(operation(resource, "read")!))["data"]!);
+
+/** Attributes of these names mean something to Terraform itself. */
+const reserved = ["count", "for_each", "provider", "lifecycle", "depends_on", "connection", "provisioner"];
+/** Records that are never deleted. */
+const kept = ["workspace"];
+
+describe.each(Object.entries(resources))("%s", (name, resource) => {
+  const create = operation(resource, "create")!;
+  const ignores = resource.schema?.ignores ?? [];
+
+  test("is created, read, changed and deleted by operations of the contract", () => {
+    const verbs = (["create", "read", "update", "delete"] as const).filter((verb) => operation(resource, verb));
+    expect(verbs).toEqual(["create", "read", "update", ...(kept.includes(name) ? [] : ["delete"])]);
+  });
+
+  test("is addressed by an id that its caller chooses, or that its answer has", () => {
+    const parameters = (verb: Verb) => (operation(resource, verb)?.parameters ?? []).map((each) => each.name);
+    for (const verb of ["create", "read", "update"] as const) expect(parameters(verb)).toEqual(["external_id"]);
+    for (const id of parameters("delete")) expect(Object.keys(fieldsOf(dataOf(resource)))).toContain(id);
+  });
+
+  test("is created and changed by the same settings, which have all that is required and come back", () => {
+    const body = bodyOf(create);
+    expect(bodyOf(operation(resource, "update")!)).toEqual(body);
+    expect(body["required"]).toEqual(["name"]);
+    const answered = Object.keys(fieldsOf(dataOf(resource)));
+    // The end user of a key comes back as external_user.
+    const settings = Object.keys(fieldsOf(body)).filter((field) => field !== "external");
+    expect(settings.filter((field) => !answered.includes(field))).toEqual([]);
+    expect(Object.keys(fieldsOf(body)).filter((field) => reserved.includes(field))).toEqual([]);
+  });
+
+  test("has schemas that the generator and Go's regular expressions take", () => {
+    const schemas = [bodyOf(create), answerOf(create), answerOf(operation(resource, "read")!)];
+    const found: SchemaFinding[] = schemas.flatMap((schema) => findRefusals(document, schema, ignores));
+    expect(found).toEqual([]);
+  });
+
+  test("has one object of a name, because each becomes a type", () => {
+    const names = [bodyOf(create), answerOf(create)].flatMap((schema) => listObjects(document, schema, ignores));
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  test("ignores only what is there", () => {
+    const fields = new Set([bodyOf(create), answerOf(create)].flatMap((schema) => Object.keys(fieldsOf(schema))));
+    for (const path of ignores) expect([...fields]).toContain(path.split(".")[0]);
+  });
+});
+
+/** On the path, where `go install` puts it, or where the variable says. */
+async function findGenerator(): Promise<string | undefined> {
+  const name = "tfplugingen-openapi";
+  const installed = join(process.env["GOPATH"] ?? join(homedir(), "go"), "bin", name);
+  for (const program of [process.env["TFPLUGINGEN_OPENAPI"] ?? name, installed]) {
+    const { code } = await runProgram(program, ["--version"]).catch(() => ({ code: 1 }));
+    if (code === 0) return program;
+  }
+  return undefined;
+}
+
+const generator = await findGenerator();
+const missing =
+  "there is no tfplugingen-openapi; `go install github.com/hashicorp/terraform-plugin-codegen-openapi/cmd/tfplugingen-openapi@v0.3.0` brings it";
+
+interface Specification {
+  readonly resources: readonly { readonly name: string; readonly schema: { readonly attributes: readonly Node[] } }[];
+}
+
+(generator === undefined ? test.skip : test)(
+  `the generator maps every resource without a warning${generator === undefined ? ` (${missing})` : ""}`,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "sluice-terraform-"));
+    try {
+      const [input, output] = [join(folder, "openapi.json"), join(folder, "specification.json")];
+      writeFileSync(input, JSON.stringify(document));
+      const args = ["generate", "--config", config, "--output", output, input];
+      const { code, stdout, stderr } = await runProgram(generator as string, args);
+      expect([code, stdout, stderr]).toEqual([0, "", ""]);
+      const specification = JSON.parse(readFileSync(output, "utf8")) as Specification;
+      expect(specification.resources.map(({ name }) => name)).toEqual(Object.keys(resources));
+      for (const { name, schema } of specification.resources) {
+        const attributes = schema.attributes.map((attribute) => attribute["name"]);
+        const settings = Object.keys(fieldsOf(bodyOf(operation(resources[name]!, "create")!)));
+        const ignored = resources[name]!.schema?.ignores ?? [];
+        expect(attributes).toEqual(expect.arrayContaining(["external_id", "data"]));
+        expect(settings.filter((field) => !attributes.includes(field) && !ignored.includes(field))).toEqual([]);
+      }
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);

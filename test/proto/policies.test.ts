@@ -33,16 +33,16 @@ afterEach(() => {
 
 const minuteMs = 60_000;
 
-test("while heartbeats confirm it every second, for an hour nothing is read and nobody waits", () => {
-  for (let minute = 1; minute < 60; minute++) {
+test("while heartbeats confirm it every second, for five minutes nothing is read and nobody waits", () => {
+  for (let minute = 1; minute < 5; minute++) {
     now += minuteMs;
     expect(policies.resolve("key", 1n)).toMatchObject({ value: "reading 1" });
   }
   expect(readings).toBe(1);
 });
 
-test("after an hour it is read again, in case that no message told of a change", async () => {
-  now += 60 * minuteMs;
+test("after five minutes it is read again, in case that no message told of a change", async () => {
+  now += 5 * minuteMs;
   expect(await policies.resolve("key", 1n)).toMatchObject({ value: "reading 2" });
 });
 

@@ -14,7 +14,7 @@ import type { TraceHeaders } from "../tracing/context.ts";
  * one that was made by hand in the database. With 30 s instead, two hundred processes with a hundred thousand keys asked admin-svc for a third
  * of all requests, and kept these waiting.
  */
-const freshMs = 3_600_000;
+const freshMs = 300_000;
 /** No heartbeat confirms a cached policy during an outage of the watch, so it is read again soon. */
 const freshUnwatchedMs = 2_000;
 /** Longest time to serve a policy that cannot be confirmed. */

@@ -4,6 +4,7 @@ import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../store/database.ts";
 import { type Folded, hasChanges, tryFold } from "../store/ledger/fold.ts";
+import { Pause } from "../store/pause.ts";
 
 const pollMs = 1_000;
 /** Batches that are stored meanwhile share the rows that are written. */
@@ -13,9 +14,8 @@ export class UsageFolder {
   readonly #database: Kysely<Database>;
   readonly #log: Logger;
   #stopped = false;
-  #poked = false;
   #failing = false;
-  #wake = () => {};
+  readonly #pause = new Pause(pollMs);
   #running: Promise<void> | undefined;
 
   constructor(database: Kysely<Database>, log: Logger) {
@@ -29,8 +29,7 @@ export class UsageFolder {
 
   /** Call it once a batch is stored. */
   poke(): void {
-    this.#poked = true;
-    this.#wake();
+    this.#pause.poke();
   }
 
   /** Changes that are not added yet are left to other processes and to the next start. */
@@ -42,9 +41,9 @@ export class UsageFolder {
 
   async #run(): Promise<void> {
     while (!this.#stopped) {
-      await this.#pause();
+      await this.#pause.wait();
       await delay(gatherMs);
-      this.#poked = false;
+      this.#pause.clear();
       await this.#fold();
     }
   }
@@ -54,22 +53,11 @@ export class UsageFolder {
       let folded: Folded = (await hasChanges(this.#database)) ? "some" : "all";
       while (folded === "some" && !this.#stopped) folded = await tryFold(this.#database);
       // Another process has begun before the last batch was stored, perhaps.
-      if (folded === "locked") this.#poked = true;
+      if (folded === "locked") this.#pause.poke();
       this.#failing = false;
     } catch (error) {
       if (!this.#failing) this.#log.warn({ err: error }, "sums of usage cannot be brought up to date");
       this.#failing = true;
     }
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#poked) return resolve();
-      const timer = setTimeout(resolve, pollMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

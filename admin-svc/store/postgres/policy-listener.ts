@@ -1,6 +1,7 @@
 /** Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. */
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
+import { Pause } from "../pause.ts";
 import { policyChannel } from "../policy.ts";
 import { type Role, beginSession, connection } from "./postgres.ts";
 
@@ -29,8 +30,7 @@ export interface PolicyListenerOptions {
 export class PolicyListener {
   readonly #options: PolicyListenerOptions;
   #stopped = false;
-  #poked = false;
-  #wake = () => {};
+  readonly #pause = new Pause(pollMs);
   #running: Promise<void> | undefined;
 
   constructor(options: PolicyListenerOptions) {
@@ -43,8 +43,7 @@ export class PolicyListener {
 
   /** Reads now instead of at the next second. */
   poke(): void {
-    this.#poked = true;
-    this.#wake();
+    this.#pause.poke();
   }
 
   async stop(): Promise<void> {
@@ -81,10 +80,10 @@ export class PolicyListener {
       await beginSession(client, this.#options.role);
       await client.query(`listen ${policyChannel}`);
       while (!this.#stopped) {
-        this.#poked = false;
+        this.#pause.clear();
         await Promise.race([this.#read(client), lost]);
         healthy();
-        await Promise.race([this.#pause(), lost]);
+        await Promise.race([this.#pause.wait(), lost]);
       }
     } finally {
       // The goodbye message may wait for ever when the server is gone.
@@ -104,16 +103,5 @@ export class PolicyListener {
       row.generation === null ? [] : [{ generation: BigInt(row.generation), keyHashes: row.key_hashes }],
     );
     this.#options.onReading({ since, current: BigInt(rows[0]?.current ?? since), changes });
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#poked) return resolve();
-      const timer = setTimeout(resolve, pollMs);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

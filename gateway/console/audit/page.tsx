@@ -9,6 +9,7 @@ import { Steps } from "../parts/steps.tsx";
 import { Time } from "../parts/time.tsx";
 import { plural } from "../parts/words.ts";
 import { Difference } from "./difference.tsx";
+import { Table } from "../parts/table.tsx";
 
 type Entry = Schemas["AuditEntry"];
 
@@ -75,40 +76,27 @@ export function AuditPage() {
 }
 
 const AuditTable = ({ entries }: { entries: readonly Entry[] }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Change</th>
-          <th scope="col" class="wide">
-            Actor
-          </th>
-          <th scope="col">When</th>
-        </tr>
-      </thead>
-      <tbody>
-        {entries.map((entry) => (
-          <tr key={`${entry.workspace_id} ${entry.sequence}`} class="top">
-            <th scope="row">
-              <details>
-                <summary>
-                  <strong>{entry.action}</strong> <span class="mono muted">{short(entry.target)}</span>
-                </summary>
-                <Difference before={entry.before} after={entry.after} />
-                <p class="hint mono">
-                  entry {entry.sequence}, {entry.request_id ?? "no request"}
-                </p>
-              </details>
-            </th>
-            <td class="wide mono">{isPerson(entry.actor) ? entry.actor : short(entry.actor)}</td>
-            <td>
-              <Time at={entry.at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table columns={[["Change"], ["Actor", "wide"], ["When"]]}>
+    {entries.map((entry) => (
+      <tr key={`${entry.workspace_id} ${entry.sequence}`} class="top">
+        <th scope="row">
+          <details>
+            <summary>
+              <strong>{entry.action}</strong> <span class="mono muted">{short(entry.target)}</span>
+            </summary>
+            <Difference before={entry.before} after={entry.after} />
+            <p class="hint mono">
+              entry {entry.sequence}, {entry.request_id ?? "no request"}
+            </p>
+          </details>
+        </th>
+        <td class="wide mono">{isPerson(entry.actor) ? entry.actor : short(entry.actor)}</td>
+        <td>
+          <Time at={entry.at} />
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 const isPerson = (actor: string): boolean => actor.includes("@");

@@ -12,6 +12,7 @@ import { count, dollars, milliseconds } from "../parts/words.ts";
 import { type Call, type CallFilter, loadCalls, noFilter, outcomes } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
 import { CallRecord } from "./record.tsx";
+import { Table } from "../parts/table.tsx";
 
 export function CallsPage() {
   const { query } = useLocation();
@@ -101,54 +102,39 @@ const periods = [
 ] as const;
 
 const CallTable = ({ calls, onOpen }: { calls: readonly Call[]; onOpen: (call: Call) => void }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col" class="wide">
-            Key
-          </th>
-          <th scope="col">Outcome</th>
-          <th scope="col" class="wide number">
-            Tokens
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <th scope="col" class="wide number">
-            Took
-          </th>
-          <th scope="col" class="wide">
-            When
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {calls.map((call) => (
-          <tr key={call.id}>
-            <th scope="row">
-              <button type="button" class="link" onClick={() => onOpen(call)}>
-                {call.model ?? call.requested_model ?? "No model"}
-              </button>
-              <span class="sub">{call.rule ?? call.error_type ?? call.provider}</span>
-            </th>
-            <td class="wide">{call.key_name ?? <span class="mono">{call.key_hash.slice(0, 12)}</span>}</td>
-            <td>
-              <OutcomeBadge outcome={call.outcome} status={call.status} />
-            </td>
-            <td class="wide number">
-              {count(call.input_tokens)} <span class="muted">in</span> {count(call.output_tokens)}{" "}
-              <span class="muted">out</span>
-            </td>
-            <td class="number">{dollars(Number(call.cost_usd))}</td>
-            <td class="wide number">{milliseconds(call.duration_ms)}</td>
-            <td class="wide">
-              <Time at={call.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    columns={[
+      ["Model"],
+      ["Key", "wide"],
+      ["Outcome"],
+      ["Tokens", "wide number"],
+      ["Cost", "number"],
+      ["Took", "wide number"],
+      ["When", "wide"],
+    ]}
+  >
+    {calls.map((call) => (
+      <tr key={call.id}>
+        <th scope="row">
+          <button type="button" class="link" onClick={() => onOpen(call)}>
+            {call.model ?? call.requested_model ?? "No model"}
+          </button>
+          <span class="sub">{call.rule ?? call.error_type ?? call.provider}</span>
+        </th>
+        <td class="wide">{call.key_name ?? <span class="mono">{call.key_hash.slice(0, 12)}</span>}</td>
+        <td>
+          <OutcomeBadge outcome={call.outcome} status={call.status} />
+        </td>
+        <td class="wide number">
+          {count(call.input_tokens)} <span class="muted">in</span> {count(call.output_tokens)}{" "}
+          <span class="muted">out</span>
+        </td>
+        <td class="number">{dollars(Number(call.cost_usd))}</td>
+        <td class="wide number">{milliseconds(call.duration_ms)}</td>
+        <td class="wide">
+          <Time at={call.created_at} />
+        </td>
+      </tr>
+    ))}
+  </Table>
 );

@@ -11,6 +11,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { say } from "../parts/toast.tsx";
+import { Table } from "../parts/table.tsx";
 
 type EndUser = Schemas["EndUser"];
 
@@ -73,49 +74,33 @@ export function EndUsersPage() {
 }
 
 const UserTable = ({ users, onAsk }: { users: readonly EndUser[]; onAsk: (user: EndUser) => void }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col" class="wide">
-            Registered
-          </th>
-          <th scope="col">State</th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {users.map((user) => (
-          <tr key={user.user}>
-            <th scope="row" class="breakable">
-              {user.user}
-            </th>
-            <td class="wide">
-              <Time at={user.created_at} />
-            </td>
-            <td>
-              <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
-            </td>
-            <td class="number">
-              <Allowed to="admin">
-                <button
-                  type="button"
-                  class="button small"
-                  aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
-                  onClick={() => onAsk(user)}
-                >
-                  {user.is_active ? "Deactivate" : "Activate"}
-                </button>
-              </Allowed>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table columns={[["Name"], ["Registered", "wide"], ["State"], ["Actions", "unseen"]]}>
+    {users.map((user) => (
+      <tr key={user.user}>
+        <th scope="row" class="breakable">
+          {user.user}
+        </th>
+        <td class="wide">
+          <Time at={user.created_at} />
+        </td>
+        <td>
+          <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
+        </td>
+        <td class="number">
+          <Allowed to="admin">
+            <button
+              type="button"
+              class="button small"
+              aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
+              onClick={() => onAsk(user)}
+            >
+              {user.is_active ? "Deactivate" : "Activate"}
+            </button>
+          </Allowed>
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 interface DialogProps {

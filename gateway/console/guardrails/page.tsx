@@ -9,6 +9,7 @@ import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { type Guardrail, loadGuardrails, rulesOf } from "./data.ts";
 import { GuardrailRecord, MakeGuardrail } from "./record.tsx";
+import { Table } from "../parts/table.tsx";
 
 const path = "/console/guardrails";
 
@@ -56,47 +57,28 @@ export function GuardrailsPage() {
 function GuardrailTable({ guardrails }: { guardrails: readonly Guardrail[] }) {
   const { route } = useLocation();
   return (
-    <div class="table-scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="wide">
-              Rules
-            </th>
-            <th scope="col">Mode</th>
-            <th scope="col" class="wide">
-              Applies to
-            </th>
-            <th scope="col" class="wide">
-              Changed
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {guardrails.map((guardrail) => (
-            <tr key={guardrail.id}>
-              <th scope="row">
-                <button type="button" class="link" onClick={() => route(`${path}/${guardrail.id}`)}>
-                  {guardrail.name}
-                </button>
-                {guardrail.description !== null && <span class="sub">{guardrail.description}</span>}
-              </th>
-              <td class="wide">{rulesOf(guardrail).join(", ") || <span class="muted">None</span>}</td>
-              <td>
-                <span class={guardrail.mode === "enforce" ? "badge good" : "badge"}>
-                  {guardrail.mode === "enforce" ? "Enforced" : "Reports"}
-                </span>
-              </td>
-              <td class="wide">{reachOf(guardrail)}</td>
-              <td class="wide">
-                <Time at={guardrail.updated_at} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={[["Name"], ["Rules", "wide"], ["Mode"], ["Applies to", "wide"], ["Changed", "wide"]]}>
+      {guardrails.map((guardrail) => (
+        <tr key={guardrail.id}>
+          <th scope="row">
+            <button type="button" class="link" onClick={() => route(`${path}/${guardrail.id}`)}>
+              {guardrail.name}
+            </button>
+            {guardrail.description !== null && <span class="sub">{guardrail.description}</span>}
+          </th>
+          <td class="wide">{rulesOf(guardrail).join(", ") || <span class="muted">None</span>}</td>
+          <td>
+            <span class={guardrail.mode === "enforce" ? "badge good" : "badge"}>
+              {guardrail.mode === "enforce" ? "Enforced" : "Reports"}
+            </span>
+          </td>
+          <td class="wide">{reachOf(guardrail)}</td>
+          <td class="wide">
+            <Time at={guardrail.updated_at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

@@ -23,6 +23,7 @@ import {
 } from "./data.ts";
 import { MakeKey } from "./make.tsx";
 import { KeyRecord, spentOf } from "./record.tsx";
+import { Table } from "../parts/table.tsx";
 
 const unguarded: Guarding = { guardrails: [], held: new Map() };
 
@@ -84,31 +85,20 @@ export function KeysPage() {
 }
 
 const KeyTable = ({ keys, guarding }: { keys: readonly Key[]; guarding: Guarding }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Spent</th>
-          <th scope="col" class="wide number">
-            This month
-          </th>
-          <th scope="col" class="wide">
-            Guardrail
-          </th>
-          <th scope="col" class="wide">
-            Expires
-          </th>
-          <th scope="col">State</th>
-        </tr>
-      </thead>
-      <tbody>
-        {keys.map((key) => (
-          <KeyRow key={key.hash} record={key} guarding={guarding} />
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    columns={[
+      ["Name"],
+      ["Spent"],
+      ["This month", "wide number"],
+      ["Guardrail", "wide"],
+      ["Expires", "wide"],
+      ["State"],
+    ]}
+  >
+    {keys.map((key) => (
+      <KeyRow key={key.hash} record={key} guarding={guarding} />
+    ))}
+  </Table>
 );
 
 function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guarding: Guarding }) {

@@ -8,6 +8,7 @@ import { Empty, Skeleton } from "../parts/state.tsx";
 import { say } from "../parts/toast.tsx";
 import { count, milliseconds, plural } from "../parts/words.ts";
 import { type OpenTurn, type Watch, type WatchedTurn, endTurn, loadKeyNames, useLive } from "./data.ts";
+import { Table } from "../parts/table.tsx";
 
 export function LivePage() {
   const { watch, isCut } = useLive();
@@ -67,53 +68,40 @@ interface TableProps {
 }
 
 const OpenTable = ({ turns, nameOf, onEnd }: TableProps) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Model</th>
-          <th scope="col">Key</th>
-          <th scope="col">State</th>
-          <th scope="col" class="wide number">
-            Characters/s
-          </th>
-          <th scope="col" class="wide number">
-            Characters
-          </th>
-          <th scope="col" class="number">
-            Open for
-          </th>
-          <th scope="col">
-            <span class="unseen">End</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {turns.map((turn) => (
-          <tr key={turn.id}>
-            <Asked turn={turn} />
-            <td>
-              {nameOf(turn.key_hash)}
-              {turn.user !== "" && <span class="sub">{turn.user}</span>}
-            </td>
-            <td>
-              <State turn={turn} />
-            </td>
-            <td class="wide number">{turn.rate === undefined ? "" : count(Math.round(turn.rate))}</td>
-            <td class="wide number">{count(turn.text_units)}</td>
-            <td class="number">{milliseconds(turn.open_ms)}</td>
-            <td class="number">
-              <Allowed to="operator">
-                <button type="button" class="button small" onClick={() => onEnd(turn)}>
-                  End…
-                </button>
-              </Allowed>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    columns={[
+      ["Model"],
+      ["Key"],
+      ["State"],
+      ["Characters/s", "wide number"],
+      ["Characters", "wide number"],
+      ["Open for", "number"],
+      ["End", "unseen"],
+    ]}
+  >
+    {turns.map((turn) => (
+      <tr key={turn.id}>
+        <Asked turn={turn} />
+        <td>
+          {nameOf(turn.key_hash)}
+          {turn.user !== "" && <span class="sub">{turn.user}</span>}
+        </td>
+        <td>
+          <State turn={turn} />
+        </td>
+        <td class="wide number">{turn.rate === undefined ? "" : count(Math.round(turn.rate))}</td>
+        <td class="wide number">{count(turn.text_units)}</td>
+        <td class="number">{milliseconds(turn.open_ms)}</td>
+        <td class="number">
+          <Allowed to="operator">
+            <button type="button" class="button small" onClick={() => onEnd(turn)}>
+              End…
+            </button>
+          </Allowed>
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 const Asked = ({ turn: { model, requested_model: requested, provider, door } }: { turn: OpenTurn }) => (
@@ -132,32 +120,16 @@ const State = ({ turn: { first_ms: first, attempts } }: { turn: OpenTurn }) => (
 
 const Ended = ({ turns, nameOf }: { turns: readonly OpenTurn[]; nameOf: NameOf }) => (
   <Card title="Ended while you watch" flush>
-    <div class="table-scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col">Key</th>
-            <th scope="col" class="number">
-              Characters
-            </th>
-            <th scope="col" class="number">
-              Last seen after
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {turns.map((turn) => (
-            <tr key={turn.id}>
-              <Asked turn={turn} />
-              <td>{nameOf(turn.key_hash)}</td>
-              <td class="number">{count(turn.text_units)}</td>
-              <td class="number">{milliseconds(turn.open_ms)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table columns={[["Model"], ["Key"], ["Characters", "number"], ["Last seen after", "number"]]}>
+      {turns.map((turn) => (
+        <tr key={turn.id}>
+          <Asked turn={turn} />
+          <td>{nameOf(turn.key_hash)}</td>
+          <td class="number">{count(turn.text_units)}</td>
+          <td class="number">{milliseconds(turn.open_ms)}</td>
+        </tr>
+      ))}
+    </Table>
   </Card>
 );
 

@@ -10,6 +10,7 @@ import { count } from "../parts/words.ts";
 import { type Model, loadModels, modelsPerPage, perMillion, sorts } from "./data.ts";
 import { ModelRecord } from "./endpoints.tsx";
 import { Providers } from "./providers.tsx";
+import { Table } from "../parts/table.tsx";
 
 export function ModelsPage() {
   const { route } = useLocation();
@@ -55,43 +56,26 @@ export function ModelsPage() {
 function ModelTable({ models }: { models: readonly Model[] }) {
   const { route } = useLocation();
   return (
-    <div class="table-scroll">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Model</th>
-            <th scope="col" class="wide number">
-              Context
+    <>
+      <Table
+        columns={[["Model"], ["Context", "wide number"], ["Input", "number"], ["Output", "number"], ["Takes", "wide"]]}
+      >
+        {models.map(({ id, name, context_length: context, pricing, architecture }) => (
+          <tr key={id}>
+            <th scope="row">
+              <button type="button" class="link" onClick={() => route(`/console/models/${id}`)}>
+                {name}
+              </button>
+              <span class="sub mono">{id}</span>
             </th>
-            <th scope="col" class="number">
-              Input
-            </th>
-            <th scope="col" class="number">
-              Output
-            </th>
-            <th scope="col" class="wide">
-              Takes
-            </th>
+            <td class="wide number">{count(context)}</td>
+            <td class="number">{perMillion(pricing.prompt)}</td>
+            <td class="number">{perMillion(pricing.completion)}</td>
+            <td class="wide">{architecture.input_modalities.join(", ")}</td>
           </tr>
-        </thead>
-        <tbody>
-          {models.map(({ id, name, context_length: context, pricing, architecture }) => (
-            <tr key={id}>
-              <th scope="row">
-                <button type="button" class="link" onClick={() => route(`/console/models/${id}`)}>
-                  {name}
-                </button>
-                <span class="sub mono">{id}</span>
-              </th>
-              <td class="wide number">{count(context)}</td>
-              <td class="number">{perMillion(pricing.prompt)}</td>
-              <td class="number">{perMillion(pricing.completion)}</td>
-              <td class="wide">{architecture.input_modalities.join(", ")}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
       <p class="table-foot">Prices are for a million tokens.</p>
-    </div>
+    </>
   );
 }

@@ -5,6 +5,7 @@ import { Card } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { type Provider, loadProviders } from "./data.ts";
 import { TestButton } from "./test.tsx";
+import { Table } from "../parts/table.tsx";
 
 export function Providers() {
   const providers = useLoad(loadProviders);
@@ -20,49 +21,36 @@ export function Providers() {
 }
 
 const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Provider</th>
-          <th scope="col" class="wide">
-            Region
-          </th>
-          <th scope="col" class="number">
-            Models
-          </th>
-          <th scope="col" class="wide">
-            Keeps what it is sent
-          </th>
-          <th scope="col">State</th>
-          <th scope="col">
-            <span class="unseen">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {providers.map(({ slug, name, region, models, data_policy: policy, status }) => (
-          <tr key={slug}>
-            <th scope="row">
-              <strong>{name}</strong>
-              <span class="sub mono">{slug}</span>
-            </th>
-            <td class="wide">{region}</td>
-            <td class="number">{models}</td>
-            <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
-            <td>
-              <State status={status} />
-            </td>
-            <td class="number">
-              <Allowed to="operator">
-                <TestButton id={slug} name={name} />
-              </Allowed>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    columns={[
+      ["Provider"],
+      ["Region", "wide"],
+      ["Models", "number"],
+      ["Keeps what it is sent", "wide"],
+      ["State"],
+      ["Actions", "unseen"],
+    ]}
+  >
+    {providers.map(({ slug, name, region, models, data_policy: policy, status }) => (
+      <tr key={slug}>
+        <th scope="row">
+          <strong>{name}</strong>
+          <span class="sub mono">{slug}</span>
+        </th>
+        <td class="wide">{region}</td>
+        <td class="number">{models}</td>
+        <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
+        <td>
+          <State status={status} />
+        </td>
+        <td class="number">
+          <Allowed to="operator">
+            <TestButton id={slug} name={name} />
+          </Allowed>
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 const State = ({ status }: Pick<Provider, "status">) => {

@@ -20,6 +20,7 @@ import {
   units,
   valueOf,
 } from "./data.ts";
+import { Table } from "../parts/table.tsx";
 
 const lengths = [
   ["7", "7 days"],
@@ -97,50 +98,35 @@ function rowsOf({ points }: Usage, by: Unit): (string | number)[][] {
 }
 
 const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure: Measure }) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{unit}</th>
-          <th scope="col" class="number">
-            {measures.find(([value]) => value === measure)?.[1]}
-          </th>
-          <th scope="col" class="number">
-            Change
-          </th>
-          <th scope="col" class="wide number">
-            Requests
-          </th>
-          <th scope="col" class="wide number">
-            Failures
-          </th>
-          <th scope="col" class="wide number">
-            First token p50 / p95
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {usage.totals.map((total) => (
-          <tr key={keyOf(total)}>
-            <th scope="row" class="breakable">
-              {nameOf(total)}
-            </th>
-            <td class="number">{formatOf(measure)(valueOf(total, measure))}</td>
-            <td class="number">
-              <Change now={total} before={usage.before.get(keyOf(total))} measure={measure} />
-            </td>
-            <td class="wide number">{count(total.requests)}</td>
-            <td class="wide number">{count(total.failures)}</td>
-            <td class="wide number">
-              {total.first_token_ms_p50 === null
-                ? "–"
-                : `${milliseconds(total.first_token_ms_p50)} / ${milliseconds(total.first_token_ms_p95 ?? 0)}`}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table
+    columns={[
+      [unit],
+      [measures.find(([value]) => value === measure)?.[1] ?? "", "number"],
+      ["Change", "number"],
+      ["Requests", "wide number"],
+      ["Failures", "wide number"],
+      ["First token p50 / p95", "wide number"],
+    ]}
+  >
+    {usage.totals.map((total) => (
+      <tr key={keyOf(total)}>
+        <th scope="row" class="breakable">
+          {nameOf(total)}
+        </th>
+        <td class="number">{formatOf(measure)(valueOf(total, measure))}</td>
+        <td class="number">
+          <Change now={total} before={usage.before.get(keyOf(total))} measure={measure} />
+        </td>
+        <td class="wide number">{count(total.requests)}</td>
+        <td class="wide number">{count(total.failures)}</td>
+        <td class="wide number">
+          {total.first_token_ms_p50 === null
+            ? "–"
+            : `${milliseconds(total.first_token_ms_p50)} / ${milliseconds(total.first_token_ms_p95 ?? 0)}`}
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 function Change({ now, before, measure }: { now: Total; before: Total | undefined; measure: Measure }) {

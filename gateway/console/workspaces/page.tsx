@@ -12,6 +12,7 @@ import { Pager } from "../parts/pager.tsx";
 import { Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
 import { say } from "../parts/toast.tsx";
+import { Table } from "../parts/table.tsx";
 
 type Workspace = Schemas["Workspace"];
 
@@ -61,45 +62,29 @@ interface TableProps {
 }
 
 const WorkspaceTable = ({ workspaces, onEdit }: TableProps) => (
-  <div class="table-scroll">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Spent</th>
-          <th scope="col" class="wide">
-            Budget begins anew
-          </th>
-          <th scope="col" class="wide">
-            Made
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {workspaces.map((workspace) => (
-          <tr key={workspace.id}>
-            <th scope="row">
-              {onEdit ? (
-                <button type="button" class="link" onClick={() => onEdit(workspace)}>
-                  {workspace.name}
-                </button>
-              ) : (
-                <strong>{workspace.name}</strong>
-              )}
-              <span class="sub mono">{workspace.id}</span>
-            </th>
-            <td>
-              <Meter spent={spentIn(workspace)} limit={workspace.limit} />
-            </td>
-            <td class="wide">{workspace.limit_reset ?? "never"}</td>
-            <td class="wide">
-              <Time at={workspace.created_at} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </div>
+  <Table columns={[["Name"], ["Spent"], ["Budget begins anew", "wide"], ["Made", "wide"]]}>
+    {workspaces.map((workspace) => (
+      <tr key={workspace.id}>
+        <th scope="row">
+          {onEdit ? (
+            <button type="button" class="link" onClick={() => onEdit(workspace)}>
+              {workspace.name}
+            </button>
+          ) : (
+            <strong>{workspace.name}</strong>
+          )}
+          <span class="sub mono">{workspace.id}</span>
+        </th>
+        <td>
+          <Meter spent={spentIn(workspace)} limit={workspace.limit} />
+        </td>
+        <td class="wide">{workspace.limit_reset ?? "never"}</td>
+        <td class="wide">
+          <Time at={workspace.created_at} />
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 const spentIn = ({ limit, limit_remaining: left, usage }: Workspace): number =>

@@ -1,0 +1,32 @@
+/** The pause between two rounds of a background loop, which a poke ends at once. */
+export class Pause {
+  readonly #ms: number;
+  #isPoked = false;
+  #wake = () => {};
+
+  constructor(ms: number) {
+    this.#ms = ms;
+  }
+
+  /** Ends the pause, or the next one if none is running. */
+  poke(): void {
+    this.#isPoked = true;
+    this.#wake();
+  }
+
+  /** Forgets the pokes so far: what they told of is done in this round. */
+  clear(): void {
+    this.#isPoked = false;
+  }
+
+  wait(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isPoked) return resolve();
+      const timer = setTimeout(resolve, this.#ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,37 @@
+/** A table with a head, which scrolls sideways where the window is too narrow for it. */
+import type { ComponentChildren } from "preact";
+
+/**
+ * Title of a column and its classes: `number` is aligned to the right, `wide` is left out in narrow windows, `unseen` has a title for screen
+ * readers alone.
+ */
+export type Column = readonly [title: string, classes?: "number" | "wide" | "wide number" | "unseen"];
+
+interface TableProps {
+  readonly columns: readonly Column[];
+  /** The rows of the body. */
+  readonly children: ComponentChildren;
+}
+
+export const Table = ({ columns, children }: TableProps) => (
+  <div class="table-scroll">
+    <table>
+      <thead>
+        <tr>
+          {columns.map(([title, classes]) =>
+            classes === "unseen" ? (
+              <th scope="col" key={title}>
+                <span class="unseen">{title}</span>
+              </th>
+            ) : (
+              <th scope="col" class={classes} key={title}>
+                {title}
+              </th>
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </div>
+);

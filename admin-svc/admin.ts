@@ -27,6 +27,7 @@ import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
 import { auditService } from "./service/audit.ts";
+import { EndpointFeed } from "./service/endpoint-feed.ts";
 import { endUserService } from "./service/end-user.ts";
 import { usageService } from "./service/usage.ts";
 import { UsageFolder } from "./service/usage-folder.ts";
@@ -40,6 +41,7 @@ import { PolicyFeed } from "./service/policy-feed.ts";
 import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
 import { deleteExpiredContents } from "./store/contents.ts";
+import { notifyNews } from "./store/endpoint-news.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
@@ -87,7 +89,8 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const trimming = await keepLogShort(writes, log);
   const folder = new UsageFolder(writes, log);
   folder.start();
-  const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), lost);
+  const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
+  const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), endpoints, lost);
   const { sinks = () => noSinks, now = () => new Date(), registry } = options;
   const sinkParts = { database: writes, settings: sinks, now, log, registry };
   const alerts = new Alerts(sinkParts);
@@ -97,6 +100,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     writes,
     bulkWrites,
     policy,
+    endpoints,
     folder,
     alerts,
     serviceToken,
@@ -122,6 +126,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
 function openPolicy(
   { databaseUrl, role, log, registry }: AdminOptions & { readonly role: Role },
   generation: bigint,
+  endpoints: EndpointFeed,
   onLost: (error: unknown) => void,
 ) {
   const policy: PolicyFeed = new PolicyFeed({ generation, read: () => listener.poke(), log, registry });
@@ -130,6 +135,7 @@ function openPolicy(
     role,
     since: () => policy.generation,
     onReading: (reading) => policy.caughtUp(reading),
+    onNews: (payload) => endpoints.receive(payload),
     onLost,
   });
   listener.start();

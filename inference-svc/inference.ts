@@ -29,6 +29,7 @@ import { TurnRecorder } from "./observe/turns.ts";
 import { sandboxMetrics } from "./observe/sandbox-runs.ts";
 import { webMetrics } from "./observe/web-calls.ts";
 import { DryRun } from "./dry-run.ts";
+import { exchangeEndpointNews } from "./routing/records/endpoint-news.ts";
 import { endpointMetrics } from "./routing/records/endpoint-metrics.ts";
 import { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import type { DirectTurn } from "./handlers/direct-call.ts";
@@ -75,6 +76,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   const documentReaders = new DocumentReaders();
   const runtime = openRuntime(options, { config, records, ledger, budgets, documentReaders });
   endpointMetrics(registry, () => config.catalog, records);
+  exchangeEndpointNews({ access, catalog: () => config.catalog, records, registry });
   const pressure = new Pressure({ waiting: () => 0, log, registry });
   const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
   const limiter = openLimiter(options, config);

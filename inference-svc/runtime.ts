@@ -19,7 +19,7 @@ import { recordedService } from "./ledger/recorded-service.ts";
 import { combineWatches } from "./observe/detector-calls.ts";
 import type { OpenMeter } from "./internal/meter.ts";
 import type { CurrentConfig } from "./current-config.ts";
-import { Catalog, type Endpoint } from "./routing/catalog.ts";
+import { Catalog, endpointName } from "./routing/catalog.ts";
 import type { EndpointRecords } from "./routing/records/endpoint-record.ts";
 import { learnedTasks } from "./plugins/auto-router/tasks/learned.ts";
 import { McpServers, type McpWatch } from "./mcp/servers.ts";
@@ -192,12 +192,10 @@ export class Runtime {
 /** Keeps the records of endpoints whose provider did not change: a new key or address deserves a new trial. */
 function carryOverRecords(before: Catalog, now: Catalog, records: EndpointRecords): void {
   const endpoints = ({ models }: Catalog) => models.flatMap((model) => model.endpoints);
-  const known = new Map(endpoints(before).map((endpoint) => [nameOf(endpoint), endpoint]));
+  const known = new Map(endpoints(before).map((endpoint) => [endpointName(endpoint), endpoint]));
   for (const endpoint of endpoints(now)) {
-    const old = known.get(nameOf(endpoint));
+    const old = known.get(endpointName(endpoint));
     const same = isDeepStrictEqual(before.providers.get(endpoint.provider), now.providers.get(endpoint.provider));
     if (old && same) records.carryOver(old, endpoint);
   }
 }
-
-const nameOf = ({ model, seed }: Endpoint): string => `${model} ${seed.high} ${seed.low}`;

@@ -20,13 +20,14 @@ import { type ResolvedKey, resolveKey } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
 import { enforcedMessage } from "./guardrail-record.ts";
 import { orUnavailable } from "./outage.ts";
+import type { EndpointFeed } from "./endpoint-feed.ts";
 import type { Deps } from "./deps.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** Page of at most 2 MiB of names; a message may have 4 MiB. */
 const endUsersPage = 1_000;
 
-export function accessService({ reads, policy, serviceToken }: Deps): ServiceImpl<typeof AccessService> {
+export function accessService({ reads, policy, endpoints, serviceToken }: Deps): ServiceImpl<typeof AccessService> {
   return {
     resolveKey: ({ keyHash, refusesUnknown }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
@@ -50,24 +51,30 @@ export function accessService({ reads, policy, serviceToken }: Deps): ServiceImp
       requireServiceToken(requestHeader, serviceToken);
       const watcher = policy.join();
       signal.addEventListener("abort", () => watcher.close());
-      void listen(requests, watcher, signal);
+      void listen(requests, watcher, endpoints, signal);
       try {
         yield* watcher.messages();
       } finally {
         policy.leave(watcher);
+        endpoints.leave(watcher);
       }
     },
   };
 }
 
-/** Reads acknowledgements until the watcher leaves or its connection breaks, then closes the watcher. */
+/** Reads acknowledgements and news until the watcher leaves or its connection breaks, then closes the watcher. */
 async function listen(
   requests: AsyncIterable<WatchPolicyRequest>,
   watcher: Watcher,
+  endpoints: EndpointFeed,
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    for await (const { process, appliedGeneration } of requests) watcher.acknowledge(process, appliedGeneration);
+    for await (const { process, appliedGeneration, hearsEndpoints, endpoints: news } of requests) {
+      if (hearsEndpoints) endpoints.join(watcher);
+      if (news.length > 0) endpoints.pass(watcher, news);
+      else watcher.acknowledge(process, appliedGeneration);
+    }
     // A reset also ends the requests, and aborts the signal a moment later.
     await nextTurn();
     watcher.closedCleanly = !signal.aborted;

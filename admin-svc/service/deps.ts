@@ -4,6 +4,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
 import type { Alerts } from "../sinks/alerts.ts";
 import type { Database } from "../store/database.ts";
+import type { EndpointFeed } from "./endpoint-feed.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
 import type { UsageFolder } from "./usage-folder.ts";
 
@@ -14,6 +15,7 @@ export interface Deps {
   /** Connections for changes of many keys at once. */
   readonly bulkWrites: Kysely<Database>;
   readonly policy: PolicyFeed;
+  readonly endpoints: EndpointFeed;
   readonly folder: UsageFolder;
   readonly alerts: Alerts;
   /** How content is captured at the moment; undefined where it is not. */

@@ -1,6 +1,7 @@
 /** A process that watches the policy: the changes that it has not been sent yet, and the generation that it enforces. */
 import { create } from "@bufbuild/protobuf";
 import {
+  type EndpointNews,
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
@@ -11,6 +12,8 @@ const knows = supportedFieldsOf(...administrationServices.flatMap(({ methods }) 
 
 /** Maximum number of keys that one message names; a larger change invalidates everything instead. */
 const maxKeys = 10_000;
+/** Most news of endpoints that wait for a slow reader; later ones are dropped. */
+const maxNews = 100;
 /** A live process answers each heartbeat at once. Silence for this long means that it hangs, or that its connection is gone. */
 const silenceLimitMs = 10_000;
 
@@ -24,6 +27,7 @@ export class Watcher {
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
+  readonly #news: Pick<EndpointNews, "endpoint" | "failing">[] = [];
   #all = true;
   #told: bigint;
   #pending = true;
@@ -59,6 +63,12 @@ export class Watcher {
     this.#wake();
   }
 
+  /** Tells what another process has learnt of endpoints. */
+  tellNews(news: readonly Pick<EndpointNews, "endpoint" | "failing">[]): void {
+    this.#news.push(...news.slice(0, maxNews - this.#news.length));
+    this.#wake();
+  }
+
   acknowledge(process: string, generation: bigint): void {
     if (process !== "") this.process = process.slice(0, 200);
     this.#applied = generation;
@@ -74,7 +84,9 @@ export class Watcher {
   /** Ends when the watcher is closed or silent. */
   async *messages(): AsyncGenerator<WatchPolicyResponse> {
     while (!this.#closed && !this.silent) {
-      if (this.#pending) {
+      // A message of its own: it must not vouch for the policy, which may not be known while the database is away.
+      if (this.#news.length > 0) yield create(WatchPolicyResponseSchema, { endpoints: this.#news.splice(0) });
+      else if (this.#pending) {
         this.#unansweredSince ??= performance.now();
         yield this.#take();
       } else {

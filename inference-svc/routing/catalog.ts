@@ -43,6 +43,9 @@ export interface Endpoint {
   readonly seed: Seed;
 }
 
+/** Name of an endpoint that is the same in every process and after a reload. */
+export const endpointName = ({ model, seed }: Endpoint): string => `${model} ${seed.high} ${seed.low}`;
+
 export interface CatalogModel {
   readonly settings: ModelSettings;
   /** Endpoints in the order of the configuration. */

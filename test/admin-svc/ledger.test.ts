@@ -29,7 +29,7 @@ import { runCli } from "@sluice/admin-svc/cli.js";
 import { sql } from "kysely";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
-import { DatabaseLink } from "./database-link.ts";
+import { DatabaseLink } from "../support/database-link.ts";
 import { type AdminHouse, addKey, bearer, openHouse, patiently, serviceToken, timeoutMs } from "./house.ts";
 import { usageRecord } from "./usage.ts";
 

@@ -12,7 +12,7 @@ import { call } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
-import { DatabaseLink } from "./database-link.ts";
+import { DatabaseLink } from "../support/database-link.ts";
 import {
   type AdminHouse,
   addGuardrail,

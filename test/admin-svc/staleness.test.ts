@@ -16,7 +16,7 @@ import { sql } from "kysely";
 import { findShortest, measureElapsedMs } from "../support/clock.ts";
 import { eventually } from "../support/processes.ts";
 import { startRpcProxy } from "../support/rpc-proxy.ts";
-import { DatabaseLink } from "./database-link.ts";
+import { DatabaseLink } from "../support/database-link.ts";
 import { type AdminHouse, addGuardrail, addKey, assign, bearer, openHouse, serviceToken } from "./house.ts";
 
 let house: AdminHouse;

@@ -1,6 +1,10 @@
-/** Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. */
+/**
+ * Reads the policy log on its own connection: when NOTIFY wakes it, every second, and after each lost connection. News of endpoints that
+ * other admin-svc pass on come by the same connection.
+ */
 import { Client } from "pg";
 import { setTimeout as delay } from "node:timers/promises";
+import { endpointChannel } from "../endpoint-news.ts";
 import { Pause } from "../pause.ts";
 import { policyChannel } from "../policy.ts";
 import { type Role, beginSession, connection } from "./postgres.ts";
@@ -24,6 +28,8 @@ export interface PolicyListenerOptions {
   /** Generation after which to read. */
   readonly since: () => bigint;
   readonly onReading: (reading: PolicyReading) => void;
+  /** Called with the payload of news. */
+  readonly onNews: (payload: string) => void;
   readonly onLost: (error: unknown) => void;
 }
 
@@ -72,13 +78,14 @@ export class PolicyListener {
       client.on("end", () => reject(new Error("Connection ended")));
     });
     lost.catch(() => {});
-    client.on("notification", ({ payload }) => {
-      if (BigInt(payload || "0") > this.#options.since()) this.poke();
+    client.on("notification", ({ channel, payload }) => {
+      if (channel === endpointChannel) this.#options.onNews(payload ?? "");
+      else if (BigInt(payload || "0") > this.#options.since()) this.poke();
     });
     try {
       await client.connect();
       await beginSession(client, this.#options.role);
-      await client.query(`listen ${policyChannel}`);
+      await client.query(`listen ${policyChannel}; listen ${endpointChannel}`);
       while (!this.#stopped) {
         this.#pause.clear();
         await Promise.race([this.#read(client), lost]);

@@ -2,6 +2,9 @@
  * Ejects an endpoint that keeps failing. Five failures in a row, or failures of more than half of the attempts of thirty seconds, eject it
  * for 30 s, and longer each time that its trial fails. Ejected endpoints are tried after all others and never left out, so that a request
  * still has somewhere to go when every endpoint fails.
+ *
+ * What other processes have learnt is a hint: it makes the next request a trial here, too, whose outcome decides. A process whose own
+ * network is broken can so cost the others one request each, and never an endpoint.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
 
@@ -15,6 +18,8 @@ const ejectedMs = 30_000;
 const maxEjectedMs = 300_000;
 /** Random share of the ejection time, so that processes that saw the same outage do not come back together. */
 const jitter = 0.2;
+/** Milliseconds after which a hint is forgotten when no request was tried. */
+const heardMs = 30_000;
 /** Milliseconds for which a trial is reserved. The request that was to make it may be refused before; then another one does. */
 const claimMs = 5_000;
 
@@ -34,13 +39,22 @@ export class Ejection {
   #ejectedAt = 0;
   /** End of the ejection; undefined while the endpoint is in use. */
   #until: number | undefined;
+  /** End of a hint that the endpoint fails; undefined when this process has found out by itself, or knows nothing of it. */
+  #heardUntil: number | undefined;
   #backAt = Number.NEGATIVE_INFINITY;
   #trials = 0;
   #claimedAt = Number.NEGATIVE_INFINITY;
+  readonly #changed: (failing: boolean) => void;
+
+  /** @param changed called when this process has found out by itself that the endpoint fails, or answers again */
+  constructor(changed: (failing: boolean) => void = () => {}) {
+    this.#changed = changed;
+  }
 
   /** @param now milliseconds, in all methods */
   state(now: number): EndpointState {
     if (this.#until === undefined) return "in use";
+    if (this.#heardUntil !== undefined && now >= this.#heardUntil) return this.#forget();
     return now < this.#until ? "ejected" : "on trial";
   }
 
@@ -57,6 +71,18 @@ export class Ejection {
   /** Whether the last attempt failed. */
   get failing(): boolean {
     return this.#inRow > 0 || this.#until !== undefined;
+  }
+
+  /** Takes in what another process has found out: a trial is due here. */
+  hear(failing: boolean, now: number): void {
+    if (this.state(now) === "in use") {
+      if (!failing) return;
+      this.#ejectedAt = now;
+      this.#heardUntil = now + heardMs;
+    } else if (!failing && this.#heardUntil !== undefined) return void this.#forget();
+    else if (failing) return;
+    this.#claimedAt = Number.NEGATIVE_INFINITY;
+    this.#until = now;
   }
 
   /** Reserves the trial of an endpoint for the caller. One trial runs at a time; false when it is another request's. */
@@ -80,10 +106,19 @@ export class Ejection {
   /** Called by attempts when the endpoint answers. An attempt from before the ejection says nothing about the present. */
   recover(startedAt: number, now: number): void {
     if (this.#until === undefined || startedAt < this.#ejectedAt) return;
-    this.#until = undefined;
-    this.#backAt = now;
     this.#inRow = 0;
     this.#outcomes = new RollingCounts(2, slots, slotMs);
+    // A hint that has proved wrong is no news.
+    if (this.#heardUntil !== undefined) return void this.#forget();
+    this.#until = undefined;
+    this.#backAt = now;
+    this.#changed(false);
+  }
+
+  #forget(): EndpointState {
+    this.#until = undefined;
+    this.#heardUntil = undefined;
+    return "in use";
   }
 
   succeeded(now: number): void {
@@ -114,7 +149,9 @@ export class Ejection {
     this.#times = Math.min(times, maxEjectedMs / ejectedMs);
     this.#ejectedAt = now;
     this.#claimedAt = Number.NEGATIVE_INFINITY;
+    this.#heardUntil = undefined;
     this.#until = now + Math.min(maxEjectedMs, ejectedMs * this.#times * (1 + jitter * Math.random()));
+    this.#changed(true);
   }
 }
 

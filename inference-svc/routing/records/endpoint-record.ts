@@ -20,8 +20,13 @@ export class EndpointRecord {
   /** Tokens per second after the first one. */
   readonly throughput = new RecentPercentiles();
   readonly toolCalls = new ToolCallSuccess();
-  readonly ejection = new Ejection();
+  readonly ejection: Ejection;
   readonly budget = new RetryBudget();
+
+  /** @param changed as of `Ejection` */
+  constructor(changed?: (failing: boolean) => void) {
+    this.ejection = new Ejection(changed);
+  }
 }
 
 export class EndpointRecords {
@@ -35,9 +40,15 @@ export class EndpointRecords {
   readonly taskSpending = new TaskSpending();
   /** Current time in milliseconds. */
   readonly now: () => number;
+  #changed: (endpoint: Endpoint, failing: boolean) => void = () => {};
 
   constructor(now: () => number = () => performance.now()) {
     this.now = now;
+  }
+
+  /** Calls the listener when this process finds out that an endpoint fails, or answers again. */
+  onChange(listener: (endpoint: Endpoint, failing: boolean) => void): void {
+    this.#changed = listener;
   }
 
   /** The record of an endpoint; undefined before its first call. */
@@ -53,7 +64,9 @@ export class EndpointRecords {
 
   get(endpoint: Endpoint): EndpointRecord {
     let record = this.#byEndpoint.get(endpoint);
-    if (record === undefined) this.#byEndpoint.set(endpoint, (record = new EndpointRecord()));
+    if (record !== undefined) return record;
+    record = new EndpointRecord((failing) => this.#changed(endpoint, failing));
+    this.#byEndpoint.set(endpoint, record);
     return record;
   }
 }

@@ -10,7 +10,7 @@ import type { Caller, WatchPolicyResponse } from "../../gen/sluice/admin/v1/acce
 import { Counter, type Registry, gauge } from "../metrics.ts";
 import { Policies, type Served } from "./policies.ts";
 import { askCaller, askEndUsers, endUsersOf } from "./questions.ts";
-import { PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
+import { type News, PolicyWatch, type PolicyWatchOptions } from "./watch.ts";
 import { unsupportedFieldIn } from "../rpc/supported-fields.ts";
 import type { TraceHeaders } from "../tracing/context.ts";
 import { invalid } from "../validation/problems.ts";
@@ -97,6 +97,16 @@ export class Access {
   /** Calls the listener with the affected keys, or null for every key, before each change is acknowledged. */
   onChange(listener: (keyHashes: readonly string[] | null) => void): void {
     this.#changed = listener;
+  }
+
+  /** Calls the listener with what other processes learn of endpoints. Call it before `watch`. */
+  onEndpoints(listener: (news: readonly News[]) => void): void {
+    this.#watch.hearEndpoints(listener);
+  }
+
+  /** Tells other processes what this one has learnt of an endpoint. They may never hear of it. */
+  tellEndpoint(news: News): void {
+    this.#watch.tell(news, this.#applied);
   }
 
   /**

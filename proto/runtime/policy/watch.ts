@@ -6,6 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Client, ClientDuplexStream } from "@grpc/grpc-js";
 import {
   AccessService,
+  type EndpointNews,
   type WatchPolicyRequest,
   WatchPolicyRequestSchema,
   type WatchPolicyResponse,
@@ -27,6 +28,11 @@ export interface PolicyWatchOptions {
 /** Puts a message into force. @returns the generation that is in force then */
 type Apply = (message: WatchPolicyResponse) => bigint;
 
+/** What is known of endpoints, in the words of the contract. */
+export type News = Pick<EndpointNews, "endpoint" | "failing">;
+
+/** News of endpoints are for now: while admin-svc has been silent for so long, they are dropped. */
+const newsLimitMs = 3_000;
 const firstBackoffMs = 50;
 const maxBackoffMs = 1_000;
 /** Time after which silence is logged; a process that is replaced is back earlier. */
@@ -40,6 +46,7 @@ export class PolicyWatch {
   /** True when the silence of admin-svc was logged. */
   #isMissed = false;
   #knows: SupportedFields = {};
+  #hear: ((news: readonly News[]) => void) | undefined;
   #stopped = false;
   #call: ClientDuplexStream<WatchPolicyRequest, WatchPolicyResponse> | undefined;
   #reconnect: NodeJS.Timeout | undefined;
@@ -60,6 +67,17 @@ export class PolicyWatch {
     return this.#knows;
   }
 
+  /** Asks for what other processes learn of endpoints. Call it before `start`. */
+  hearEndpoints(listener: (news: readonly News[]) => void): void {
+    this.#hear = listener;
+  }
+
+  /** Tells other processes, unless admin-svc is out of reach. @param appliedGeneration the last one that was acknowledged */
+  tell(news: News, appliedGeneration: bigint): void {
+    if (this.silentMs > newsLimitMs) return;
+    this.#call?.write(create(WatchPolicyRequestSchema, { appliedGeneration, endpoints: [news] }));
+  }
+
   /** Watches until `stop()` and reconnects by itself. Settles when the first message is in force, or never. */
   start(): Promise<void> {
     return new Promise((resolve) => this.#connect(resolve));
@@ -78,9 +96,10 @@ export class PolicyWatch {
     this.#call = call;
     const acknowledge = (appliedGeneration: bigint) =>
       call.write(create(WatchPolicyRequestSchema, { process, appliedGeneration }));
-    acknowledge(0n);
+    call.write(create(WatchPolicyRequestSchema, { process, hearsEndpoints: this.#hear !== undefined }));
     let first = true;
     call.on("data", (message: WatchPolicyResponse) => {
+      if (message.endpoints.length > 0) return this.#hear?.(message.endpoints);
       if (first) this.#knows = supportedByPeer(message.knows);
       first = false;
       this.#heardAt = performance.now();
@@ -96,6 +115,7 @@ export class PolicyWatch {
       log.debug({ err: error }, "policy watch failed");
     });
     call.on("status", () => {
+      this.#call = undefined;
       if (this.#stopped) return;
       this.#lost(failure);
       this.#reconnect = setTimeout(() => this.#connect(heard), this.#backoffMs * (0.5 + Math.random()));

@@ -5,7 +5,7 @@ import { Metadata, status } from "@grpc/grpc-js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
-import { DatabaseLink } from "../../admin-svc/database-link.ts";
+import { DatabaseLink } from "../../support/database-link.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";

@@ -5,7 +5,7 @@ import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { type Admission, Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { Redis } from "ioredis";
-import { DatabaseLink } from "../../admin-svc/database-link.ts";
+import { DatabaseLink } from "../../support/database-link.ts";
 import { eventually } from "../../support/processes.ts";
 import { describeWithRedis, redisUrl } from "../../support/redis.ts";
 

@@ -1,5 +1,5 @@
 /** The link between a service and its database, or another server with a URL. */
-import { Link } from "../support/link.ts";
+import { Link } from "./link.ts";
 
 export class DatabaseLink extends Link {
   constructor(databaseUrl: string) {

@@ -1,0 +1,102 @@
+/**
+ * Passes on what processes learn of endpoints: at once to those that watch here, and by the database to those that watch at another
+ * admin-svc. News are hints: they may be lost, and a process that tells too many is not listened to for a while.
+ */
+import { randomUUID } from "node:crypto";
+import type { EndpointNews } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { Watcher } from "./watcher.ts";
+
+type News = Pick<EndpointNews, "endpoint" | "failing">;
+
+/** An outage of a provider with a hundred endpoints is told whole. */
+const maxNews = 100;
+const windowMs = 10_000;
+/** News of one message, so that they fit into a notification. */
+const maxOfMessage = 10;
+const maxNameBytes = 500;
+
+interface Passed {
+  readonly from: string;
+  readonly news: readonly News[];
+}
+
+/** Time by performance.now() at which the window of a process began, and what it has told since. */
+interface Told {
+  since: number;
+  count: number;
+}
+
+export interface EndpointFeedOptions {
+  /** Sends a payload to every admin-svc. */
+  readonly notify: (payload: string) => Promise<unknown>;
+  readonly log: Logger;
+}
+
+export class EndpointFeed {
+  /** Name of this process in what it sends. */
+  readonly #id = randomUUID();
+  readonly #options: EndpointFeedOptions;
+  readonly #watchers = new Map<Watcher, Told>();
+
+  constructor(options: EndpointFeedOptions) {
+    this.#options = options;
+  }
+
+  /** Tells the watcher from now on what others learn. */
+  join(watcher: Watcher): void {
+    this.#watchers.set(watcher, { since: performance.now(), count: 0 });
+  }
+
+  leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+  }
+
+  /** Passes on the news of a process that has joined. */
+  pass(from: Watcher, told: readonly News[]): void {
+    const news = told
+      .slice(0, Math.min(maxOfMessage, this.#left(from)))
+      .filter(({ endpoint }) => Buffer.byteLength(endpoint) <= maxNameBytes)
+      .map(({ endpoint, failing }): News => ({ endpoint, failing }));
+    if (news.length === 0) return;
+    (this.#watchers.get(from) as Told).count += news.length;
+    this.#tell(news, from);
+    const passed: Passed = { from: this.#id, news };
+    void this.#options
+      .notify(JSON.stringify(passed))
+      .catch((error: unknown) => this.#options.log.debug({ err: error }, "news of endpoints not passed on"));
+  }
+
+  /** Takes in what an admin-svc has sent, which may be this one. */
+  receive(payload: string): void {
+    const passed = parsePassed(payload);
+    if (passed && passed.from !== this.#id) this.#tell(passed.news, undefined);
+  }
+
+  #tell(news: readonly News[], from: Watcher | undefined): void {
+    for (const watcher of this.#watchers.keys()) if (watcher !== from) watcher.tellNews(news);
+  }
+
+  /** How many news the process may tell at the moment; none before it has joined. */
+  #left(from: Watcher): number {
+    const told = this.#watchers.get(from);
+    if (!told) return 0;
+    const now = performance.now();
+    if (now - told.since > windowMs) {
+      told.since = now;
+      told.count = 0;
+    }
+    return maxNews - told.count;
+  }
+}
+
+/** @returns undefined for what is not of an admin-svc: every user of the database may notify */
+function parsePassed(payload: string): Passed | undefined {
+  try {
+    const { from, news } = JSON.parse(payload) as { from: unknown; news: { endpoint: unknown; failing: unknown }[] };
+    const told = news.map(({ endpoint, failing }) => ({ endpoint: String(endpoint), failing: failing === true }));
+    return { from: String(from), news: told };
+  } catch {
+    return undefined;
+  }
+}

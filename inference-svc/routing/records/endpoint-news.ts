@@ -1,0 +1,42 @@
+/** Tells other processes which endpoints fail or answer again, and takes in what they tell. */
+import { Counter, type Registry } from "@sluice/proto/runtime/metrics.js";
+import type { Access } from "@sluice/proto/runtime/policy/access.js";
+import { type Catalog, type Endpoint, endpointName } from "../catalog.ts";
+import type { EndpointRecords } from "./endpoint-record.ts";
+
+export interface EndpointNewsParts {
+  readonly access: Pick<Access, "onEndpoints" | "tellEndpoint">;
+  /** The catalogue in force. */
+  readonly catalog: () => Catalog;
+  readonly records: EndpointRecords;
+  readonly registry: Registry;
+}
+
+/** Call it before the policy is watched, which is how news come and go. */
+export function exchangeEndpointNews({ access, catalog, records, registry }: EndpointNewsParts): void {
+  const counts = new Counter({
+    name: "sluice_endpoint_news_total",
+    help: "Endpoints that failed or answered again: told to other processes, and heard from them.",
+    labelNames: ["direction"],
+    registers: [registry],
+  });
+  // Both exist from the start, so that their first increase is seen.
+  const told = counts.labels({ direction: "told" });
+  const heard = counts.labels({ direction: "heard" });
+  records.onChange((endpoint, failing) => {
+    access.tellEndpoint({ endpoint: endpointName(endpoint), failing });
+    told.inc();
+  });
+  access.onEndpoints((news) => {
+    for (const { endpoint: name, failing } of news) {
+      // A process with another configuration may have endpoints that this one has not.
+      const known = findEndpoint(catalog(), name);
+      if (!known) continue;
+      records.get(known).ejection.hear(failing, records.now());
+      heard.inc();
+    }
+  });
+}
+
+const findEndpoint = ({ models }: Catalog, name: string): Endpoint | undefined =>
+  models.flatMap(({ endpoints }) => endpoints).find((endpoint) => endpointName(endpoint) === name);

@@ -1,0 +1,125 @@
+/** What processes tell each other of endpoints: by one admin-svc, by two, and without a word about the policy. */
+import { setTimeout as delay } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { openAdmin } from "@sluice/admin-svc/admin.js";
+import { EndpointFeed } from "@sluice/admin-svc/service/endpoint-feed.js";
+import { Watcher } from "@sluice/admin-svc/service/watcher.js";
+import { endpointChannel } from "@sluice/admin-svc/store/endpoint-news.js";
+import { EndpointNewsSchema, type WatchPolicyResponse } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { Access } from "@sluice/proto/runtime/policy/access.js";
+import type { News } from "@sluice/proto/runtime/policy/watch.js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { sql } from "kysely";
+import { eventually } from "../support/processes.ts";
+import { type AdminHouse, openHouse, serviceToken } from "./house.ts";
+import { Watching } from "./watching.ts";
+
+let house: AdminHouse;
+/** Another admin-svc on the same database. */
+let other: { readonly port: number; readonly lifecycle: Lifecycle };
+beforeAll(async () => {
+  house = await openHouse();
+  const { databaseUrl, log } = house;
+  const lifecycle = new Lifecycle(log);
+  const parts = { databaseUrl, port: 0, serviceToken, bootstrapKeys: [], lifecycle, log, registry: new Registry() };
+  other = { port: (await openAdmin(parts)).port, lifecycle };
+});
+afterAll(async () => {
+  await other.lifecycle.drain(0);
+  await house.close();
+});
+
+/** A process that watches. */
+async function open(port: number, process: string) {
+  const heard: News[] = [];
+  const { log } = house;
+  const client = dial(`127.0.0.1:${port}`);
+  const access = new Access({ client, token: serviceToken, process, log, registry: new Registry() });
+  access.onEndpoints((news) => heard.push(...news.map(({ endpoint, failing }) => ({ endpoint, failing }))));
+  await access.watch();
+  return { access, heard };
+}
+
+type Process = Awaited<ReturnType<typeof open>>;
+
+/** Seldom enough for a process to be listened to for ever. */
+const betweenMs = 250;
+
+const count = ({ heard }: Process, name: string): number => heard.filter(({ endpoint }) => endpoint === name).length;
+
+/** Tells again and again until all others have heard it, since news may be lost. @returns how often it was told */
+async function tellUntilHeard(teller: Process, endpoint: string, ...others: readonly Process[]): Promise<number> {
+  for (let told = 1; ; told++) {
+    teller.access.tellEndpoint({ endpoint, failing: true });
+    const end = performance.now() + betweenMs;
+    while (performance.now() < end) {
+      if (others.every((process) => count(process, endpoint) > 0)) return told;
+      await delay(5);
+    }
+  }
+}
+
+test("others hear it at the same and at another admin-svc, once each, and the one that tells does not", async () => {
+  const processes = [await open(house.port, "a"), await open(house.port, "b"), await open(other.port, "c")] as const;
+  const [teller, near, far] = processes;
+  const told = await tellUntilHeard(teller, "acme/large 1 2", near, far);
+  // What the far one tells comes after whatever was on its way twice.
+  await tellUntilHeard(far, "acme/small 3 4", teller, near);
+  expect(count(near, "acme/large 1 2")).toBeLessThanOrEqual(told);
+  expect(count(far, "acme/large 1 2")).toBeLessThanOrEqual(told);
+  expect([count(teller, "acme/large 1 2"), count(far, "acme/small 3 4")]).toEqual([0, 0]);
+  for (const { access } of processes) access.stop();
+});
+
+test("news are no heartbeat and reach nobody who did not ask for them", async () => {
+  const [hearer, teller] = [await open(house.port, "a"), await open(house.port, "b")];
+  const gateway = new Watching(house.port);
+  await gateway.hear(() => true);
+  const { generation } = hearer.access;
+  await tellUntilHeard(teller, "acme/large 1 2", hearer);
+  // A heartbeat after the news.
+  const from = gateway.heard.length;
+  await gateway.hear(() => true, from);
+  expect(gateway.heard.every(({ endpoints }) => endpoints.length === 0)).toBe(true);
+  expect(hearer.access.generation).toBe(generation);
+  gateway.leave();
+  for (const { access } of [hearer, teller]) access.stop();
+});
+
+test("notifications that are not of an admin-svc are passed over", async () => {
+  const [{ access, heard }, teller] = [await open(house.port, "a"), await open(house.port, "b")];
+  await tellUntilHeard(teller, "first", { access, heard });
+  teller.access.stop();
+  const send = (payload: string) => sql`select pg_notify(${endpointChannel}, ${payload})`.execute(house.database);
+  for (const payload of ["", "{", '{"from":"x"}']) await send(payload);
+  // Until it comes, since the listener may be connecting again.
+  await eventually(async () => {
+    await send('{"from":"x","news":[{"endpoint":"sent by hand","failing":true}]}');
+    return count({ access, heard }, "sent by hand") > 0;
+  });
+  expect(new Set(heard.map(({ endpoint }) => endpoint))).toEqual(new Set(["first", "sent by hand"]));
+  access.stop();
+});
+
+test("a process that tells without end is heard a hundred times in ten seconds, and long names never", async () => {
+  const payloads: string[] = [];
+  const notify = async (payload: string) => payloads.push(payload);
+  const feed = new EndpointFeed({ notify, log: house.log });
+  const [from, to] = [new Watcher(1n, () => {}), new Watcher(1n, () => {})];
+  feed.join(from);
+  feed.join(to);
+  const tell = (endpoint: string) => feed.pass(from, [create(EndpointNewsSchema, { endpoint, failing: true })]);
+  tell("x".repeat(501));
+  for (let n = 0; n < 1_000; n++) tell(`endpoint ${n}`);
+  const messages = to.messages();
+  const { value } = (await messages.next()) as IteratorYieldResult<WatchPolicyResponse>;
+  expect(value.endpoints.map(({ endpoint }) => endpoint)).toEqual(
+    Array.from({ length: 100 }, (_, n) => `endpoint ${n}`),
+  );
+  expect(payloads.length).toBe(100);
+  const { value: policy } = await messages.next();
+  expect(policy).toMatchObject({ generation: 1n, all: true, endpoints: [] });
+});

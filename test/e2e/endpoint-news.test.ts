@@ -1,0 +1,112 @@
+/** What one inference process has learnt of an endpoint, at another one. */
+import { setTimeout as delay } from "node:timers/promises";
+import { type Client, type ServiceError, status } from "@grpc/grpc-js";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { samplesOf } from "../support/metrics.ts";
+import { eventually } from "../support/processes.ts";
+import { type Upstream, chatStream, startUpstream } from "../support/providers/upstream.ts";
+
+/** Failures in a row after which a process ejects an endpoint. */
+const failuresInRow = 5;
+/** News may be lost on a busy machine: then it is tried again with another model of the same provider. */
+const tries = [0, 1, 2, 3, 4];
+const hearLimitMs = 5_000;
+const broken = { status: 500, chunks: [{ json: { error: { message: "broken" } } }] };
+
+let failing: Upstream;
+let moody: Upstream;
+let steady: Upstream;
+let house: House;
+let clients: readonly [Client, Client];
+beforeAll(async () => {
+  failing = await startUpstream([broken]);
+  moody = await startUpstream();
+  steady = await startUpstream([chatStream("steady")]);
+  house = await startHouse({
+    inferenceReplicas: 2,
+    config: `
+providers:
+  - {id: failing, dialect: chat, base_url: "${failing.url}/v1"}
+  - {id: moody, dialect: chat, base_url: "${moody.url}/v1"}
+  - {id: steady, dialect: chat, base_url: "${steady.url}/v1"}
+models:
+${tries.flatMap((n) => ["failing", "moody"].map((id) => `  - {id: acme/${id}-${n}, endpoints: [{provider: ${id}}, {provider: steady}]}`)).join("\n")}
+`,
+  });
+  clients = [dial(`127.0.0.1:${house.ports.inference}`), dial(`127.0.0.1:${house.ports.inference + 100}`)];
+});
+afterAll(async () => {
+  for (const client of clients ?? []) client.close();
+  await house?.stop();
+  for (const upstream of [failing, moody, steady]) await upstream?.stop();
+});
+
+/** Asks again while the process says that it is overloaded, which it is before it asks a provider. */
+async function ask(process: 0 | 1, model: string): Promise<void> {
+  for (;;) {
+    try {
+      return await runTurn(clients[process], house.apiKey, turnRequest(model, "Hello", { stream: true })).over;
+    } catch (error) {
+      if ((error as ServiceError).code !== status.UNAVAILABLE) throw error;
+      await delay(100);
+    }
+  }
+}
+
+async function figure(
+  process: 0 | 1,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<number | undefined> {
+  const port = house.ports.inference_health + process * 100;
+  const samples = samplesOf(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const fits = (found: Readonly<Record<string, string>>) =>
+    Object.entries(labels).every(([label, value]) => found[label] === value);
+  return samples.find((sample) => sample.name === name && fits(sample.labels))?.value;
+}
+
+const stateOf = (process: 0 | 1, model: string) =>
+  figure(process, "sluice_endpoint_state", { model, provider: providerOf(model) });
+const told = (process: 0 | 1) => figure(process, "sluice_endpoint_news_total", { direction: "told" });
+const providerOf = (model: string) => /[a-z]+(?=-)/.exec(model)?.[0] as string;
+
+/** Has the first process eject the provider of a model. @returns the model of which the second process has heard */
+async function ejectAtFirst(provider: string, before: () => void = () => {}): Promise<string> {
+  for (const n of tries) {
+    const model = `acme/${provider}-${n}`;
+    before();
+    for (let turn = 0; turn < failuresInRow; turn++) await ask(0, model);
+    expect(await stateOf(0, model)).toBe(2);
+    const isHeard = eventually(async () => (await stateOf(1, model)) === 1, hearLimitMs);
+    if (
+      await isHeard.then(
+        () => true,
+        () => false,
+      )
+    )
+      return model;
+  }
+  throw new Error("the second process heard nothing");
+}
+
+test("another process tries an ejected endpoint once, and ejects it with the first failure", async () => {
+  const model = await ejectAtFirst("failing");
+  const before = failing.requests.length;
+  for (let n = 0; n < 4; n++) await ask(1, model);
+  expect(failing.requests.length).toBe(before + 1);
+  expect([await stateOf(1, model), await told(1)]).toEqual([2, 1]);
+});
+
+test("a process for which the endpoint answers goes on with it, and tells nobody", async () => {
+  const toldBefore = await told(1);
+  const model = await ejectAtFirst("moody", () => {
+    moody.script([...Array.from({ length: failuresInRow }, () => broken), chatStream("moody")]);
+  });
+  const before = moody.requests.length;
+  for (let n = 0; n < 4; n++) await ask(1, model);
+  expect(moody.requests.length).toBe(before + 4);
+  expect([await stateOf(1, model), await told(1), await stateOf(0, model)]).toEqual([0, toldBefore, 2]);
+});

@@ -8,7 +8,7 @@ const given = readNumbersOrExit("simulate", {
   seed: { default: Date.now() % 1_000_000_000, min: 0, max: 1_000_000_000 },
   replicas: { default: 200, min: 2, max: 1_000 },
   keys: { default: 100_000, min: 100, max: 1_000_000 },
-  "requests-per-second": { default: 10_000, min: 10, max: 200_000 },
+  "requests-per-second": { default: 2_000, min: 10, max: 200_000 },
   "after-seconds": { default: 120, min: 90, max: 3_600 },
   "read-requests-per-second": { default: 100_000, min: 10, max: 1_000_000 },
   "fill-seconds": { default: 540, min: 0, max: 36_000 },

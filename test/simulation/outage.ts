@@ -144,7 +144,7 @@ function figuresOf(outage: Outage, load: Load, provider: SimulatedProvider, inUs
     restCalls: ratio(sum(provider.calls.slice(restFromTenth, endS * 10)) / restTenths, usualCalls / 10),
     herd: ratio(busiestSecond(provider.calls, endS * 10), usualCalls),
     usualCalls,
-    balance: balanceOf(load.firstCalls),
+    balance: balanceOf(load.firstCalls, size.keys / size.replicas),
   };
 }
 
@@ -158,11 +158,13 @@ function busiestSecond(calls: readonly (number | undefined)[], fromTenth: number
 
 const shares = (values: readonly number[]): readonly number[] => values.map((value) => ratio(value, sum(values)));
 
-function balanceOf(replicas: readonly (readonly number[])[]): BalanceFigures {
+/** @param sessions number of sessions of each replica: half of the requests are theirs, and a session stays with its endpoint */
+function balanceOf(replicas: readonly (readonly number[])[], sessions: number): BalanceFigures {
   const expected = shares(endpointPrices.map((price) => Number(price) ** -2));
   const [first = 0] = expected;
   const variance = sum(replicas.map((calls) => (shares(calls)[0]! - first) ** 2)) / replicas.length;
-  const chance = sum(replicas.map((calls) => (first * (1 - first)) / Math.max(1, sum(calls)))) / replicas.length;
+  const draws = replicas.map((calls) => 1 / (1 / Math.max(1, sum(calls)) + 0.5 ** 2 / sessions));
+  const chance = sum(draws.map((count) => (first * (1 - first)) / count)) / replicas.length;
   return {
     shares: shares(endpointPrices.map((_, place) => sum(replicas.map((calls) => calls[place])))),
     expected,

@@ -45,7 +45,7 @@ export function callsAllowed({ requestsPerSecond, replicas }: Size): number {
 }
 
 function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[] {
-  const { name, isTotal, callsDuring, failedDuring, failedAfter, leftS, backS, restCalls, herd, balance } = outage;
+  const { name, isTotal, callsDuring, failedDuring, failedAfter, leftS, mostBackS, restCalls, herd, balance } = outage;
   // The busiest of a few hundred seconds is that much above the mean by chance.
   const maxHerd = 1.2 + 4 / Math.sqrt(outage.usualCalls);
   return broken([
@@ -54,7 +54,8 @@ function complaintsOfOutage(outage: OutageFigures, size: Size): readonly string[
     [failedAfter <= 0.001, `${name}: ${failedAfter} of the requests failed after the outage`],
     [leftS !== undefined || outage.health === "brownout", `${name}: some replicas never left the endpoint`],
     [isTotal || restCalls <= 0.05, `${name}: an ejected endpoint got ${restCalls} of its calls`],
-    [backS !== undefined && backS <= secondRestS + 2, `${name}: all replicas were back after ${backS} s`],
+    // One trial in a thousand fails by chance, and its replica rests for a third time.
+    [mostBackS !== undefined && mostBackS <= secondRestS + 2, `${name}: most replicas were back after ${mostBackS} s`],
     [herd <= maxHerd, `${name}: the endpoint that came back got ${herd} times its calls within a second`],
     ...claimsOfBalance(name, balance, size),
   ]);

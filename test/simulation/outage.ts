@@ -37,8 +37,9 @@ export interface OutageFigures {
   readonly failedAfter: number;
   /** Seconds from the start of the outage until every replica has ejected the first of the endpoints; undefined when some did not. */
   readonly leftS: number | undefined;
-  /** Seconds from the end of the outage until half of the replicas, and all of them, use that endpoint again. */
+  /** Seconds from the end of the outage until half of the replicas, nine of ten and all of them use that endpoint again. */
   readonly halfBackS: number | undefined;
+  readonly mostBackS: number | undefined;
   readonly backS: number | undefined;
   /** Calls of that endpoint during the outage after every replica has ejected it, as a share of its calls before. */
   readonly restCalls: number;
@@ -89,6 +90,7 @@ export async function simulateOutage(
 class UseOf {
   leftS: number | undefined;
   halfBackS: number | undefined;
+  mostBackS: number | undefined;
   backS: number | undefined;
   #endedAt = Number.POSITIVE_INFINITY;
   #isOver = false;
@@ -101,6 +103,7 @@ class UseOf {
       if (using === 0) this.leftS ??= (time.now - startedAt) / 1_000;
       const endedS = (time.now - this.#endedAt) / 1_000;
       if (endedS >= 0 && 2 * using >= replicas.length) this.halfBackS ??= endedS;
+      if (endedS >= 0 && using >= 0.9 * replicas.length) this.mostBackS ??= endedS;
       if (endedS >= 0 && using === replicas.length) this.backS ??= endedS;
       time.after(100, look);
     };
@@ -140,6 +143,7 @@ function figuresOf(outage: Outage, load: Load, provider: SimulatedProvider, inUs
     failedAfter: ratio(after.failed, after.requests),
     leftS: inUse.leftS,
     halfBackS: inUse.halfBackS,
+    mostBackS: inUse.mostBackS,
     backS: inUse.backS,
     restCalls: ratio(sum(provider.calls.slice(restFromTenth, endS * 10)) / restTenths, usualCalls / 10),
     herd: ratio(busiestSecond(provider.calls, endS * 10), usualCalls),

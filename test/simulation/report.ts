@@ -37,11 +37,11 @@ export function simulationLines(
 
 function outageLines(outage: OutageFigures, size: Size): string[] {
   const { name, requests, callsBefore, callsDuring, callsPeak, failedDuring, failedPeak, failedAfter } = outage;
-  const { leftS, halfBackS, backS, restCalls, herd, balance } = outage;
+  const { leftS, halfBackS, mostBackS, backS, restCalls, herd, balance } = outage;
   const shares = balance.shares.map((share, place) => `${percent(share)} (${percent(balance.expected[place]!)})`);
   return [
     `${name}: ${whole(requests)} requests; ${callsDuring.toFixed(3)} calls a request (allowed ${callsAllowed(size).toFixed(3)}, before ${callsBefore.toFixed(3)}, worst second ${callsPeak.toFixed(2)}); failed ${percent(failedDuring)} (worst second ${percent(failedPeak)}, afterwards ${percent(failedAfter)})`,
-    `${name}: all replicas have left after ${seconds(leftS)}, half are back ${seconds(halfBackS)} after its end and all ${seconds(backS)}; calls meanwhile ${percent(restCalls)} of the usual, busiest second afterwards ${herd.toFixed(2)} of the usual`,
+    `${name}: all replicas have left after ${seconds(leftS)}, half are back ${seconds(halfBackS)} after its end, nine of ten ${seconds(mostBackS)} and all ${seconds(backS)}; calls meanwhile ${percent(restCalls)} of the usual, busiest second afterwards ${herd.toFixed(2)} of the usual`,
     `${name}: shares by price before it ${shares.join(", ")}; of a replica +- ${percent(balance.deviation)}, by chance ${percent(balance.chance)}`,
   ];
 }

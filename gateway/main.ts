@@ -30,7 +30,10 @@ const serving = async () => {
   await pool.greeted();
 };
 // Most of the warm-up passes while admin-svc and inference-svc start.
-await Promise.all([serving(), warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, () => warmUp(settings))]);
+await Promise.all([
+  serving(),
+  warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, (limitMs) => warmUp(settings, limitMs)),
+]);
 pressure.start();
 
 house.watch((edge) => {

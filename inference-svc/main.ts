@@ -44,7 +44,10 @@ const { server, access, config, runtime, pressure, learned } = await openInferen
 const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
 await serveProbes(probes, lifecycle, registry);
 // Most of the warm-up passes while admin-svc starts.
-await Promise.all([access.watch(), warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, () => warmUp(settings))]);
+await Promise.all([
+  access.watch(),
+  warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, (limitMs) => warmUp(settings, limitMs)),
+]);
 pressure.start();
 void learned.refresh();
 

@@ -16,7 +16,7 @@ import { openGateway } from "../gateway.ts";
 import { responsesPath } from "../http/turn-head.ts";
 import { openInferencePeer } from "./inference-peer.ts";
 
-export async function warmUp(settings: Settings): Promise<void> {
+export async function warmUp(settings: Settings, limitMs: number): Promise<void> {
   const parts = createWarmUpParts("gateway", settings.SLUICE_LOG_LEVEL);
   const { lifecycle } = parts;
   const admin = await openAdminPeer(parts);
@@ -39,8 +39,11 @@ export async function warmUp(settings: Settings): Promise<void> {
     await access.watch();
     await pool.greeted();
     lifecycle.started();
-    const options = { agent, host: loopback, port, method: "POST", path: responsesPath, headers: createHeaders() };
-    await repeat(settings.SLUICE_WARM_UP_MS, (number) => ask(options, bodies[number % bodies.length] as Buffer));
+    const to = { agent, host: loopback, port, method: "POST", path: responsesPath };
+    const clients = createClients(`${loopback}:${port}`).map((headers) => ({ ...to, headers }));
+    await repeat(limitMs, (number) =>
+      ask(clients[number % clients.length] as object, bodies[number % bodies.length] as Buffer),
+    );
   } finally {
     agent.destroy();
     await lifecycle.drain(0);
@@ -60,20 +63,27 @@ function ask(options: object, body: Buffer): Promise<void> {
   });
 }
 
-const createHeaders = () => ({
-  authorization: `Bearer ${mintKey(KeyKind.INFERENCE)}`,
-  "content-type": "application/json",
-  connection: "keep-alive",
-});
+/** Headers of three clients, because V8 ties code to the names and the order of the headers that it has seen. */
+function createClients(host: string): readonly object[] {
+  const authorization = `Bearer ${mintKey(KeyKind.INFERENCE)}`;
+  const type = { "content-type": "application/json" };
+  const program = { accept: "application/json", ...type, "user-agent": "Client/1.0", authorization };
+  return [
+    { host, authorization, ...type },
+    { host, "accept-encoding": "gzip, deflate", connection: "keep-alive", ...program },
+    { ...program, "x-retry-count": "0", host, connection: "keep-alive" },
+  ];
+}
 
 const text = "What does a gateway between applications and the providers of models do? ".repeat(14);
+const instructions = "Be brief.";
 const parameters = { type: "object", properties: { word: { type: "string" } }, required: ["word"] };
 const tools = [{ type: "function", name: "look_up", description: "Looks a word up.", parameters }];
 
-/** Half of them stream, half of them have a tool. */
+/** Half of them stream, half of them have instructions, half of them have a tool. */
 const bodies: readonly Buffer[] = [
-  { input: text },
+  { input: text, instructions, stream: false },
   { input: [{ role: "user", content: [{ type: "input_text", text }] }], stream: true },
   { input: [{ role: "user", content: text }], tools },
-  { input: text, instructions: "Be brief.", tools, stream: true },
+  { input: text, instructions, tools, stream: true },
 ].map((members) => Buffer.from(JSON.stringify({ model: "warm-up/echo", ...members })));

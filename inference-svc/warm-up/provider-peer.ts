@@ -10,12 +10,24 @@ const words = 5;
 
 const head = { id: "chatcmpl-1", created: 1_760_000_000, model: "echo" };
 
-const wholeAnswer = JSON.stringify({
-  ...head,
-  object: "chat.completion",
-  choices: [{ index: 0, message: { role: "assistant", content: word.repeat(words) }, finish_reason: "stop" }],
-  usage,
-});
+const message = { role: "assistant", content: word.repeat(words) };
+const plainAnswer = { ...head, object: "chat.completion" };
+
+/** Two servers that write other members, because V8 ties code to the members that it has seen. */
+const wholeAnswers: readonly string[] = [
+  { ...plainAnswer, choices: [{ index: 0, message, finish_reason: "stop" }], usage },
+  {
+    ...plainAnswer,
+    choices: [{ index: 0, message: { ...message, refusal: null }, logprobs: null, finish_reason: "stop" }],
+    usage: {
+      ...usage,
+      prompt_tokens_details: { cached_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    },
+    service_tier: "default",
+    system_fingerprint: null,
+  },
+].map((answer) => JSON.stringify(answer));
 
 const event = (fields: object): string =>
   `data: ${JSON.stringify({ ...head, object: "chat.completion.chunk", ...fields })}\n\n`;
@@ -33,10 +45,11 @@ export interface ProviderPeer {
 }
 
 export async function openProviderPeer(): Promise<ProviderPeer> {
+  let requests = 0;
   const server = createServer((request, response) => {
     let body = "";
     request.setEncoding("utf8").on("data", (text: string) => (body += text));
-    request.on("end", () => answer(response, body.includes('"stream":true')));
+    request.on("end", () => answer(response, requests++, body.includes('"stream":true')));
   });
   server.listen(0, loopback);
   await once(server, "listening");
@@ -50,10 +63,10 @@ export async function openProviderPeer(): Promise<ProviderPeer> {
   };
 }
 
-function answer(response: ServerResponse, isStream: boolean): void {
+function answer(response: ServerResponse, number: number, isStream: boolean): void {
   if (!isStream) {
     response.setHeader("content-type", "application/json");
-    return void response.end(wholeAnswer);
+    return void response.end(wholeAnswers[number % wholeAnswers.length]);
   }
   response.setHeader("content-type", "text/event-stream");
   response.write(firstEvent);

@@ -4,12 +4,13 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import { type ClientFrame, OpenSchema } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
+import { newId } from "@sluice/proto/runtime/id.js";
 import { ClientStream, type ClientStreamListener } from "@sluice/proto/runtime/rpc/client-stream.js";
 import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
 import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
-import { Outbox, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
+import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
 
 interface RunningTurn {
@@ -18,6 +19,7 @@ interface RunningTurn {
 }
 
 const path = pathOf(InferenceService.method.session);
+const traceparent = `00-${"1".repeat(32)}-${"2".repeat(16)}-00`;
 
 export class SessionClient implements ClientStreamListener {
   readonly #stream: ClientStream;
@@ -36,8 +38,15 @@ export class SessionClient implements ClientStreamListener {
   /** Settles at the end of the turn. @throws when the turn fails, or the session is lost */
   run(request: RunTurnRequest, keyHash: string): Promise<void> {
     const turn = this.#nextTurn++;
-    const id = `warm-up-${turn}`;
-    const value = create(OpenSchema, { request, keyHash, requestId: id, generationId: id, credit: turnCredit });
+    const value = create(OpenSchema, {
+      request,
+      keyHash,
+      requestId: newId("req_"),
+      generationId: newId("gen-"),
+      policyGeneration: 1n,
+      deadlineMs: 600_000,
+      traceparent,
+    });
     const frame: ClientFrame["frame"] = { case: "open", value };
     return new Promise((ended, failed) => {
       this.#turns.add(turn, { ended, failed });

@@ -33,7 +33,7 @@ const houseFile = (baseUrl: string) =>
     ],
   });
 
-export async function warmUp(settings: Settings): Promise<void> {
+export async function warmUp(settings: Settings, limitMs: number): Promise<void> {
   const parts = createWarmUpParts("inference-svc", settings.SLUICE_LOG_LEVEL);
   const { lifecycle, token } = parts;
   const spool = join(settings.SLUICE_SPOOL_DIR, "warm-up");
@@ -59,7 +59,7 @@ export async function warmUp(settings: Settings): Promise<void> {
   const session = new SessionClient(`${loopback}:${server.port}`, token);
   try {
     await access.watch();
-    await repeat(settings.SLUICE_WARM_UP_MS, (number) => session.run(requestOf(number), keyHash));
+    await repeat(limitMs, (number) => session.run(requestOf(number), keyHash));
   } finally {
     session.close();
     await lifecycle.drain(0);
@@ -84,12 +84,13 @@ const inputs: readonly unknown[] = [
   ],
 ];
 
-/** Half of the requests stream; every fourth has a tool. */
+/** Half of the requests stream, half have a tool, and half have instructions. */
 function requestOf(number: number): RunTurnRequest {
   return create(RunTurnRequestSchema, {
     model,
     inputJson: jsonBytes(inputs[number % inputs.length]),
     stream: number % 2 === 1,
+    ...(number % 8 < 4 && { instructions: "Be brief." }),
     ...(number % 4 > 1 && { toolsJson: jsonBytes([{ ...tool, parameters }]) }),
   });
 }

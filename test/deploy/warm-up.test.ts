@@ -67,6 +67,12 @@ describe("a warm-up", () => {
     expect(warned).toEqual([{ err: new Error("no port") }]);
   });
 
+  test("has its service opened twice, so that code fits more than one, and shares its time", async () => {
+    const limits: number[] = [];
+    await warmBeforeReady(300, log, async (limitMs) => void limits.push(limitMs));
+    expect(limits).toEqual([150, 150]);
+  });
+
   test("of 0 ms does not begin", async () => {
     await warmBeforeReady(0, log, () => Promise.reject(new Error("begun")));
     expect(warned).toHaveLength(1);

@@ -3,17 +3,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "../log/log.ts";
 import { optimizeSooner } from "./tiering.ts";
 
+/**
+ * A service is opened this often. V8 ties the code that it compiles to the objects of the service that it has seen; with those of a second one
+ * it compiles code that fits the real one as well.
+ */
+const rounds = 2;
+
 /** Time to open the parts of a warm-up and to close them, on a machine that is busy with the start of other processes. */
 const framesMs = 5_000;
 
 /**
  * Settles when the process is warm, or when its time is over. A warm-up that fails costs only speed, so the process starts all the same.
  * @param limitMs 0 for no warm-up
+ * @param warmUp opens a service, has it serve for the given time and closes it
  */
 export async function warmBeforeReady(
   limitMs: number,
   log: Pick<Logger, "warn">,
-  warmUp: () => Promise<void>,
+  warmUp: (limitMs: number) => Promise<void>,
 ): Promise<void> {
   if (limitMs === 0) return;
   optimizeSooner();
@@ -24,6 +31,9 @@ export async function warmBeforeReady(
     () => failed(new Error("the warm-up did not come to its end")),
     () => {},
   );
-  await Promise.race([warmUp().catch(failed), late]);
+  const run = async () => {
+    for (let round = 0; round < rounds; round++) await warmUp(limitMs / rounds);
+  };
+  await Promise.race([run().catch(failed), late]);
   end.abort();
 }

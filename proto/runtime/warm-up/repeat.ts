@@ -1,7 +1,7 @@
 /** The measure of a warm-up: so many steps that what every request runs is compiled, in a time that a start can spare. */
 
-/** After some three thousand turns the processor time of a turn hardly falls any more. */
-const maxSteps = 3_000;
+/** After some three thousand turns, in two rounds, the processor time of a turn hardly falls any more. */
+const maxSteps = 1_500;
 /** Enough for several turns in one batch, as under load; few enough for the path of a turn that is alone. */
 const concurrency = 4;
 

@@ -76,9 +76,16 @@ const isLater = "excluded.attempts > 0 and excluded.last_attempt >= turns.last_a
 /** Milliseconds by which calls that came later began later. */
 const delay = "greatest(0, extract(epoch from excluded.opened_at - turns.opened_at) * 1000)::bigint";
 
+const isAnswered = (row: string): string => `${row}.is_recorded and ${row}.outcome in ('completed', 'incomplete')`;
+/**
+ * A gateway that loses a process before it hears that the turn was accepted hands the turn to another one. When both record it, the one
+ * that has answered tells what the client got.
+ */
+const decides = `excluded.is_recorded and (${isAnswered("excluded")} or not (${isAnswered("turns")}))`;
+
 /** The value of the record, whichever comes first; without one, that of `calls`. */
 const fromRecord = (column: string, calls: string): string =>
-  `${column} = case when excluded.is_recorded then excluded.${column} when turns.is_recorded then turns.${column} else ${calls} end`;
+  `${column} = case when ${decides} then excluded.${column} when turns.is_recorded then turns.${column} else ${calls} end`;
 
 const assignments = [
   fromRecord("opened_at", "least(turns.opened_at, excluded.opened_at)"),

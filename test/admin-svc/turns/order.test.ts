@@ -164,6 +164,19 @@ test("a call that was lost says how its turn ended, until a record of the turn c
   expect(await stateOf()).toEqual({ gaps: [], wrongSums: [] });
 });
 
+test("a process that was given up on says nothing of a turn that another one has answered, whoever is first", async () => {
+  for (const isEarly of [true, false]) {
+    const common = { generationId: `gen-${randomUUID()}`, keyHash: "e".repeat(64) };
+    const answered = new Process().turn({ ...common, durationMs: 700 });
+    const left = new Process().turn({ ...common, durationMs: 9_000, outcome: TurnOutcome.CANCELLED, httpStatus: 499 });
+    for (const turn of isEarly ? [left, answered] : [answered, left])
+      await deliver(house, { calls: [], turns: [turn] });
+    const { rows } = await sql<{ outcome: string; duration_ms: string }>`
+      select outcome, duration_ms from turns where generation_id = ${common.generationId}`.execute(house.database);
+    expect(rows).toEqual([{ outcome: "completed", duration_ms: "700" }]);
+  }
+});
+
 test("what the operator pays is no part of a turn", async () => {
   const process = new Process();
   const generationId = `gen-${randomUUID()}`;

@@ -6,7 +6,7 @@ import { beginTurn, endTurn } from "./turns.ts";
 
 const word = "forbidden";
 const pauseMs = 20;
-const limitMs = 30_000;
+const limitMs = 60_000;
 
 interface Barred {
   readonly key: string;

@@ -129,10 +129,11 @@ export function gatewayService(house: House): Service {
 }
 
 /**
- * Starts with the size of the young generation that V8 would reach only under pressure. With less, objects of a request are often still in
- * use at a collection, so they are copied and promoted: a tenth of the processor time of a small request.
+ * Gives the young generation 32 MB at once, twice what V8 lets it grow to. With less, objects of a request are often still in use at a
+ * collection, so they are copied and promoted: of 16 MB a request of 20 KB took 1.15 times the processor time, one of 1 KB about the same
+ * (Node 20, 2026-11-27). Each process takes some 45 MB more under load.
  */
-export const nodeFlags = ["--enable-source-maps", "--min-semi-space-size=16"];
+export const nodeFlags = ["--enable-source-maps", "--min-semi-space-size=32", "--max-semi-space-size=32"];
 
 export async function startService(service: Service, log: string, drainLimitMs: number): Promise<Running> {
   const { pid, exited, child } = await spawnChild(process.execPath, [...nodeFlags, service.script], {

@@ -50,6 +50,7 @@ export function accessService({ reads, policy, endpoints, serviceToken }: Deps):
     async *watchPolicy(requests, { requestHeader, signal }) {
       requireServiceToken(requestHeader, serviceToken);
       const watcher = policy.join();
+      endpoints.join(watcher);
       signal.addEventListener("abort", () => watcher.close());
       void listen(requests, watcher, endpoints, signal);
       try {
@@ -71,7 +72,7 @@ async function listen(
 ): Promise<void> {
   try {
     for await (const { process, appliedGeneration, hearsEndpoints, endpoints: news } of requests) {
-      if (hearsEndpoints) endpoints.join(watcher);
+      watcher.hearsEndpoints ||= hearsEndpoints;
       if (news.length > 0) endpoints.pass(watcher, news);
       else watcher.acknowledge(process, appliedGeneration);
     }

@@ -3,11 +3,9 @@
  * admin-svc. News are hints: they may be lost, and a process that tells too many is not listened to for a while.
  */
 import { randomUUID } from "node:crypto";
-import type { EndpointNews } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import type { News } from "@sluice/proto/runtime/policy/watch.js";
 import type { Watcher } from "./watcher.ts";
-
-type News = Pick<EndpointNews, "endpoint" | "failing">;
 
 /** An outage of a provider with a hundred endpoints is told whole. */
 const maxNews = 100;
@@ -43,7 +41,7 @@ export class EndpointFeed {
     this.#options = options;
   }
 
-  /** Tells the watcher from now on what others learn. */
+  /** Tells the watcher the news of others until it leaves. */
   join(watcher: Watcher): void {
     this.#watchers.set(watcher, { since: performance.now(), count: 0 });
   }

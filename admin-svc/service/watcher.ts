@@ -1,10 +1,10 @@
 /** A process that watches the policy: the changes that it has not been sent yet, and the generation that it enforces. */
 import { create } from "@bufbuild/protobuf";
 import {
-  type EndpointNews,
   type WatchPolicyResponse,
   WatchPolicyResponseSchema,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import type { News } from "@sluice/proto/runtime/policy/watch.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { administrationServices } from "./administration.ts";
 
@@ -23,11 +23,13 @@ export const unnamedProcess = "unnamed";
 export class Watcher {
   /** Name that the process has given in its hello. */
   process = unnamedProcess;
+  /** Whether the process has asked for news of endpoints in its hello. */
+  hearsEndpoints = false;
   /** True when the process has ended its watch by itself, as it does when it shuts down. */
   closedCleanly = false;
   readonly #progress: () => void;
   readonly #unsent = new Set<string>();
-  readonly #news: Pick<EndpointNews, "endpoint" | "failing">[] = [];
+  readonly #news: News[] = [];
   #all = true;
   #told: bigint;
   #pending = true;
@@ -63,8 +65,9 @@ export class Watcher {
     this.#wake();
   }
 
-  /** Tells what another process has learnt of endpoints. */
-  tellNews(news: readonly Pick<EndpointNews, "endpoint" | "failing">[]): void {
+  /** Tells news of another process, if this one has asked for them. */
+  tellNews(news: readonly News[]): void {
+    if (!this.hearsEndpoints) return;
     this.#news.push(...news.slice(0, maxNews - this.#news.length));
     this.#wake();
   }

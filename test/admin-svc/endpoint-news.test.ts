@@ -1,4 +1,4 @@
-/** What processes tell each other of endpoints: by one admin-svc, by two, and without a word about the policy. */
+/** News of endpoints that processes tell each other: by one admin-svc, by two, and without a word about the policy. */
 import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -66,7 +66,7 @@ test("others hear it at the same and at another admin-svc, once each, and the on
   const processes = [await open(house.port, "a"), await open(house.port, "b"), await open(other.port, "c")] as const;
   const [teller, near, far] = processes;
   const told = await tellUntilHeard(teller, "acme/large 1 2", near, far);
-  // What the far one tells comes after whatever was on its way twice.
+  // News of the far one arrive after any second copy of the first ones, so that none is counted too early.
   await tellUntilHeard(far, "acme/small 3 4", teller, near);
   expect(count(near, "acme/large 1 2")).toBeLessThanOrEqual(told);
   expect(count(far, "acme/large 1 2")).toBeLessThanOrEqual(told);
@@ -95,7 +95,7 @@ test("notifications that are not of an admin-svc are passed over", async () => {
   teller.access.stop();
   const send = (payload: string) => sql`select pg_notify(${endpointChannel}, ${payload})`.execute(house.database);
   for (const payload of ["", "{", '{"from":"x"}']) await send(payload);
-  // Until it comes, since the listener may be connecting again.
+  // Sent again until it arrives, since the listener may be connecting anew.
   await eventually(async () => {
     await send('{"from":"x","news":[{"endpoint":"sent by hand","failing":true}]}');
     return count({ access, heard }, "sent by hand") > 0;
@@ -109,6 +109,7 @@ test("a process that tells without end is heard a hundred times in ten seconds, 
   const notify = async (payload: string) => payloads.push(payload);
   const feed = new EndpointFeed({ notify, log: house.log });
   const [from, to] = [new Watcher(1n, () => {}), new Watcher(1n, () => {})];
+  to.hearsEndpoints = true;
   feed.join(from);
   feed.join(to);
   const tell = (endpoint: string) => feed.pass(from, [create(EndpointNewsSchema, { endpoint, failing: true })]);

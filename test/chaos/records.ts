@@ -25,7 +25,7 @@ export async function differences(
   }
 }
 
-/** What is wrong with the ledger, in words. */
+/** Faults of the ledger, in words. */
 export interface WrongRecords {
   /** Calls that the provider counted, and the ledger did not. */
   readonly missing: readonly string[];

@@ -1,4 +1,4 @@
-/** What one inference process has learnt of an endpoint, at another one. */
+/** An outage that one inference process has found out, at another one. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, type ServiceError, status } from "@grpc/grpc-js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";

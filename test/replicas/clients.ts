@@ -6,7 +6,7 @@ import type { ReplicaCluster } from "./cluster.ts";
 import type { CountingProvider } from "./provider.ts";
 import { type TurnAnswer, type TurnRequest, beginTurn, endTurn } from "./turns.ts";
 
-/** What every call costs, in USD. */
+/** Price of a call in USD. */
 export const callCost = 0.01;
 /** Calls that a key with a budget can pay. */
 export const budgetCalls = 20;

@@ -1,4 +1,4 @@
-/** What befalls a cluster. The same seed draws the same faults in the same order. */
+/** Faults of a cluster. The same seed draws the same ones in the same order. */
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { ReplicaCluster } from "./cluster.ts";

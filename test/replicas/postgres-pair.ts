@@ -42,7 +42,7 @@ export class PostgresPair {
     return pair;
   }
 
-  /** Of the server that takes writes. */
+  /** URL of the server that takes writes. */
   get url(): string {
     return (this.#serving as RunningPostgres).url;
   }

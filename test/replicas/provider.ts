@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { chatChunk, sse } from "../support/providers/upstream.ts";
 
-/** What every answer says. */
+/** Text of every answer. */
 export const answerText = "first second";
 const answerMs = 20;
 const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12 };

@@ -18,7 +18,7 @@ export interface TurnAnswer {
   readonly status: number;
   /** Name of the generation of an answer that claims to be whole. */
   readonly completed: string | undefined;
-  /** What is wrong with an answer that ended in good order. */
+  /** Fault of an answer that ended in good order; undefined without one. */
   readonly problem: string | undefined;
 }
 

@@ -21,7 +21,7 @@ const furtherDelayMs = 0.8;
 /** A reading of a key that waits longer has failed for its reader (proto/runtime/policy/questions.ts). */
 const readLimitMs = 2_000;
 
-/** What passed since the start. */
+/** Totals of the traffic since the start. */
 export interface Traffic {
   messages: number;
   bytes: number;
@@ -112,7 +112,7 @@ export class AdminLink {
     const begunAt = Math.max(time.now + this.delay(), this.#busyUntil);
     const readAt = begunAt + 1_000 / readsPerSecond;
     const waitMs = readAt - time.now;
-    // What nobody waits for any longer is not read.
+    // A key for which nobody waits any longer is not read.
     if (feed !== undefined && waitMs <= readLimitMs) this.#busyUntil = readAt;
     if (feed === undefined) this.after(this.delay(), () => done(failure(status.UNAVAILABLE)));
     else if (waitMs > readLimitMs) this.after(readLimitMs, () => done(failure(status.DEADLINE_EXCEEDED)));

@@ -1,4 +1,4 @@
-/** What the figures of a simulation must satisfy. */
+/** Bounds that the figures of a simulation must satisfy. */
 import type { FanOutFigures } from "./fan-out.ts";
 import { type BalanceFigures, type OutageFigures, outageS } from "./outage.ts";
 import type { ReadFigures } from "./reads.ts";

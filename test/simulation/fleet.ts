@@ -19,6 +19,7 @@ import { type Caller, CallerSchema } from "@sluice/proto/gen/sluice/admin/v1/acc
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
 import type { SimulatedProvider } from "./provider.ts";
 import type { VirtualTime } from "./virtual-time.ts";
+import { asking } from "../inference-svc/asking.ts";
 
 export const modelSlug = "acme/large";
 /** USD per million tokens of each endpoint: shares of 53, 34 and 13 percent. */
@@ -112,14 +113,5 @@ export const newTurnScope = (caller: Caller): Scope =>
   });
 
 /** @param session a name that the client gives; without one, its first message makes the session */
-export const newRequest = (session: string | undefined, text: string): TurnRequest => ({
-  models: [modelSlug],
-  input: [{ type: "message", role: "user", content: text }],
-  stream: true,
-  tools: [],
-  include: [],
-  outputModalities: [],
-  echoUpstreamBody: false,
-  serviceMetadata: false,
-  ...(session !== undefined && { sessionId: session }),
-});
+export const newRequest = (session: string | undefined, text: string): TurnRequest =>
+  asking({ models: [modelSlug], text, ...(session !== undefined && { sessionId: session }) });

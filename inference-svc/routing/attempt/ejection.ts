@@ -3,8 +3,8 @@
  * for 30 s, and longer each time that its trial fails. Ejected endpoints are tried after all others and never left out, so that a request
  * still has somewhere to go when every endpoint fails.
  *
- * What other processes have learnt is a hint: it makes the next request a trial here, too, whose outcome decides. A process whose own
- * network is broken can so cost the others one request each, and never an endpoint.
+ * News of other processes are hints: they make the next request a trial here, too, whose outcome decides. A process whose own network is
+ * broken can so cost the others one request each, and never an endpoint.
  */
 import { RollingCounts } from "../records/rolling-counts.ts";
 

@@ -28,10 +28,10 @@ export interface PolicyWatchOptions {
 /** Puts a message into force. @returns the generation that is in force then */
 type Apply = (message: WatchPolicyResponse) => bigint;
 
-/** What is known of endpoints, in the words of the contract. */
+/** A change in the state of an endpoint, without the members that only a message has. */
 export type News = Pick<EndpointNews, "endpoint" | "failing">;
 
-/** News of endpoints are for now: while admin-svc has been silent for so long, they are dropped. */
+/** Silence of admin-svc after which news of endpoints are dropped: they describe the present, and would arrive late. */
 const newsLimitMs = 3_000;
 const firstBackoffMs = 50;
 const maxBackoffMs = 1_000;

@@ -1,4 +1,4 @@
-/** What an endpoint's failures, and the hints of other processes, make of it. */
+/** Ejection of endpoints by their own failures and by hints of other processes. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { Ejection } from "@sluice/inference-svc/routing/attempt/ejection.js";
 

@@ -632,7 +632,7 @@ export const ListInactiveEndUsersResponseSchema: GenMessage<ListInactiveEndUsers
   messageDesc(file_sluice_admin_v1_access_service, 11);
 
 /**
- * What a process has learnt of an endpoint from its own calls.
+ * A change in the state of an endpoint that a process has found out by its own calls.
  *
  * @generated from message sluice.admin.v1.EndpointNews
  */
@@ -737,7 +737,7 @@ export type WatchPolicyResponse = Message<"sluice.admin.v1.WatchPolicyResponse">
   knows: { [key: string]: number };
 
   /**
-   * What other processes have learnt of endpoints. A message with news has nothing else, and is no heartbeat.
+   * News of other processes. A message with news has nothing else, and is no heartbeat.
    *
    * @generated from field: repeated sluice.admin.v1.EndpointNews endpoints = 5;
    */

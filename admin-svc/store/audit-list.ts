@@ -1,6 +1,7 @@
 /** Lists entries of the audit log, latest first, in pages that stay the same while entries are added. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
-import type { AuditLogTable, Database } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { AuditLogTable } from "./tables/administration.ts";
 
 /** An entry with its time to the microsecond. */
 export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & { readonly at_us: string };

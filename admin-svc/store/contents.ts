@@ -1,7 +1,8 @@
 /** Captured contents: stored for keys that opt in, read one at a time, deleted when they expire or their key is revoked. */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import { type Author, recordAudit } from "./audit.ts";
-import type { CapturedContentsTable, Database } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { CapturedContentsTable } from "./tables/console.ts";
 import { transact } from "./postgres/transaction.ts";
 
 export type ContentRow = Selectable<CapturedContentsTable>;

@@ -1,6 +1,7 @@
 /** Records by the ids that other programs give them: made when there is none, else changed, in one transaction. */
 import { type Kysely, type Transaction, sql } from "kysely";
-import type { Database, ExternalIdsTable } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { ExternalIdsTable } from "./tables/administration.ts";
 import { transact } from "./postgres/transaction.ts";
 
 export interface ExternalId {

@@ -4,7 +4,7 @@ import { type GuardrailSettingName, unsetGuardrail } from "@sluice/proto/contrac
 import type { RoutingPolicyChange } from "@sluice/proto/contract/records/routing-policy.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import type { Selectable, Updateable } from "kysely";
-import type { GuardrailsTable } from "./database.ts";
+import type { GuardrailsTable } from "./tables/administration.ts";
 
 export type GuardrailRow = Selectable<GuardrailsTable>;
 

@@ -6,7 +6,8 @@ import { type Kysely, type Selectable, type Transaction, type UpdateObject, sql 
 import { requireAccount } from "./account.ts";
 import { type Author, difference, isSame } from "./audit.ts";
 import { deleteContentsOfKey } from "./contents.ts";
-import type { ApiKeysTable, Database } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { ApiKeysTable } from "./tables/administration.ts";
 import { moveExternalIds } from "./external-ids.ts";
 import { type PolicyChange, currentGeneration, recordChange, recordNothing } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";

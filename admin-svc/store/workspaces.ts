@@ -2,7 +2,8 @@
 import { type Kysely, type Selectable, sql } from "kysely";
 import type { WorkspaceSettings } from "../rules/workspace.ts";
 import { type Author, difference, isSame, recordAudit } from "./audit.ts";
-import type { Database, WorkspacesTable } from "./database.ts";
+import type { Database } from "./database.ts";
+import type { WorkspacesTable } from "./tables/administration.ts";
 import { type Page, type Paged, readTogether } from "./page.ts";
 import { type PolicyChange, lockGeneration, recordChange, recordNothing } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";

@@ -1,7 +1,8 @@
 /** The outbox of alerts: claims those that are due, and notes what became of them. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { randomUUID } from "node:crypto";
-import type { AlertsTable, Database } from "../database.ts";
+import type { Database } from "../database.ts";
+import type { AlertsTable } from "../tables/console.ts";
 
 export type AlertRow = Selectable<AlertsTable>;
 

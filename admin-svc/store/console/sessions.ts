@@ -1,7 +1,8 @@
 /** Sessions of the console. Only the hashes of their secrets are stored. */
 import { type Kysely, type Selectable, sql } from "kysely";
 import { type Author, recordAudit } from "../audit.ts";
-import type { ConsoleSessionsTable, Database } from "../database.ts";
+import type { Database } from "../database.ts";
+import type { ConsoleSessionsTable } from "../tables/console.ts";
 import { transact } from "../postgres/transaction.ts";
 
 const idle = sql`interval '1 hour'`;

@@ -3,7 +3,8 @@
  * repetition replaces what an earlier attempt has left.
  */
 import { type Kysely, type Selectable, type Transaction, sql } from "kysely";
-import type { Database, ExportCursorsTable } from "../database.ts";
+import type { Database } from "../database.ts";
+import type { ExportCursorsTable } from "../tables/console.ts";
 import type { TurnRow } from "../ledger/generations.ts";
 import { closeLedger, shareLedger } from "../ledger/usage.ts";
 import { transact } from "../postgres/transaction.ts";

@@ -1,6 +1,7 @@
 /** Lists turns, latest first. Each filter has an index in the order of time, so that a page of a large table reads little more than its rows. */
 import { type Kysely, type RawBuilder, type Selectable, sql } from "kysely";
-import type { Database, TurnsTable } from "../database.ts";
+import type { Database } from "../database.ts";
+import type { TurnsTable } from "../tables/usage.ts";
 
 /** A turn with the name of its key; null when the key is gone. */
 export type TurnRow = Selectable<TurnsTable> & { readonly key_name: string | null };

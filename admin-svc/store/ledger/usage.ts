@@ -1,7 +1,8 @@
 /** The ledger: records of calls to providers. A record that arrives twice is stored once. */
 import { type Insertable, type Kysely, type Selectable, type Transaction, sql } from "kysely";
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
-import type { Database, UsageRecordsTable } from "../database.ts";
+import type { Database } from "../database.ts";
+import type { UsageRecordsTable } from "../tables/usage.ts";
 import { transact } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";

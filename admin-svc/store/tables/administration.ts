@@ -1,0 +1,136 @@
+/** Tables that administrators change: workspaces, keys, guardrails, end users, and the logs of these changes. */
+import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
+import type { StoredGuardrailSettings } from "@sluice/proto/contract/records/guardrail-record.js";
+import type { RoutingPolicyJson } from "@sluice/proto/contract/records/routing-policy.js";
+import type { ResetInterval } from "@sluice/proto/contract/records.js";
+import type { ColumnType, Generated, JSONColumnType } from "kysely";
+import type { BigInteger, Stamp } from "./columns.ts";
+
+export interface WorkspacesTable {
+  id: Generated<string>;
+  /** Unique among workspaces. */
+  name: string;
+  created_at: Stamp;
+  /** Number and hash of the last entry of its audit log. */
+  audit_sequence: Generated<string>;
+  audit_hash: Generated<Buffer>;
+  /** Number and hash of the last audit entry that retention has removed. */
+  audit_trimmed_sequence: Generated<string>;
+  audit_trimmed_hash: Generated<Buffer>;
+  /** Budget that the keys of the workspace share, USD as a decimal; null: any amount. */
+  limit_usd: string | null;
+  limit_reset: ResetInterval | null;
+}
+
+/** A change by an administrator. An entry is written once, by SQL that computes its hash. */
+export interface AuditLogTable {
+  workspace_id: string;
+  /** Starts at 1 and has no gap within a workspace. */
+  sequence: BigInteger;
+  at: Stamp;
+  /** Hash of the management key, or the name of the program that changed the database itself. */
+  actor: string;
+  /** Noun and verb, such as `keys.revoke`. */
+  action: string;
+  /** Null after erasure, like `before`, `after` and `salt`. */
+  target: string | null;
+  before: JSONColumnType<object> | null;
+  after: JSONColumnType<object> | null;
+  request_id: string | null;
+  /** Policy generation of the change; null when it did not affect the policy. */
+  generation: BigInteger | null;
+  salt: string | null;
+  /** Hash of the fields that can be erased. */
+  digest: Buffer;
+  /** Hash of the previous entry and of every other field of this one. */
+  hash: Buffer;
+  erased_at: Date | null;
+}
+
+/** A list is stored as JSON; a setting that is never null may be left out of an insert. */
+type SettingColumn<Value> = [Value] extends [readonly (infer Entry)[]]
+  ? JSONColumnType<Entry[], string | undefined>
+  : null extends Value
+    ? Value
+    : Generated<Value>;
+
+/** Each setting has the column of its own name. */
+type KeySettingColumns = {
+  -readonly [Name in keyof KeySettings]-?: SettingColumn<Exclude<KeySettings[Name], undefined>>;
+};
+
+export interface ApiKeysTable extends KeySettingColumns {
+  /** SHA-256 of the whole key, lower-case hexadecimal. */
+  hash: string;
+  workspace_id: string;
+  kind: "inference" | "management";
+  /** The key with its middle left out, for people. */
+  label: string;
+  revoked_at: ColumnType<Date | null, never, Date>;
+  created_at: Stamp;
+  /** Null until the first change. */
+  updated_at: ColumnType<Date | null, never, Date>;
+  /** True for a management key of the default workspace that may change records of the whole account. */
+  account: Generated<boolean>;
+  /** True for a management key that people act with in the console: nobody has it. */
+  console: Generated<boolean>;
+}
+
+/** Each setting has the column of its own name, except `reset_interval`. */
+type GuardrailSettingColumns = {
+  [Name in keyof StoredGuardrailSettings as Name extends "reset_interval" ? "limit_reset" : Name]: SettingColumn<
+    StoredGuardrailSettings[Name]
+  >;
+};
+
+export interface GuardrailsTable extends GuardrailSettingColumns {
+  id: Generated<string>;
+  workspace_id: string;
+  /** Fields of the routing policy that are set. */
+  routing_policy: JSONColumnType<RoutingPolicyJson, string | undefined>;
+  created_at: Stamp;
+  updated_at: ColumnType<Date, never, Date>;
+}
+
+export interface GuardrailKeyAssignmentsTable {
+  /** Primary key of the table: a key holds at most one guardrail. */
+  key_hash: string;
+  guardrail_id: string;
+  created_at: ColumnType<Date, never, Date>;
+  /** A new id each time the key is given another guardrail. */
+  assignment_id: Generated<string>;
+  /** Hash of the management key; null for the command line. */
+  assigned_by: string | null;
+}
+
+/** An id that another program gave to a record. */
+export interface ExternalIdsTable {
+  /** Workspace of the record; the default one for ids of workspaces. */
+  workspace_id: string;
+  kind: "key" | "guardrail" | "workspace";
+  external_id: string;
+  /** Hash or id of the record, which may be gone by now. */
+  target: string;
+  created_at: Stamp;
+}
+
+export interface EndUsersTable {
+  workspace_id: string;
+  user: string;
+  is_active: Generated<boolean>;
+  created_at: Stamp;
+  updated_at: ColumnType<Date, never, Date>;
+}
+
+export interface PolicyGenerationTable {
+  /** Always true, because the table has one row. */
+  id: Generated<boolean>;
+  generation: BigInteger;
+}
+
+export interface PolicyLogTable {
+  generation: BigInteger;
+  /** Null means every key. */
+  key_hashes: string[] | null;
+  created_at: Stamp;
+}

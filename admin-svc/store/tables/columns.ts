@@ -1,0 +1,8 @@
+/** Types of columns that several tables have. */
+import type { ColumnType } from "kysely";
+
+/** Written by the database only. */
+export type Stamp = ColumnType<Date, never, never>;
+
+/** A bigint arrives as text, because a JavaScript number would round it. */
+export type BigInteger = ColumnType<string, bigint, bigint>;

@@ -1,0 +1,198 @@
+/** Tables of the ledger: calls, turns, their sums, and what budgets hold. */
+import type { OperationWord, PayerWord } from "@sluice/proto/runtime/call-operation.js";
+import type { Generated } from "kysely";
+import type { BigInteger, Stamp } from "./columns.ts";
+
+/** A call to a provider. A record is written once. */
+export interface UsageRecordsTable {
+  turn_id: string;
+  attempt: number;
+  boot_id: string;
+  sequence: BigInteger;
+  /** Name of the process that made the call. */
+  instance: string;
+  workspace_id: string;
+  key_hash: string;
+  generation_id: string;
+  request_id: string;
+  opened_at: Date;
+  duration_ms: BigInteger;
+  model: string;
+  provider: string;
+  upstream_model: string;
+  service_tier: string;
+  status: "completed" | "incomplete" | "failed" | "cancelled" | "lost";
+  http_status: number;
+  /** Either all five token counts are set, or none. */
+  input_tokens: BigInteger | null;
+  cached_tokens: BigInteger | null;
+  cache_write_tokens: BigInteger | null;
+  output_tokens: BigInteger | null;
+  reasoning_tokens: BigInteger | null;
+  is_estimated: boolean;
+  /** A decimal with 12 places: picodollars. */
+  cost_usd: string | null;
+  streamed: boolean;
+  user: string | null;
+  session_id: string | null;
+  /** Format in which the client spoke: responses, chat or messages. */
+  door: string;
+  /** Kind of task; null for calls that routers learn nothing from. */
+  task: string | null;
+  /** Purpose of the call. */
+  operation: OperationWord;
+  payer: PayerWord;
+  /** Milliseconds from the start of the call to the provider's first event. */
+  first_ms: BigInteger | null;
+  /** Why the answer ended: stop, tool_calls, length or content_filter. */
+  finish_reason: string | null;
+  recorded_at: Stamp;
+  /** Whether the row of its turn and the sums by hour and day have the call; false in records that an admin-svc of before turns has stored. */
+  in_turn: Generated<boolean>;
+}
+
+/** A request to a model: what became of it, and the sums of its calls. */
+export interface TurnsTable {
+  generation_id: string;
+  key_hash: string;
+  workspace_id: string;
+  request_id: string;
+  opened_at: Date;
+  duration_ms: BigInteger;
+  /** Milliseconds until the first event was given out. */
+  first_ms: BigInteger | null;
+  door: string;
+  operation: OperationWord;
+  task: string | null;
+  /** The model that the request named; null when that is unknown. */
+  requested_model: string | null;
+  /** The model that was called last, or else the one that was asked for. */
+  model: string;
+  /** Id of the provider that was called last; empty without a call, like the tier. */
+  provider: string;
+  service_tier: string;
+  outcome: "completed" | "incomplete" | "failed" | "cancelled" | "lost" | "refused";
+  http_status: number;
+  error_type: string | null;
+  guardrail_id: string | null;
+  rule: string | null;
+  finish_reason: string | null;
+  streamed: boolean;
+  user: string | null;
+  session_id: string | null;
+  trace_id: string | null;
+  /** 1, or the number of refused turns that the row counts. */
+  requests: number;
+  attempts: number;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  is_estimated: boolean;
+  /** Number of the call that was the last one to answer; 0 without one. */
+  last_attempt: number;
+  /** Whether the record of the turn has arrived. */
+  is_recorded: boolean;
+  /** Number among the complete turns, by which exports read them; null until the turn is complete. A turn that changes gets another one. */
+  log_sequence: BigInteger | null;
+}
+
+/** Records of turns that a start of a process has delivered. */
+export interface TurnDeliveriesTable {
+  boot_id: string;
+  instance: string;
+  last_sequence: BigInteger;
+  /** Less than the last number when records are missing. */
+  records: BigInteger;
+  recorded_at: Stamp;
+}
+
+/** Usage in an hour or on a day, of one value of a dimension. */
+export interface UsageSumsTable {
+  workspace_id: string;
+  dimension: string;
+  step: "hour" | "day";
+  at: Date;
+  value: string;
+  requests: BigInteger;
+  failures: BigInteger;
+  attempts: BigInteger;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  /** Answered turns by the time of their first event: twelve decimal digits for each bucket, the last twelve for the first one. */
+  first_events: string;
+  /** Answered turns by their duration, likewise. */
+  durations: string;
+}
+
+/** Changes of the sums by hour that batches have noted and that are not added yet. Figures are negative where a turn was taken out as it was before. */
+export interface UsageChangesTable {
+  workspace_id: string;
+  /** Beginning of an hour. */
+  at: Date;
+  /** A change by turns, which has the figures of their calls as well; otherwise one by calls. */
+  is_turn: boolean;
+  key_hash: string;
+  model: string;
+  provider: string;
+  user: string;
+  door: string;
+  operation: string;
+  task: string;
+  status: string;
+  guardrail: string;
+  requests: BigInteger;
+  failures: BigInteger;
+  attempts: BigInteger;
+  cost_usd: string;
+  input_tokens: BigInteger;
+  cached_tokens: BigInteger;
+  output_tokens: BigInteger;
+  reasoning_tokens: BigInteger;
+  first_events: string;
+  durations: string;
+}
+
+/** Usage of a key on one day in UTC: the sum of its records. */
+export interface KeyDaysTable {
+  key_hash: string;
+  day: Date;
+  cost_usd: string;
+  attempts: BigInteger;
+}
+
+/** Usage of all keys of a workspace on one day in UTC. */
+export interface WorkspaceDaysTable {
+  workspace_id: string;
+  day: Date;
+  cost_usd: string;
+  attempts: BigInteger;
+}
+
+export interface LedgerRetentionTable {
+  /** Always true, because the table has one row. */
+  id: Generated<boolean>;
+  /** Records of earlier days may have been removed. */
+  kept_from: Date;
+}
+
+/** Number of records that retention has removed, by start of a process. */
+export interface RemovedRecordsTable {
+  boot_id: string;
+  records: BigInteger;
+}
+
+/** Worst-case cost that is reserved for a call under way. */
+export interface BudgetReservationsTable {
+  turn_id: string;
+  attempt: number;
+  key_hash: string;
+  /** Null in reservations of an earlier build. */
+  workspace_id: string | null;
+  amount_usd: string;
+  expires_at: Date;
+}

@@ -32,6 +32,11 @@ test("the services have the same flags of Node as under npm start", () => {
   }
 });
 
+test("the images of services are made of copies alone, which are root's: nothing in them belongs to the user that runs them", () => {
+  const run = targets.flatMap((target) => historyOf(stages, target).filter(({ keyword }) => keyword === "RUN"));
+  expect(run).toEqual([]);
+});
+
 test("the image for a first look runs npm start's supervisor, with every room that it starts", () => {
   const { command, environment } = imageOf("first-look");
   expect(command).toEqual(["node", ...nodeFlags, "deploy/local/dist/main.js"]);

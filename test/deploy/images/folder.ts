@@ -43,6 +43,8 @@ export class FolderBuild {
   async #copy(value: string, here: string): Promise<void> {
     const words = value.split(/\s+/);
     const from = words[0]?.startsWith("--from=") === true ? words.shift()?.slice("--from=".length) : undefined;
+    // Everything belongs to whoever runs the tests.
+    if (words[0]?.startsWith("--chown=") === true) words.shift();
     const target = words.pop() as string;
     for (const word of words) {
       const source = await this.#source(from, word);

@@ -174,11 +174,15 @@ async function run(command, args, title) {
   throw new Error(`${title} failed (${code}).`);
 }
 
+/** Preparations that find nothing to do wait for each other for some tenths of a second, on a busy machine for a few seconds. */
+const silentMs = 5_000;
+
 /** Waits for the lock of the checkout: two compilers or installers would write the same files. */
 async function acquire() {
   mkdirSync(dirname(lock), { recursive: true });
   const mine = `${lock}.${process.pid}`;
   writeFileSync(mine, String(process.pid));
+  const began = performance.now();
   let announced = false;
   try {
     while (!tryLink(mine)) {
@@ -188,8 +192,10 @@ async function acquire() {
         discardStale(holder);
         continue;
       }
-      if (!announced) say(`waiting for process ${holder}, which is preparing this checkout`);
-      announced = true;
+      if (!announced && performance.now() - began > silentMs) {
+        say(`waiting for process ${holder}, which is preparing this checkout`);
+        announced = true;
+      }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
   } finally {

@@ -9,11 +9,13 @@ import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import { maxConnections } from "@sluice/proto/runtime/load/descriptors.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { budgetBytes } from "@sluice/proto/runtime/load/memory.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { gauge } from "@sluice/proto/runtime/metrics.js";
 import { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
 import { dial, dialAny } from "@sluice/proto/runtime/rpc/dial.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { type AppParts, createApp } from "./app.ts";
 import type { Settings } from "./config.ts";
@@ -44,6 +46,8 @@ export interface GatewayOptions extends ProcessParts {
   readonly settings: Settings;
   /** The sections of the configuration file that are in force. */
   readonly house: { readonly current: EdgeSettings };
+  /** Opens sessions to the only inference service, which runs in this process; over the network when absent. */
+  readonly connectHere?: Connect | undefined;
 }
 
 /** The connections of a gateway to the other services. */
@@ -135,7 +139,7 @@ async function serve(options: GatewayOptions, server: Server, endTurns: () => vo
   const { settings, lifecycle } = options;
   const port = await listen(server, settings.SLUICE_PORT, {
     host: hostOf(options),
-    maxConnections: maxConnections(clientShare),
+    maxConnections: maxConnections(clientShare * options.share),
     refusal: closingRefusalText,
   });
   lifecycle.onDrain(() => close(server));
@@ -156,12 +160,12 @@ const signInOf = ({ console: { trusted_header: trustedHeader, oidc } }: EdgeSett
   oidc: oidc && new Oidc(oidc),
 });
 
-function connect({ settings, instance, token, certificates, log, registry }: GatewayOptions): Connections {
+function connect({ settings, instance, token, certificates, log, registry, connectHere }: GatewayOptions): Connections {
   const inferencePeer = certificates && tlsPeer(certificates, "inference-svc");
   // The policy watch and administration calls share one connection, so that the build that greets is the build that is called.
   const admin = dial(settings.SLUICE_ADMIN_ADDRESS[0] as string, certificates && tlsPeer(certificates, "admin-svc"));
   const access = new Access({ client: admin, token, process: `gateway/${instance}`, log, registry });
-  const connectorFor = (address: string) => sessionConnector(address, token, inferencePeer);
+  const connectorFor = (address: string) => connectHere ?? sessionConnector(address, token, inferencePeer);
   const pool = new LanePool(createResolver(settings.SLUICE_INFERENCE_ADDRESSES, log), connectorFor, log);
   gauge(registry, "sluice_inference_processes", "Inference processes that take turns.", () => pool.processes);
   gauge(
@@ -188,12 +192,15 @@ function openLimiter({ settings, house, instance, log, registry }: GatewayOption
 }
 
 /** Parts of the app that no configuration changes. */
-function appParts({ token, house, lifecycle, log, registry, tracing }: GatewayOptions, connections: Connections) {
+function appParts(
+  { token, house, lifecycle, log, registry, tracing, share }: GatewayOptions,
+  connections: Connections,
+) {
   const requests = new RequestObserver(log, registry);
   return {
     ...connections,
     keylessLimiter: new KeylessLimiter(eventLoop),
-    budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry }),
+    budget: new ByteBudget({ origin: FaultOrigin.GATEWAY, registry, bytes: budgetBytes(share) }),
     refusals: new Refusals({ inference: connections.inference, token, log }),
     captures: new Captures({
       admin: connections.admin,

@@ -5,11 +5,13 @@ import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
 import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
+import { budgetBytes } from "@sluice/proto/runtime/load/memory.js";
 import { Pressure } from "@sluice/proto/runtime/load/pressure.js";
 import { Access } from "@sluice/proto/runtime/policy/access.js";
 import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type RpcServer, serveRpc } from "@sluice/proto/runtime/rpc/serve.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { tlsPeer } from "@sluice/proto/runtime/tls/client.js";
 import { version } from "@sluice/proto/runtime/version.js";
 import type { Settings } from "./config.ts";
@@ -55,6 +57,8 @@ export interface InferenceOptions extends ProcessParts {
 
 export interface Inference {
   readonly server: RpcServer;
+  /** Opens a session to a gateway of this process. */
+  readonly connect: Connect;
   readonly access: Access;
   readonly config: CurrentConfig;
   readonly runtime: Runtime;
@@ -78,7 +82,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   endpointMetrics(registry, () => config.catalog, records);
   exchangeEndpointNews({ access, catalog: () => config.catalog, records, registry });
   const pressure = new Pressure({ waiting: () => 0, log, registry });
-  const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry });
+  const budget = new ByteBudget({ origin: FaultOrigin.INFERENCE, registry, bytes: budgetBytes(options.share) });
   const limiter = openLimiter(options, config);
   const openTurns = new OpenTurns();
   const { engine, dryRun, parse, turns } = openEngine(options, { access, budget, config, runtime, ledger, openTurns });
@@ -122,7 +126,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => access.stop());
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
-  return { server, access, config, runtime, pressure, learned };
+  return { server, connect: handlers.connect, access, config, runtime, pressure, learned };
 }
 
 interface RuntimeParts {
@@ -209,11 +213,12 @@ interface ServerParts {
 }
 
 function serve(options: InferenceOptions, { handlers, access, budget, config }: ServerParts): Promise<RpcServer> {
-  const { settings, token, certificates, lifecycle, log, registry, tracing } = options;
+  const { settings, token, certificates, lifecycle, log, registry, tracing, share } = options;
   const { SLUICE_INFERENCE_HTTP_PORT: http1Port, SLUICE_INTERNAL_HOST: host } = settings;
   return serveRpc({
     port: settings.SLUICE_INFERENCE_PORT,
     host,
+    share,
     lifecycle,
     log,
     services: [InferenceService],

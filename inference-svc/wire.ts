@@ -106,14 +106,19 @@ function wireEvent(event: TurnEvent, serviceMetadata: () => Uint8Array): WireCas
           $typeName: "sluice.inference.v1.TextDelta",
           index: event.index,
           part: event.part,
-          delta: event.delta,
+          // Half a character that came alone: UTF-8 cannot carry it, and some clients refuse its escape in JSON.
+          delta: event.delta.toWellFormed(),
           logprobsJson: event.logprobsJson === undefined ? empty : Buffer.from(event.logprobsJson),
         },
       };
     case "arguments.delta":
       return {
         case: "argumentsDelta",
-        value: { $typeName: "sluice.inference.v1.ArgumentsDelta", index: event.index, delta: event.delta },
+        value: {
+          $typeName: "sluice.inference.v1.ArgumentsDelta",
+          index: event.index,
+          delta: event.delta.toWellFormed(),
+        },
       };
     case "item.start":
       return {

@@ -128,6 +128,22 @@ export function gatewayService(house: House): Service {
   };
 }
 
+/** Gateway and inference-svc in one process: ready when both are. */
+export function oneService(house: House): Service {
+  const gateway = gatewayService(house);
+  const [inference] = inferenceServices(house) as [Service];
+  const { SLUICE_TLS_DIR: folder } = house.settings;
+  return {
+    ...gateway,
+    script: join(root, "deploy/local/dist/one-process.js"),
+    environment: {
+      ...inference.environment,
+      ...gateway.environment,
+      ...(folder !== undefined && { SLUICE_TLS_DIR: resolve(folder) }),
+    },
+  };
+}
+
 /**
  * Gives the young generation 32 MB at once, twice what V8 lets it grow to. With less, objects of a request are often still in use at a
  * collection, so they are copied and promoted: of 16 MB a request of 20 KB took 1.15 times the processor time, one of 1 KB about the same

@@ -29,7 +29,8 @@ const schema = z.object({
   SLUICE_GATEWAY_HEALTH_PORT: fixedPort(9080),
   SLUICE_INFERENCE_HEALTH_PORT: fixedPort(9081),
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
-  SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(1).max(32).default(1),
+  /** 0: inference-svc runs in the process of the gateway. */
+  SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).default(1),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_PACKAGES_DIR: z.string().optional(),

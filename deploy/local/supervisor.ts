@@ -13,6 +13,7 @@ import {
   adminService,
   gatewayService,
   inferenceServices,
+  oneService,
   startService,
   untilReady,
 } from "./services.ts";
@@ -63,7 +64,11 @@ export class Supervisor {
     this.#deps.record.database(databaseUrl);
     await this.#warnOfNewSecret(databaseUrl);
     const house: House = { ...this.#deps, databaseUrl };
-    const order = [[adminService(house)], inferenceServices(house), [gatewayService(house)]];
+    const turns =
+      house.settings.SLUICE_INFERENCE_REPLICAS === 0
+        ? [[oneService(house)]]
+        : [inferenceServices(house), [gatewayService(house)]];
+    const order = [[adminService(house)], ...turns];
     this.#deps.say("starting admin-svc, inference-svc and gateway");
     for (const services of order) {
       this.#stopping.signal.throwIfAborted();

@@ -12,6 +12,7 @@ import type {
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import type { Connect, Link } from "@sluice/proto/runtime/session/link.js";
 import { Outbox, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import {
   type SupportedFields,
@@ -22,7 +23,6 @@ import {
 } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
-import type { Connect, Link } from "./link.ts";
 import { OpenTurn } from "./open-turn.ts";
 import { WaitingTurns } from "./waiting.ts";
 

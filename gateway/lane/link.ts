@@ -1,30 +1,13 @@
 /** Carries a lane over a Session stream. */
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
-import type { SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { SessionRequest } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { ClientStream, type ClientStreamListener } from "@sluice/proto/runtime/rpc/client-stream.js";
 import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { decodeSessionResponse } from "@sluice/proto/runtime/session/decode-response.js";
 import { writeSessionRequest } from "@sluice/proto/runtime/session/encode-request.js";
+import type { Connect, Link, LinkListener } from "@sluice/proto/runtime/session/link.js";
 import type { TlsPeer } from "@sluice/proto/runtime/tls/client.js";
-
-export interface LinkListener {
-  message(message: SessionResponse): void;
-  /** Called when more can be written after a `write` that returned false. */
-  drained(): void;
-  /** Called exactly once, after the last message. */
-  closed(error: Error | undefined): void;
-}
-
-export interface Link {
-  /** False asks for a pause until `drained`. */
-  write(message: SessionRequest): boolean;
-  /** Half-closes the stream; the server ends the session. */
-  close(): void;
-}
-
-/** Opens a new session each time it is called. */
-export type Connect = (listener: LinkListener) => Link;
 
 const path = pathOf(InferenceService.method.session);
 

@@ -4,11 +4,11 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { largeInputBytes } from "@sluice/proto/runtime/session/outbox.js";
 import type { Resolve } from "./addresses.ts";
 import { Lane } from "./lane.ts";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import type { Connect } from "./link.ts";
 import { Outages } from "./outages.ts";
 import { PooledTurn } from "./pooled-turn.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";

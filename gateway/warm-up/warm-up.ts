@@ -7,20 +7,32 @@
 import { Agent, request } from "node:http";
 import { edgeSchema } from "@sluice/proto/runtime/house-file.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
+import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { openAdminPeer } from "@sluice/proto/runtime/warm-up/admin-peer.js";
 import { createWarmUpParts } from "@sluice/proto/runtime/warm-up/parts.js";
-import { loopback } from "@sluice/proto/runtime/warm-up/peer.js";
+import { type Peer, loopback } from "@sluice/proto/runtime/warm-up/peer.js";
 import { repeat } from "@sluice/proto/runtime/warm-up/repeat.js";
 import type { Settings } from "../config.ts";
 import { openGateway } from "../gateway.ts";
 import { responsesPath } from "../http/turn-head.ts";
 import { openInferencePeer } from "./inference-peer.ts";
 
-export async function warmUp(settings: Settings, limitMs: number): Promise<void> {
+/** The inference service that answers the requests of a warm-up. */
+export interface InferencePeer extends Peer {
+  /** Opens sessions to it where it is a real one of this process. */
+  readonly connectHere?: Connect;
+}
+
+export async function warmUp(
+  settings: Settings,
+  limitMs: number,
+  openInference: (parts: ProcessParts) => Promise<InferencePeer> = openInferencePeer,
+): Promise<void> {
   const parts = createWarmUpParts("gateway", settings.SLUICE_LOG_LEVEL);
   const { lifecycle } = parts;
   const admin = await openAdminPeer(parts);
-  const inference = await openInferencePeer(parts);
+  const inference = await openInference(parts);
   const { port, access, pool } = await openGateway({
     ...parts,
     settings: {
@@ -32,6 +44,7 @@ export async function warmUp(settings: Settings, limitMs: number): Promise<void>
       REDIS_URL: undefined,
     },
     house: { current: edgeSchema.parse({}) },
+    connectHere: inference.connectHere,
   });
   const agent = new Agent({ keepAlive: true });
   try {

@@ -3,6 +3,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { InternalCalls } from "@sluice/proto/runtime/rpc/internal-streams.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
 import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
@@ -35,6 +36,7 @@ export class InferenceHandlers {
     this.#deps = deps;
     this.#sessions = new SessionHandler(deps);
     this.internalCalls = new Map([[pathOf(InferenceService.method.session), this.#sessions.serve]]);
+    this.connect = this.#sessions.connect;
   }
 
   readonly routes = (router: ConnectRouter): void => {
@@ -54,6 +56,9 @@ export class InferenceHandlers {
   };
 
   readonly internalCalls: InternalCalls;
+
+  /** Opens a session to a gateway of this process. */
+  readonly connect: Connect;
 
   /** Asks the clients of all sessions to open no further turns; each client ends its session after its last turn. */
   drain(): void {

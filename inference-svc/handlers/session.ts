@@ -7,8 +7,10 @@ import { type ServerStreamListener, ServerStream } from "@sluice/proto/runtime/r
 import { maxMessageBytes } from "@sluice/proto/runtime/rpc/serve.js";
 import { decodeSessionRequest } from "@sluice/proto/runtime/session/decode-request.js";
 import { encodeSessionResponse } from "@sluice/proto/runtime/session/encode-response.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { timeLimits } from "@sluice/proto/runtime/timer-wheel.js";
 import type { Engine } from "../engine.ts";
+import { LocalSession } from "../lane/local-session.ts";
 import { type MessageSink, ServerLane, type TurnRunner } from "../lane/server-lane.ts";
 import type { ServerTurn } from "../lane/server-turn.ts";
 import { type TimeLimits, deadlineExceeded, timeLimitMs } from "./time-limit.ts";
@@ -44,13 +46,23 @@ export class SessionHandler implements TurnRunner {
 
   /** Serves a stream of an authenticated client. */
   readonly serve = (stream: ServerHttp2Stream): void => {
-    const { instance } = this.#deps;
-    const session = new Session(stream, this.#deps, (messages) => {
-      const lane = new ServerLane({ instance, draining: this.#draining, messages, runner: this });
-      this.#lanes.add(lane);
-      return lane;
-    });
+    const session = new Session(stream, this.#deps, this.#openLane);
     stream.once("close", () => this.#lanes.delete(session.lane));
+  };
+
+  /** Opens a session to a gateway of this process. */
+  readonly connect: Connect = (listener) =>
+    new LocalSession(listener, {
+      beforeSending: this.#deps.beforeSending,
+      openLane: this.#openLane,
+      closed: (lane) => this.#lanes.delete(lane),
+    });
+
+  readonly #openLane = (messages: MessageSink): ServerLane => {
+    const { instance } = this.#deps;
+    const lane = new ServerLane({ instance, draining: this.#draining, messages, runner: this });
+    this.#lanes.add(lane);
+    return lane;
   };
 
   run(open: Open, turn: ServerTurn): Promise<void> {

@@ -215,7 +215,7 @@ export class Fault extends Error {
   toMessage(): FaultMessage {
     return create(FaultSchema, {
       reason: this.reason,
-      message: this.message,
+      message: this.message.toWellFormed(),
       retryAfterMs: Math.max(0, Math.ceil(this.retryAfterMs)),
       metadataJson: this.metadata ? Buffer.from(JSON.stringify(this.metadata)) : new Uint8Array(),
       origin: this.origin,

@@ -21,21 +21,40 @@ export interface ProcessParts {
   readonly log: Logger;
   readonly registry: Registry;
   readonly tracing: Tracing | undefined;
+  /** The part of the memory and the file descriptors of the process that this service may use: 1 unless another service runs in it. */
+  readonly share: number;
 }
 
 type CommonSettings = Readonly<z.infer<z.ZodObject<typeof commonEnvironment>>>;
 
-/** Opens the parts of this process. Call it before anything is awaited, because it handles the signals that end the process. */
-export async function openProcess(room: string, settings: CommonSettings): Promise<ProcessParts> {
+/**
+ * Opens the parts of this process. Call it before anything is awaited, because it handles the signals that end the process.
+ * @param share below 1 when another service will run in the process
+ */
+export async function openProcess(room: string, settings: CommonSettings, share = 1): Promise<ProcessParts> {
   delayFullCollections();
   const log = openLog(room, settings.SLUICE_LOG_LEVEL);
-  const registry = openMetrics(room);
   const lifecycle = new Lifecycle(log);
   lifecycle.handleSignals(settings.SLUICE_DRAIN_DELAY_MS, settings.SLUICE_DRAIN_LIMIT_MS);
+  return openParts(room, settings, { log, lifecycle, share });
+}
+
+/** Opens the parts of a service that runs beside another one in its process: it starts and ends with that. */
+export function openBeside({ lifecycle, share }: ProcessParts, room: string, settings: CommonSettings) {
+  const log = openLog(room, settings.SLUICE_LOG_LEVEL);
+  return openParts(room, settings, { log, lifecycle, share: 1 - share });
+}
+
+async function openParts(
+  room: string,
+  settings: CommonSettings,
+  { log, lifecycle, share }: Pick<ProcessParts, "log" | "lifecycle" | "share">,
+): Promise<ProcessParts> {
+  const registry = openMetrics(room);
   const instance = `${hostname()}-${process.pid}`;
   const tracing = await openTracing({ room, instance, log, registry, environment: process.env });
   const token = openServiceToken(settings.SLUICE_SERVICE_TOKEN, settings.SLUICE_SERVICE_TOKEN_FILE, log);
   const { SLUICE_TLS_DIR: tlsDir } = settings;
   const certificates = tlsDir === undefined ? undefined : new Certificates(tlsDir, { log, registry });
-  return { instance, token, certificates, lifecycle, log, registry, tracing };
+  return { instance, token, certificates, lifecycle, log, registry, tracing, share };
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Lane } from "@sluice/gateway/lane/lane.js";
 import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
-import type { LinkListener } from "@sluice/gateway/lane/link.js";
+import type { LinkListener } from "@sluice/proto/runtime/session/link.js";
 import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import type { ServerTurn } from "@sluice/inference-svc/lane/server-turn.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";

@@ -1,7 +1,7 @@
 /** The pool while processes come and go, as names know of them. */
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
-import type { Connect } from "@sluice/gateway/lane/link.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane } from "@sluice/inference-svc/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";

@@ -133,6 +133,83 @@ describe("two processes of this build", () => {
   });
 });
 
+describe("a session within one process", () => {
+  const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connect));
+
+  test("runs turns, small ones and one of 20 MiB, and a failure of one is told to it", async () => {
+    const lane = await connectTo(sessionServer().handler);
+    const large = "x".repeat(20 * 1024 * 1024);
+    const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
+    expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
+      "one 4",
+      "two 4",
+      "failed: no such model",
+      `large ${large.length}`,
+    ]);
+  });
+
+  test("says nothing that is not on record", async () => {
+    const steps: string[] = [];
+    const handler = new SessionHandler({
+      engine,
+      config: limits,
+      log,
+      instance: "one",
+      beforeSending: () => steps.push("recorded"),
+    });
+    const lane = await connectTo(handler);
+    steps.length = 0;
+    await new Promise<void>((resolve) => {
+      lane.open(openOf("one"), {
+        events: () => steps.push("said"),
+        ended: resolve,
+        failed: () => steps.push("failed"),
+      });
+    });
+    expect(steps.slice(0, steps.indexOf("said") + 1)).toEqual(["recorded", "said"]);
+  });
+
+  test("ends after its last turn when the service drains", async () => {
+    const { handler } = sessionServer();
+    const lane = await connectTo(handler);
+    const turn = lane.open(openOf("hang"), { events: () => {}, ended: () => {}, failed: () => {} });
+    handler.drain();
+    expect([lane.ready, lane.openTurns]).toEqual([false, 1]);
+    const before = cancelled.length;
+    turn.cancel();
+    while (cancelled.length === before) await new Promise((resolve) => setImmediate(resolve));
+    expect(lane.failure).toBeUndefined();
+    lane.stop();
+  });
+
+  test("is lost when an end of it breaks: every turn fails, and the lane connects again", async () => {
+    const { handler } = sessionServer();
+    let breaks = false;
+    const lane = await ready(
+      new Lane("", (listener) => {
+        const link = handler.connect({
+          ...listener,
+          message: (message) => {
+            if (breaks) throw new Error("broken");
+            listener.message(message);
+          },
+          drained: () => {},
+          closed: (error) => listener.closed(error),
+        });
+        return link;
+      }),
+    );
+    const before = cancelled.length;
+    breaks = true;
+    expect(await answerOf(lane, openOf("hang"))).toBe("failed: The turn was interrupted");
+    expect([lane.failure?.message, cancelled.length]).toEqual(["broken", before + 1]);
+    breaks = false;
+    await ready(lane);
+    expect(await answerOf(lane, openOf("again", "12"))).toBe("again 2");
+    lane.stop();
+  });
+});
+
 const sayingOpen = (turn: number, model: string): SessionRequest =>
   create(SessionRequestSchema, { frames: [{ turn, frame: { case: "open", value: openOf(model, "{}") } }] });
 

@@ -19,6 +19,7 @@ export interface HouseOptions {
   readonly config?: string;
   /** Environment variables in addition to the minimum. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
+  /** 0: gateway and inference-svc are one process, named gateway. The INFERENCE_REPLICAS of the run when absent, else 1. */
   readonly inferenceReplicas?: number;
   /** The house runs its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
   readonly embeddedPostgres?: boolean;
@@ -40,7 +41,7 @@ export interface House {
   readonly databaseUrl: string;
   /** Everything that the supervisor has printed so far. */
   output(): string;
-  /** Current process ids by process name. */
+  /** Current process ids by process name; of one process for gateway and inference-svc, both names. */
   pids(): Readonly<Record<string, number>>;
   /** Lines that a process has written so far: some are written a little later than they are logged. */
   logs(name: string): string;
@@ -60,6 +61,9 @@ export interface House {
 /** Longer than any drain of a test: a process that is still alive then hangs. */
 const stopLimitMs = 60_000;
 
+const replicasOf = ({ inferenceReplicas = Number(process.env["INFERENCE_REPLICAS"] ?? 1) }: HouseOptions): number =>
+  inferenceReplicas;
+
 export async function startHouse(options: HouseOptions = {}): Promise<House> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "sluice-test-house-"));
   const database = options.embeddedPostgres ? undefined : await createDatabase();
@@ -75,15 +79,17 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
     await cleanUp();
     throw error;
   }
-  return houseOf(dataDir, supervisor, cleanUp, options.environment ?? {});
+  return houseOf(dataDir, supervisor, cleanUp, options);
 }
 
 function houseOf(
   dataDir: string,
   supervisor: SupervisorProcess,
   cleanUp: () => Promise<void>,
-  environment: Readonly<NodeJS.ProcessEnv>,
+  options: HouseOptions,
 ): House {
+  const { environment = {} } = options;
+  const isOneProcess = replicasOf(options) === 0;
   const json = (name: string): unknown => JSON.parse(readFileSync(join(dataDir, name), "utf8"));
   const record = () => json("house.json") as HouseRecord;
   const { base_url: baseUrl, ports } = record();
@@ -92,7 +98,8 @@ function houseOf(
     environment[variable] ?? (json("keys.json") as Record<string, string>)[name] ?? "";
   const apiKey = key("SLUICE_BOOTSTRAP_API_KEY", "api_key");
   const logs = (name: string) => {
-    const text = readFileSync(join(dataDir, "logs", `${name}.log`), "utf8");
+    const file = isOneProcess && name === "inference-svc" ? "gateway" : name;
+    const text = readFileSync(join(dataDir, "logs", `${file}.log`), "utf8");
     // A line without its line break is still being written.
     return text.slice(0, text.lastIndexOf("\n") + 1);
   };
@@ -104,7 +111,10 @@ function houseOf(
     managementKey: key("SLUICE_BOOTSTRAP_MANAGEMENT_KEY", "management_key"),
     apiKey,
     output: () => supervisor.output,
-    pids: () => record().pids,
+    pids: () => {
+      const { pids } = record();
+      return isOneProcess ? { ...pids, "inference-svc": pids["gateway"] as number } : pids;
+    },
     logs,
     logged: (name, ...texts) => findLogged(name, () => logs(name), texts),
     async allLogged() {
@@ -147,8 +157,8 @@ async function environmentOf(
   dataDir: string,
   database: TestDatabase | undefined,
 ): Promise<NodeJS.ProcessEnv> {
-  const replicas = options.inferenceReplicas ?? 1;
-  const offsets = Array.from({ length: replicas }, (_, n) => n * 100);
+  const replicas = replicasOf(options);
+  const offsets = Array.from({ length: Math.max(1, replicas) }, (_, n) => n * 100);
   const [gateway, inference, admin, postgres, gatewayHealth, inferenceHealth, adminHealth] = (
     await freePorts(7, offsets)
   ).map(String);

@@ -17,7 +17,7 @@ const defaultMaxWaitMs = 2_000;
 export interface ByteBudgetOptions {
   readonly origin: FaultOrigin;
   readonly registry: Registry;
-  /** Size of the budget; half of the process's memory when absent. */
+  /** Size of the budget; half of the process's memory when absent, which a service has that is alone in it. */
   readonly bytes?: number;
   /** Longest wait for memory that others hold. */
   readonly maxWaitMs?: number;
@@ -40,7 +40,7 @@ export class ByteBudget {
   readonly #waiters = new Set<Waiter>();
   #free: number;
 
-  constructor({ origin, registry, bytes = budgetBytes(), maxWaitMs = defaultMaxWaitMs }: ByteBudgetOptions) {
+  constructor({ origin, registry, bytes = budgetBytes(1), maxWaitMs = defaultMaxWaitMs }: ByteBudgetOptions) {
     this.bytes = bytes;
     this.#free = bytes;
     this.#maxWaitMs = maxWaitMs;

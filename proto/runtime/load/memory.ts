@@ -13,9 +13,9 @@ const memoryPerHeap = 2;
 /** The container's limit, if there is one: otherwise the value exceeds the machine's memory. */
 const limitBytes = (): number => Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem());
 
-/** Bytes that requests under way may reserve. */
-export const budgetBytes = (): number =>
-  Math.floor(budgetShare * Math.min(limitBytes(), memoryPerHeap * getHeapStatistics().heap_size_limit));
+/** Bytes that requests under way may reserve. @param share of the process that the service has */
+export const budgetBytes = (share: number): number =>
+  Math.floor(share * budgetShare * Math.min(limitBytes(), memoryPerHeap * getHeapStatistics().heap_size_limit));
 
 /** Last known resident size: reading it needs a file descriptor, which may be missing. */
 let resident = 0;

@@ -20,6 +20,9 @@ export interface LineSink {
 export const openLog = (room: string, level: LogLevel, sink?: LineSink): Logger =>
   new JsonLog(room, levels[level], sink);
 
+/** One writer for all logs of the process: the rest of a line that the pipe did not take would otherwise follow a line of another log. */
+let standardOutput: LineOutput | undefined;
+
 class JsonLog implements Logger {
   readonly #from: number;
   readonly #sink: LineSink;
@@ -28,7 +31,7 @@ class JsonLog implements Logger {
 
   constructor(room: string, from: number, sink: LineSink | undefined) {
     this.#from = from;
-    this.#sink = sink ?? this.#openOutput();
+    this.#sink = sink ?? (standardOutput ??= this.#openOutput());
     this.#always = `,"room":${quoted(room)},"pid":${process.pid}`;
   }
 

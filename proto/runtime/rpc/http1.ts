@@ -24,7 +24,8 @@ export interface Http1Server {
   drain(): Promise<void>;
 }
 
-export async function serveHttp1(handle: RequestListener, options: Http1Options): Promise<Http1Server> {
+/** @param share of the file descriptors that the service may use */
+export async function serveHttp1(handle: RequestListener, options: Http1Options, share: number): Promise<Http1Server> {
   const { port, host, allowOrigins } = options;
   let origins = allowOrigins();
   let cors = corsFor(origins, rpc.exposedHeaders);
@@ -38,7 +39,7 @@ export async function serveHttp1(handle: RequestListener, options: Http1Options)
     else if (!cors?.(request, response)) handle(request, response);
   });
   return {
-    port: await listen(server, port, { host, maxConnections: maxConnections(clientShare) }),
+    port: await listen(server, port, { host, maxConnections: maxConnections(clientShare * share) }),
     drain: () => close(server),
   };
 }

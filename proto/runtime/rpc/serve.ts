@@ -57,6 +57,8 @@ export interface RpcServerOptions {
   readonly port: number;
   /** All addresses of the machine when undefined. */
   readonly host?: string | undefined;
+  /** Part of the file descriptors of the process that the service may use; 1 when absent. */
+  readonly share?: number;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
   /** The services of `routes`, for health checks and reflection. */
@@ -93,7 +95,7 @@ export interface RpcServer {
 
 export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
   const connections = new Connections();
-  const { tls, log, token, admission, internalCalls = new Map() } = options;
+  const { tls, log, token, admission, internalCalls = new Map(), share = 1 } = options;
   const unproven = new UnprovenConnections({ token, log });
   const serve = handlerOf(options, unproven);
   const handle = unproven.inTurn(admission ? admitting(admission, serve) : serve);
@@ -110,9 +112,9 @@ export async function serveRpc(options: RpcServerOptions): Promise<RpcServer> {
     session.on("error", (error) => log.debug({ err: error }, "connection failed"));
   });
   server.on("error", (error) => log.error({ err: error }, "rpc server failed"));
-  server.maxConnections = maxConnections(clientShare);
+  server.maxConnections = maxConnections(clientShare * share);
   await listen(server, options);
-  const http1 = options.http1 && (await serveHttp1(handle, options.http1));
+  const http1 = options.http1 && (await serveHttp1(handle, options.http1, share));
   return {
     port: (server.address() as AddressInfo).port,
     http1Port: http1?.port,

@@ -15,5 +15,6 @@ export function createWarmUpParts(room: string, level: LogLevel): ProcessParts {
     log,
     registry: new Registry(room),
     tracing: undefined,
+    share: 1,
   };
 }

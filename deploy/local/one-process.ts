@@ -1,0 +1,41 @@
+/**
+ * Entry point of gateway and inference-svc in one process: what they say to each other is handed over, without sockets between. They serve
+ * the same ports as two processes would, and keep their own log lines, metrics and probes.
+ */
+import { environment as gatewayEnvironment } from "@sluice/gateway/config.js";
+import { openService as openGateway } from "@sluice/gateway/service.js";
+import { warmUp } from "@sluice/gateway/warm-up/warm-up.js";
+import { environment as inferenceEnvironment } from "@sluice/inference-svc/config.js";
+import { openService as openInference } from "@sluice/inference-svc/service.js";
+import { openWarmUpService } from "@sluice/inference-svc/warm-up/service.js";
+import { endOnConfigError, readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
+import { openBeside, openProcess } from "@sluice/proto/runtime/process-parts.js";
+import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
+import { warmBeforeReady } from "@sluice/proto/runtime/warm-up/before-ready.js";
+import { join } from "node:path";
+
+/** Environment of a service. SLUICE_TLS_DIR is here the folder that has a folder of certificates for each. */
+function environmentOf(room: string): NodeJS.ProcessEnv {
+  const { SLUICE_TLS_DIR: folder } = process.env;
+  return withOwnToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);
+}
+
+endOnConfigError("gateway");
+const settings = readEnvironment(gatewayEnvironment, environmentOf("gateway"));
+const inferenceSettings = readEnvironment(inferenceEnvironment, environmentOf("inference-svc"));
+const parts = await openProcess("gateway", settings, 0.5);
+const { lifecycle, log, registry } = parts;
+// What opens first drains first: the gateway has answered its clients before inference-svc stops.
+const gateway = await openGateway(settings, parts, (listener) => inference.connectHere(listener));
+const inference = await openInference(inferenceSettings, await openBeside(parts, "inference-svc", inferenceSettings));
+const openPeer = () => openWarmUpService(inferenceSettings);
+// Most of the warm-up passes while admin-svc starts.
+await Promise.all([
+  inference.connect(),
+  gateway.connect(),
+  warmBeforeReady(settings.SLUICE_WARM_UP_MS, log, (limitMs) => warmUp(settings, limitMs, openPeer)),
+]);
+outliveErrors(log, registry);
+lifecycle.started();
+inference.begin();
+gateway.begin();

@@ -1,0 +1,50 @@
+/** The gateway of a process, by the settings of its environment and the configuration file. */
+import { edgeFiles, loadEdge } from "@sluice/proto/runtime/house-file.js";
+import { LiveFile } from "@sluice/proto/runtime/house/live.js";
+import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import type { Settings } from "./config.ts";
+import { openGateway } from "./gateway.ts";
+
+export interface OpenedGateway {
+  /** Settles when the policy is watched and an inference service has greeted. */
+  connect(): Promise<void>;
+  /** Call it once, when the process is ready. */
+  begin(): void;
+}
+
+/** Listens. @param connectHere opens sessions to the inference service, where that runs in this process */
+export async function openService(
+  settings: Settings,
+  parts: ProcessParts,
+  connectHere?: Connect,
+): Promise<OpenedGateway> {
+  const { lifecycle, log, registry, tracing } = parts;
+  const house = new LiveFile({
+    path: settings.SLUICE_CONFIG,
+    load: () => loadEdge(settings.SLUICE_CONFIG, process.env),
+    files: () => edgeFiles(settings.SLUICE_CONFIG),
+    log,
+    registry,
+  });
+  const { port, access, pool, pressure, change } = await openGateway({ ...parts, settings, house, connectHere });
+  const probes = { port: settings.SLUICE_GATEWAY_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
+  await serveProbes(probes, lifecycle, registry);
+  lifecycle.onDrain(() => tracing?.close());
+  return {
+    async connect() {
+      await pool.start();
+      await access.watch();
+      await pool.greeted();
+    },
+    begin() {
+      pressure.start();
+      house.watch((edge) => {
+        change(edge);
+        log.info("the changed configuration file is in force; ports and secrets stay as they were at the start");
+      });
+      log.info({ port }, "ready");
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/** The inference service of a process, by the settings of its environment and the configuration file. */
+import { type LeftOut, type LoadedHouse, loadHouse } from "@sluice/proto/runtime/house-file.js";
+import { LiveFile } from "@sluice/proto/runtime/house/live.js";
+import { readSeed } from "@sluice/proto/runtime/house/seed.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
+import { serveProbes } from "@sluice/proto/runtime/probes.js";
+import type { ProcessParts } from "@sluice/proto/runtime/process-parts.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import type { Settings } from "./config.ts";
+import { openInference } from "./inference.ts";
+import { leaveOutBroken, loadSdkPackages } from "./upstream/ai-sdk/load.ts";
+
+/** Relative to inference-svc/dist/service.js, which this file becomes. */
+const seedFile = new URL("../catalog/seed.json", import.meta.url);
+
+export interface OpenedInference {
+  /** Opens a session to a gateway of this process. */
+  readonly connectHere: Connect;
+  /** Settles when the policy is watched. */
+  connect(): Promise<void>;
+  /** Call it once, when the process is ready. */
+  begin(): void;
+}
+
+/** Listens. */
+export async function openService(settings: Settings, parts: ProcessParts): Promise<OpenedInference> {
+  const { lifecycle, log, registry, tracing } = parts;
+  const liveFile = new LiveFile({
+    path: settings.SLUICE_CONFIG,
+    load: () => loadHouse(settings.SLUICE_CONFIG, process.env, readSeed(seedFile)),
+    files: ({ files }) => files,
+    log,
+    registry,
+  });
+  const packages = await loadSdkPackages(liveFile.current.file.providers, settings.SLUICE_PACKAGES_DIR);
+  const usable = (loaded: LoadedHouse) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
+  const { file, leftOut } = usable(liveFile.current);
+  logLeftOut(leftOut, log);
+  const inference = await openInference({ ...parts, settings, file, packages });
+  const { server, access, config, runtime, pressure, learned } = inference;
+  const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
+  await serveProbes(probes, lifecycle, registry);
+  lifecycle.onDrain(() => tracing?.close());
+  const change = (loaded: LoadedHouse) => {
+    const { file: changed, leftOut: left } = usable(loaded);
+    runtime.replace(changed);
+    void learned.refresh();
+    log.info(
+      { models: changed.models.length, providers: changed.providers.map(({ id }) => id), left_out: left },
+      "the changed configuration file is in force; ports, secrets and environment variables are read only at the start",
+    );
+  };
+  return {
+    connectHere: inference.connect,
+    connect: () => access.watch(),
+    begin() {
+      pressure.start();
+      void learned.refresh();
+      liveFile.watch(change);
+      log.info({ port: server.port, http_port: server.http1Port, models: config.catalog.models.length }, "ready");
+    },
+  };
+}
+
+function logLeftOut(leftOut: readonly LeftOut[], log: Logger): void {
+  const isBroken = ({ problem }: LeftOut) => problem !== undefined;
+  const broken = leftOut.filter(isBroken);
+  const unset = leftOut.filter((left) => !isBroken(left));
+  if (unset.length > 0)
+    log.info({ left_out: unset }, "providers are left out: their environment variables are not set");
+  if (broken.length > 0) log.warn({ left_out: broken }, "providers are left out: their packages cannot be loaded");
+}

@@ -1,0 +1,77 @@
+/**
+ * The inference service of a warm-up: the parts of a real one, with a ledger, a policy, metrics and a log that nothing else sees. Everything
+ * listens on the loopback address.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { houseSchema } from "@sluice/proto/runtime/house-file.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import { openAdminPeer } from "@sluice/proto/runtime/warm-up/admin-peer.js";
+import { createWarmUpParts } from "@sluice/proto/runtime/warm-up/parts.js";
+import { loopback } from "@sluice/proto/runtime/warm-up/peer.js";
+import type { Settings } from "../config.ts";
+import { openInference } from "../inference.ts";
+import { noPackages } from "../upstream/ai-sdk/load.ts";
+import { openProviderPeer } from "./provider-peer.ts";
+
+/** Its only model. */
+export const model = "warm-up/echo";
+
+const houseFile = (baseUrl: string) =>
+  houseSchema.parse({
+    providers: [{ id: "warm-up", dialect: "chat", base_url: baseUrl, api_keys: ["none"] }],
+    models: [
+      {
+        id: model,
+        endpoints: [{ provider: "warm-up", pricing: { prompt: "1", completion: "1" } }],
+      },
+    ],
+  });
+
+export interface WarmUpService {
+  /** host:port */
+  readonly address: string;
+  readonly token: ServiceToken;
+  /** Opens a session to a gateway of this process. */
+  readonly connectHere: Connect;
+  /** Closes it, and leaves nothing behind. */
+  close(): Promise<void>;
+}
+
+export async function openWarmUpService(settings: Settings): Promise<WarmUpService> {
+  const parts = createWarmUpParts("inference-svc", settings.SLUICE_LOG_LEVEL);
+  const { lifecycle, token } = parts;
+  const spool = join(settings.SLUICE_SPOOL_DIR, "warm-up");
+  // A start that was killed during its warm-up leaves the folder.
+  rmSync(spool, { recursive: true, force: true });
+  mkdirSync(spool, { recursive: true });
+  const admin = await openAdminPeer(parts);
+  const provider = await openProviderPeer();
+  const { server, connect, access } = await openInference({
+    ...parts,
+    settings: {
+      ...settings,
+      SLUICE_INTERNAL_HOST: loopback,
+      SLUICE_INFERENCE_PORT: 0,
+      SLUICE_INFERENCE_HTTP_PORT: undefined,
+      SLUICE_ADMIN_ADDRESS: [admin.address],
+      SLUICE_SPOOL_DIR: spool,
+      REDIS_URL: undefined,
+    },
+    file: houseFile(provider.baseUrl),
+    packages: noPackages,
+  });
+  await access.watch();
+  return {
+    address: `${loopback}:${server.port}`,
+    token,
+    connectHere: connect,
+    async close() {
+      await lifecycle.drain(0);
+      await admin.close();
+      provider.close();
+      rmSync(spool, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/** What a lane needs of the connection that carries it: one that can be opened again whenever it is lost. */
+import type { SessionRequest, SessionResponse } from "../../gen/sluice/inference/v1/session_pb.ts";
+
+export interface LinkListener {
+  message(message: SessionResponse): void;
+  /** Called when more can be written after a `write` that returned false. */
+  drained(): void;
+  /** Called exactly once, after the last message. */
+  closed(error: Error | undefined): void;
+}
+
+export interface Link {
+  /** False asks for a pause until `drained`. */
+  write(message: SessionRequest): boolean;
+  /** Half-closes the stream; the server ends the session. */
+  close(): void;
+}
+
+/** Opens a new session each time it is called. The listener hears nothing before the link is returned. */
+export type Connect = (listener: LinkListener) => Link;

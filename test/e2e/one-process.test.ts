@@ -1,0 +1,170 @@
+/** SLUICE_INFERENCE_REPLICAS=0: gateway and inference-svc in one process do what the two do apart. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { runTurn, turnRequest } from "../support/answers/run-turn.ts";
+import { parseSse } from "../support/answers/sse.ts";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
+import {
+  type Reply,
+  type Upstream,
+  chatAnswer,
+  chatChunk,
+  chatStream,
+  startUpstream,
+} from "../support/providers/upstream.ts";
+
+let upstream: Upstream;
+let together: House;
+let apart: House;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const config = `
+providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
+models: [{id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "1", completion: "2"}}]}]
+limits: {streams_per_key: 1000}
+`;
+  const open = (inferenceReplicas: number) =>
+    startHouse({ config, inferenceReplicas, environment: { SLUICE_DRAIN_LIMIT_MS: "6000" } });
+  [together, apart] = await Promise.all([open(0), open(1)]);
+});
+afterAll(async () => {
+  await Promise.all([together?.stop(), apart?.stop()]);
+  await upstream?.stop();
+});
+
+const post = (house: House, body: object, init: RequestInit = {}) =>
+  fetch(`${house.baseUrl}/responses`, {
+    ...init,
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/large", input: "Hi", ...body }),
+  });
+
+test("the process has the ports, probes and figures of both", async () => {
+  const { gateway_health, inference_health, inference } = together.ports;
+  for (const [port, room] of [
+    [gateway_health, "gateway"],
+    [inference_health, "inference-svc"],
+  ] as const) {
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);
+    expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain(`{room="${room}"}`);
+  }
+  upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
+  const client = dial(`127.0.0.1:${inference}`);
+  const turn = runTurn(client, together.apiKey, turnRequest("acme/large", "Hi"));
+  await turn.over;
+  expect(turn.batches.flat().at(-1)?.event.case).toBe("end");
+  client.close();
+});
+
+const call = { id: "c", type: "function", function: { name: "f", arguments: '{"a": 1}' } };
+const half = "half \ud83d of one";
+
+const alike = (reply: Reply) => [reply, reply] as const;
+
+/** What a provider says, whole and streamed. */
+const said: Readonly<Record<string, readonly [Reply, Reply]>> = {
+  "a text": [chatAnswer({ role: "assistant", content: "Fine, “thanks”.\n" }), chatStream("Fine", ", “thanks”", ".\n")],
+  "a call": [
+    chatAnswer({ role: "assistant", content: null, tool_calls: [call] }, "tool_calls"),
+    { chunks: [{ sse: [chatChunk({ tool_calls: [{ index: 0, ...call }] }), chatChunk({}, "tool_calls"), "[DONE]"] }] },
+  ],
+  "half of a character": [chatAnswer({ role: "assistant", content: half }), chatStream("half \ud83d", " of one")],
+  "a refusal": alike({ status: 400, chunks: [{ json: { error: { message: half, type: "invalid_request_error" } } }] }),
+  "a failure": alike({ status: 500, chunks: [{ json: {} }] }),
+  "a stream that is cut": alike({ chunks: [{ sse: [chatChunk({ content: "begun" })] }], cut: true }),
+};
+
+/** An answer without what differs between any two of them: ids and times. */
+async function answerOf(house: House, body: object): Promise<unknown> {
+  const response = await post(house, body);
+  const text = (await response.text())
+    .replaceAll(/(resp|msg|fc|rs|req)_\w+/g, "$1_")
+    .replaceAll(/"(created_at|completed_at)":\d+/g, '"$1":0');
+  return [response.status, response.headers.get("content-type"), text];
+}
+
+describe.each(Object.entries(said))("to a client, %s of a provider", (_, [whole, streamed]) => {
+  test.each([
+    ["whole", whole, false],
+    ["streamed", streamed, true],
+  ] as const)("is the same, %s", async (_name, reply, stream) => {
+    upstream.script([reply]);
+    const body = { stream, tools: [{ type: "function", name: "f", parameters: { type: "object" } }] };
+    expect(await answerOf(together, body)).toEqual(await answerOf(apart, body));
+  });
+});
+
+test("a client that leaves stops its call, and a slow reader is one reader's matter", async () => {
+  upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
+  const leaving = new AbortController();
+  const closed = upstream.nextClose();
+  const response = await post(together, { stream: true }, { signal: leaving.signal });
+  await response.body?.getReader().read();
+  const left = performance.now();
+  leaving.abort();
+  expect((await closed) - left).toBeLessThan(1_000);
+
+  const before = upstream.bytesWritten;
+  upstream.script([
+    { chunks: [{ sse: [chatChunk({ content: "x".repeat(16_384) })], repeat: 20_000 }], hang: true },
+    chatStream("Fine."),
+  ]);
+  const slow = new AbortController();
+  await post(together, { stream: true }, { signal: slow.signal });
+  expect(parseSse(await (await post(together, { stream: true })).text()).done).toBe(true);
+  let written = -1;
+  let looks = 0;
+  await eventually(() => {
+    looks = upstream.bytesWritten === written ? looks + 1 : 0;
+    written = upstream.bytesWritten;
+    return looks === 20;
+  });
+  // Of 330 MB: the credit of a turn, and what sockets of two connections hold.
+  expect(upstream.bytesWritten - before).toBeLessThan(64 * 1024 * 1024);
+  slow.abort();
+});
+
+test("a killed process loses no turn that a client has heard the end of, and doubles none", async () => {
+  upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
+  const ids: string[] = [];
+  const ask = async () => {
+    const response = await post(together, {});
+    await response.text();
+    if (response.status === 200) ids.push(response.headers.get("x-generation-id") as string);
+  };
+  await Promise.all(Array.from({ length: 20 }, ask));
+  process.kill(together.pids()["gateway"] as number, "SIGKILL");
+  expect(ids).toHaveLength(20);
+  const ready = `http://127.0.0.1:${together.ports.gateway_health}/readyz`;
+  await eventually(() =>
+    fetch(ready).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  const database = new pg.Client(together.databaseUrl);
+  await database.connect();
+  const rowsOf = async (table: "turns" | "usage_records") =>
+    (await database.query(`select generation_id from ${table} where generation_id = any($1)`, [ids])).rows;
+  await eventually(async () => (await rowsOf("turns")).length >= ids.length);
+  for (const table of ["turns", "usage_records"] as const) {
+    const named = (await rowsOf(table)).map((row) => row.generation_id as string);
+    expect(named.toSorted()).toEqual(ids.toSorted());
+  }
+  await database.end();
+});
+
+test("a stream that outlives the drain ends with response.failed, and the process in good order", async () => {
+  upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
+  const response = await post(together, { stream: true });
+  const closed = upstream.nextClose();
+  process.kill(together.pids()["gateway"] as number, "SIGTERM");
+  const { events, done } = parseSse(await response.text());
+  expect([events.at(-1)?.type, done]).toEqual(["response.failed", true]);
+  await closed;
+  await eventually(() => together.output().includes("gateway ended: exit code 0"));
+});

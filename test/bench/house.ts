@@ -23,12 +23,15 @@ export interface HouseSetting {
   readonly upstreamPort: number;
   readonly scripts: readonly Script[];
   readonly cpu: number;
+  /** Gateway and inference-svc share a process. */
+  readonly oneProcess?: boolean;
 }
 
 /** @throws with what the house said when it does not get ready */
 export async function startBenchHouse(checkout: Checkout, setting: HouseSetting): Promise<BenchHouse> {
   const house = await startHouse({
     checkout: checkout.path,
+    inferenceReplicas: setting.oneProcess ? 0 : 1,
     embeddedPostgres: true,
     config: JSON.stringify(houseFile(setting)),
     environment: {
@@ -39,7 +42,7 @@ export async function startBenchHouse(checkout: Checkout, setting: HouseSetting)
     },
   });
   for (const pid of family(house)) pin(pid, setting.cpu);
-  return benchHouse(checkout.name, house);
+  return benchHouse(setting.oneProcess ? `${checkout.name}, one process` : checkout.name, house);
 }
 
 const family = (house: House): number[] => [...new Set(Object.values(house.pids()).flatMap(familyOf))];
@@ -49,13 +52,13 @@ function benchHouse(name: string, house: House): BenchHouse {
   return {
     name,
     target: { port: house.ports.gateway, base: "/api", format: "responses", key: house.apiKey },
-    pids: [gatewayPid, inferencePid],
+    pids: [...new Set([gatewayPid, inferencePid])],
     managementKey: house.managementKey,
     gatewayPid,
     inferencePid,
     family: () => family(house),
     collect: () => {
-      for (const pid of [gatewayPid, inferencePid]) process.kill(pid, "SIGUSR2");
+      for (const pid of new Set([gatewayPid, inferencePid])) process.kill(pid, "SIGUSR2");
     },
     stop: () => house.stop(),
   };

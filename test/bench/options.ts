@@ -42,6 +42,8 @@ export interface BenchOptions {
   readonly selected: ReadonlySet<ScenarioId>;
   /** Builds that take turns; this one when there is none. */
   readonly checkouts: readonly string[];
+  /** Each build also with gateway and inference-svc in one process. */
+  readonly oneProcess: boolean;
   readonly references: readonly ReferenceId[];
   readonly quick: boolean;
   readonly pace: Pace;
@@ -63,8 +65,9 @@ const peersPace: Pace = {
 };
 
 const usage = `usage:
-  npm run bench -- [--quick] [--checkout <folder>]... [--reference <names>] [--only ${scenarioIds.join(",")}]
+  npm run bench -- [--quick] [--checkout <folder>]... [--one-process] [--reference <names>] [--only ${scenarioIds.join(",")}]
       --checkout <folder>, twice or more: these builds take turns in one run, in ${pairedIds.join(",")}
+      --one-process: each build also with gateway and inference-svc in one process, in the same turns
       --reference ${referenceIds.join(",")}: these proxies as well, where they are installed
   npm run bench -- --peers [--quick]
       Sluice beside other gateways, which npm run bench -- --install-peers installs, in a network of loopback alone
@@ -89,15 +92,25 @@ export type Options = BenchOptions | CountOptions | ProfileOptions | PeersOption
 /** @throws for an unknown option or scenario, with the usage */
 export function readOptions(args: readonly string[]): Options {
   const values = parse(args);
-  const { checkout: checkouts = [], only, quick, counts, profile, sites, reference } = values;
+  const {
+    checkout: checkouts = [],
+    only,
+    quick,
+    counts,
+    profile,
+    sites,
+    reference,
+    "one-process": oneProcess,
+  } = values;
   if (values["install-peers"]) return { installs: true };
   if (values.peers) return { peersAt: quick ? { ...peersPace, rounds: 1, warmUpUnits: 0 } : peersPace };
   if (profile) return { profiled: named(only ?? "U", countedIds), checkouts, places: sites ? placesShown : 0 };
   if (counts) return { loads: named(only, countedIds), checkouts, places: sites ? placesShown : 0 };
   const repeatUntilMs = performance.now() + repeatForMs;
   return {
-    selected: new Set(named(only, checkouts.length > 1 ? pairedIds : scenarioIds)),
+    selected: new Set(named(only, checkouts.length > 1 || oneProcess ? pairedIds : scenarioIds)),
     checkouts,
+    oneProcess,
     references: reference === undefined ? [] : named(reference, referenceIds),
     quick,
     pace: quick
@@ -125,6 +138,7 @@ function parse(args: readonly string[]) {
         peers: { type: "boolean", default: false },
         "install-peers": { type: "boolean", default: false },
         reference: { type: "string" },
+        "one-process": { type: "boolean", default: false },
         checkout: { type: "string", multiple: true },
       },
     }).values;

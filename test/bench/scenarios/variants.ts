@@ -103,7 +103,7 @@ function load(
     ...(form && { form }),
     rampMs: spreadMs + 300,
     windowMs,
-    watched: [house.gatewayPid, house.inferencePid],
+    watched: house.pids,
     root: process.pid,
   });
 }

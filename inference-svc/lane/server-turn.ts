@@ -45,11 +45,11 @@ export class ServerTurn implements EngineTurn {
     this.#push({ case: "batch", value: { $typeName: "sluice.inference.v1.Batch", events: [], cost: 0 } }, 8, false);
   }
 
-  /** Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit. */
+  /** Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit, and after the last one. */
   take(batch: WireBatch, last: boolean): Promise<void> | undefined {
     this.#credit -= batch.cost;
     this.#send(batch, last);
-    if (this.#credit > 0 || this.signal.aborted) return undefined;
+    if (last || this.#credit > 0 || this.signal.aborted) return undefined;
     // A turn without credit may wait for minutes: its last batch was sent, and must not be kept for it.
     this.#batch = undefined;
     return new Promise((resolve) => {

@@ -135,6 +135,15 @@ describe("lane", () => {
     expect([wire.lane.openTurns, wire.server?.openTurns]).toEqual([0, 0]);
   });
 
+  test("the last batch waits for no credit, which its client will not send any more", async () => {
+    const listener = new Listener();
+    wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === 1);
+    expect(wire.turns[0]?.take({ events: [delta("a")], cost: turnCredit + 1 }, true)).toBeUndefined();
+    await until(() => listener.over !== undefined);
+    expect(listener).toMatchObject({ text: "a", over: "ended" });
+  });
+
   test("batches of one turn of the event loop travel in one frame", async () => {
     const seen: number[] = [];
     const listener = Object.assign(new Listener(), {

@@ -9,6 +9,7 @@ export class AnswerDelivery {
   readonly #turn: EngineTurn;
   readonly #trace: Trace;
   readonly #metadata: () => Uint8Array;
+  readonly #answered: (outcome: Outcome) => void;
   #resolve = () => {};
   #reject: (failure: unknown) => void = () => {};
   /** Outcome of an answer that has come to its end. */
@@ -16,12 +17,22 @@ export class AnswerDelivery {
   /** UTF-16 units of text and arguments that were given out so far. */
   textUnits = 0;
 
-  /** @param metadata makes the service metadata that the end carries */
-  constructor(answer: Answer, turn: EngineTurn, trace: Trace, metadata: () => Uint8Array) {
+  /**
+   * @param metadata makes the service metadata that the end carries
+   * @param answered called once, before the turn takes the end
+   */
+  constructor(
+    answer: Answer,
+    turn: EngineTurn,
+    trace: Trace,
+    metadata: () => Uint8Array,
+    answered: (outcome: Outcome) => void,
+  ) {
     this.#answer = answer;
     this.#turn = turn;
     this.#trace = trace;
     this.#metadata = metadata;
+    this.#answered = answered;
   }
 
   /** @returns undefined when everything was there; else settles at the end of the answer, or once the client has left. @throws its failure */
@@ -68,11 +79,13 @@ export class AnswerDelivery {
     try {
       const batch = withTotal(given, this.#trace);
       const last = batch.at(-1);
-      if (last?.type === "end") this.outcome = last.outcome;
       if (this.#trace.firstMs === undefined && batch.some(commits)) this.#trace.markFirstEvent();
       const wire = toWire(batch, this.#metadata);
       this.textUnits += wire.textUnits;
-      return this.#turn.take(wire, last?.type === "end");
+      if (last?.type !== "end") return this.#turn.take(wire, false);
+      this.outcome = last.outcome;
+      this.#answered(last.outcome);
+      return this.#turn.take(wire, true);
     } catch (error) {
       this.#leave();
       throw error;

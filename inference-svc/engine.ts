@@ -16,7 +16,7 @@ import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { TurnSignal } from "./turn/signal.ts";
 import type { Trace } from "./turn/trace.ts";
-import type { Turn } from "./turn/turn.ts";
+import type { Outcome, Turn } from "./turn/turn.ts";
 import { type EngineTurn, usageBatch } from "./wire.ts";
 
 /** Turns that fit into less than a gibibyte: 66 KiB each were measured, without what they say. */
@@ -92,7 +92,15 @@ export class Engine {
       place = this.#parts.openTurns.add(open);
       turn.accepted();
       const metadata = () => this.#metadata(request, scope.trace);
-      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, metadata);
+      const answered = (outcome: Outcome) =>
+        observation.answered(request, requester, {
+          caller: scope.caller,
+          trace: scope.trace,
+          outcome,
+          failure: undefined,
+          cancelled: false,
+        });
+      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, metadata, answered);
       open.delivery = delivery;
       const delivered = delivery.run();
       if (delivered) await delivered;

@@ -1,7 +1,7 @@
 /**
- * The ledger of this process. Every call to a provider is written down before it is made, and its end before the client is told; every turn
- * is written down at its end. Ends are delivered to admin-svc from the files of the spool. A process that is killed leaves its open calls there, and its next start
- * records each of them as lost.
+ * The ledger of this process. Every call to a provider is written down before it is made, and its end before the client is told; so is the
+ * end of every turn. Ends are delivered to admin-svc from the files of the spool. A process that is killed leaves its open calls there, and its
+ * next start records each of them as lost.
  */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { randomUUID } from "node:crypto";
@@ -148,7 +148,7 @@ export class Ledger implements CallLedger {
     return this.#spool.size < limitBytes && !this.#writer.isWaiting;
   }
 
-  /** Records a turn at its end. */
+  /** Records a turn at its end. It is on the disk before anything more is said to a client. */
   recordTurn(turn: TurnFacts): void {
     const sequence = ++this.#turnSequence;
     this.#writer.end(turnLine(turn, { bootId: this.#bootId, sequence, instance: this.#options.instance }));

@@ -1,4 +1,4 @@
-/** Records each turn in the ledger at its end. Turns that were refused before any call are bounded in number. */
+/** Records each turn in the ledger before its client hears the end. Turns that were refused before any call are bounded in number. */
 import { type Caller, FilterAction } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { TurnOutcome } from "@sluice/proto/gen/sluice/admin/v1/ledger_service_pb.js";
 import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
@@ -37,11 +37,14 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
     return this;
   }
 
-  ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
-    const { inner } = this.#parts;
+  answered(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
     if (end.caller) this.#record(request, requester, end, end.caller);
-    else this.#recordUnresolved(request, requester, end);
-    inner.ended(request, requester, end);
+    this.#parts.inner.answered(request, requester, end);
+  }
+
+  ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
+    if (end.outcome === undefined) this.#recordUnanswered(request, requester, end);
+    this.#parts.inner.ended(request, requester, end);
   }
 
   /** Records a turn that was refused before it began. There is no record for a key that nobody knows. */
@@ -53,6 +56,11 @@ export class LedgerTurns implements TurnObserver, TurnObservation {
   /** Records what was counted so far. */
   flush(): void {
     this.#refused.flush();
+  }
+
+  #recordUnanswered(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
+    if (end.caller) this.#record(request, requester, end, end.caller);
+    else this.#recordUnresolved(request, requester, end);
   }
 
   #recordUnresolved(request: RunTurnRequest, requester: RefusedRequester, end: TurnEnd): void {

@@ -29,10 +29,12 @@ export class TracedTurns implements TurnObserver {
         "sluice.stream": request.stream,
       },
     });
+    const traced = { ...requester, traceId: span.traceId };
     return {
       span,
+      answered: (_, __, end) => inner.answered(request, traced, end),
       ended(_, __, end) {
-        inner.ended(request, { ...requester, traceId: span.traceId }, end);
+        inner.ended(request, traced, end);
         // The JSON of `trace` has been checked by then.
         if (end.trace) setRequestTrace(span, request.traceJson);
         setEnd(span, end);

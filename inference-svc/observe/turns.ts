@@ -29,6 +29,8 @@ export interface TurnEnd {
 export interface TurnObservation {
   /** Parent span for calls on behalf of the turn; absent when tracing is off. */
   readonly span?: Span;
+  /** Called when an answer has come to its end, before the client hears it. */
+  answered(request: RunTurnRequest, requester: Requester, end: TurnEnd): void;
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void;
 }
 
@@ -101,6 +103,8 @@ export class TurnRecorder implements TurnObserver, TurnObservation {
   begin(): this {
     return this;
   }
+
+  answered(): void {}
 
   ended(request: RunTurnRequest, requester: Requester, end: TurnEnd): void {
     const { trace, failure } = end;

@@ -104,10 +104,11 @@ async function wrongCalls(
   };
 }
 
-/** A client hears the end of its answer only after the record of the call; where the record of the turn is lost with its process, that call tells the end. */
+/** A client hears the end of its answer only when the records of the call and of the turn are on the disk. */
 async function wrongTurns(database: pg.Client, answers: ReadonlyMap<string, number>): Promise<string[]> {
   const { rows } = await database.query<{ session_id: string; outcomes: string; completed: string }>(
-    `select session_id, string_agg(outcome, ', ') as outcomes, count(*) filter (where outcome = 'completed') as completed
+    `select session_id, string_agg(outcome || case when is_recorded then '' else ' by their calls' end, ', ') as outcomes,
+       count(*) filter (where outcome = 'completed' and is_recorded) as completed
      from turns where session_id is not null group by session_id`,
   );
   const found = new Map(rows.map((row) => [row.session_id, row]));

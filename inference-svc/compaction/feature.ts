@@ -10,6 +10,7 @@ import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { Feature } from "../kit.ts";
 import type { StateSeal } from "../tools/models/sealed-state.ts";
 import { generated, readToEnd } from "../turn/answers.ts";
+import { hasOther } from "../turn/parse/beginnings.ts";
 import type { InputItem, TurnRequest } from "../turn/request.ts";
 import type { Answer, Batch, TurnEvent } from "../turn/turn.ts";
 import { askForSummary, readKept, wordsOfUser, summaryItem } from "./summary.ts";
@@ -21,7 +22,7 @@ const defaultMaxOutputTokens = 8_000;
 
 export const compaction: Feature = {
   id: "compaction",
-  applies: ({ input }) => input.some(({ type }) => kinds.has(type)),
+  applies: ({ input }) => hasOther(input, ({ type }) => kinds.has(type)),
   layer:
     ({ roles: { compactor }, compactionSeal: seal }) =>
     (next) =>

@@ -1,5 +1,6 @@
 /** Finds the files of a request and tells their kind by media type, name and first bytes. */
 import type { DocumentKind, FileKind, FilePart } from "../turn/file-text.ts";
+import { knownTexts } from "../turn/parse/beginnings.ts";
 import type { InputItem } from "../turn/request.ts";
 import { decodePercent } from "./bytes.ts";
 import { type EncodedFile, parseDataUrl } from "./data-url.ts";
@@ -10,7 +11,7 @@ const fields = ["content", "output"] as const;
 /** The files of an input, in order. Each endpoint that could serve a request asks for them several times. */
 export function findFiles(input: readonly InputItem[]): readonly FilePart[] {
   let files: FilePart[] | undefined;
-  for (let index = 0; index < input.length; index++) {
+  for (let index = knownTexts(input); index < input.length; index++) {
     for (const field of fields) {
       const parts = input[index]?.[field];
       if (!Array.isArray(parts)) continue;

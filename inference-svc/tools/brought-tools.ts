@@ -3,13 +3,14 @@
  * or sends functions in their place.
  */
 import { isObject } from "@sluice/proto/runtime/validation/fields.js";
+import { hasOther } from "../turn/parse/beginnings.ts";
 import type { HostedTool, InputItem, TurnRequest } from "../turn/request.ts";
 
 export const bringsTools = ({ type }: InputItem): boolean => type === "additional_tools";
 
 /** @param joins whether a tool joins those of the request; the others stay in their item */
 export function withBroughtTools(request: TurnRequest, joins: (tool: HostedTool) => boolean): TurnRequest {
-  if (!request.input.some(bringsTools)) return request;
+  if (!hasOther(request.input, bringsTools)) return request;
   const joined: HostedTool[] = [];
   const input = request.input.map((item, position): InputItem => {
     const { tools } = item;

@@ -1,6 +1,7 @@
 /** The tools of one request that Sluice runs: the model sees them as functions like those of the client. */
 import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import type { CallableTool, Tool, ToolReference, TurnRequest } from "../turn/request.ts";
+import { hasOther } from "../turn/parse/beginnings.ts";
 import type { Scope } from "../turn/scope.ts";
 import { bringsTools } from "./brought-tools.ts";
 import { type DeferredTool, calledBefore, loadedTools, nameable } from "./deferred-tools.ts";
@@ -15,7 +16,7 @@ import type { AllowedCall, SourceParts } from "./tool-source.ts";
 
 /** Whether any tool of the request, or any item in its history, may belong to Sluice. */
 export const mayUseTools = ({ tools, input }: TurnRequest): boolean =>
-  tools.some(({ type }) => type === "hosted") || input.some((item) => isServerItem(item) || bringsTools(item));
+  tools.some(({ type }) => type === "hosted") || hasOther(input, (item) => isServerItem(item) || bringsTools(item));
 
 interface ToolboxParts extends Pick<Toolbox, "declared" | "sources" | "allowed" | "waiting"> {
   readonly loaded: readonly CallableTool[];

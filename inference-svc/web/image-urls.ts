@@ -90,9 +90,9 @@ function takesImageUrls(endpoint: Endpoint, support: DialectSupport): boolean {
 }
 
 /** Remembered, because each endpoint that could serve a request asks several times. */
-const namedImages = new ListMemo((input: readonly InputItem[]): readonly NamedImage[] => {
-  const named: NamedImage[] = [];
-  for (let index = 0; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
+const namedImages = new ListMemo<readonly NamedImage[]>([], (before, input, from) => {
+  const named = [...before];
+  for (let index = from; index < input.length; index++) addNamedImages(input[index] as InputItem, index, named);
   return named;
 });
 

@@ -4,6 +4,7 @@
  * a change of the policy is another caller. Ejections and cooldowns exclude no candidate; they only change the order.
  */
 import type { Caller } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
+import { ListMemo } from "../../turn/parse/list-memo.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import type { CandidateGroup, Exclusions } from "./candidates.ts";
 import { neededAnswerTokens } from "./needs.ts";
@@ -40,7 +41,7 @@ export class CandidateMemo {
  * catalogue, and nothing is remembered of a request that is refused for it, so that blanks can divide the slugs.
  */
 function keyOf(request: TurnRequest): string | undefined {
-  if (!isPlain(request) || !request.input.every(isPlainItem)) return undefined;
+  if (!isPlain(request) || !plainInputs.of(request.input)) return undefined;
   const { models, tools } = request;
   return `${tools.length > 0 ? "tools" : ""} ${neededAnswerTokens(request) ?? 0} ${models.length === 1 ? models[0] : models.join(" ")}`;
 }
@@ -63,6 +64,13 @@ const isPlain = ({
   outputModalities.length === 0 &&
   typeof toolChoice !== "object" &&
   tools.every((tool) => tool.type === "function" && tool.cacheControl === undefined);
+
+/** Inputs with plain items alone. */
+const plainInputs = new ListMemo<boolean>(true, (before, input, from) => {
+  if (!before) return false;
+  for (let index = from; index < input.length; index++) if (!isPlainItem(input[index]!)) return false;
+  return true;
+});
 
 /** Text alone is taken by every endpoint. */
 function isPlainItem({ type, content, output, cache_control: mark }: InputItem): boolean {

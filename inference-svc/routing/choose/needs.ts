@@ -1,5 +1,6 @@
 /** Filters by what a request needs of the model and the endpoint. Optional parameters that an endpoint lacks are left out instead. */
 import { hasParsedFiles } from "../../files/parsing.ts";
+import { hasOther } from "../../turn/parse/beginnings.ts";
 import type { TurnRequest } from "../../turn/request.ts";
 import type { DroppedField } from "../../turn/trace.ts";
 import type { Endpoint } from "../catalog.ts";
@@ -58,7 +59,7 @@ export function lengthFilters(request: TurnRequest): readonly Filter[] {
 
 export function featureFilters(request: TurnRequest): readonly Filter[] {
   const needs: Filter[] = [];
-  if (request.tools.length > 0 || request.input.some(({ type }) => bringsTools.has(type)))
+  if (request.tools.length > 0 || hasOther(request.input, ({ type }) => bringsTools.has(type)))
     needs.push(supporting("takes no tools", ["tools"]));
   if (request.textFormat?.type === "json_schema") {
     needs.push(supporting("gives no structured outputs", ["structured_outputs", "response_format"]));

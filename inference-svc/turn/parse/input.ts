@@ -6,12 +6,14 @@ import { checkShape, child } from "@sluice/proto/runtime/validation/shape.js";
 import { callIdField, callTypeByOutput, callNames } from "../call-pairs.ts";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize } from "./kinds.ts";
+import { ListMemo } from "./list-memo.ts";
 import { openRepeated } from "./repeated-input.ts";
 import { neutralizeTools } from "./tools.ts";
 import type { InputItem } from "../request.ts";
 import { FaultReason } from "@sluice/proto/runtime/fault.js";
 
 const calls: ReadonlySet<string> = new Set(callTypeByOutput.values());
+const none: readonly InputItem[] = [];
 
 /**
  * Parses the input; a string becomes one message of the user. Items are changed in place: defaults are put into the parsed objects.
@@ -32,13 +34,14 @@ export function parseInput(
     return [];
   }
   const before = problems.count;
-  const known = repeated?.known ?? 0;
+  const beginning = repeated?.beginning ?? none;
+  const known = beginning.length;
   if (Array.isArray(value)) neutralizeItems(value, known, aliases);
   if (known === 0) checkShape(inputShape, value, "input", problems);
   else checkItems(value as readonly unknown[], known, problems);
   if (typeof value === "string") return [{ type: "message", role: "user", content: value }];
   if (!Array.isArray(value)) return [];
-  const items = new Sequence(declared, problems).read(value);
+  const items = new Sequence(declared, problems).read(value, beginning);
   if (problems.count === before) repeated?.keep(items);
   return items;
 }
@@ -62,8 +65,9 @@ function neutralizeItem(item: unknown, aliases: Aliases): void {
 class Sequence {
   readonly #declared: DeclaredTools;
   readonly #problems: Problems;
-  /** Ids of earlier calls by the type of the call. */
-  #calls: Map<string, Set<unknown>> | undefined;
+  /** Calls after the beginning that was read before. */
+  #calls: CallIds | undefined;
+  #beginning = none;
   #references: References | undefined;
 
   constructor(declared: DeclaredTools, problems: Problems) {
@@ -71,9 +75,11 @@ class Sequence {
     this.#problems = problems;
   }
 
-  read(values: readonly unknown[]): readonly InputItem[] {
-    const items: InputItem[] = [];
-    for (let index = 0; index < values.length; index++) {
+  /** @param beginning the first values, which were read before */
+  read(values: readonly unknown[], beginning: readonly InputItem[]): readonly InputItem[] {
+    this.#beginning = beginning;
+    const items = beginning.slice();
+    for (let index = items.length; index < values.length; index++) {
       // The shape check has reported entries that are no objects; an empty object stands for them here.
       const item = isObject(values[index]) ? (values[index] as Record<string, unknown>) : {};
       item["type"] ??= item["role"] === undefined ? "item_reference" : "message";
@@ -87,7 +93,7 @@ class Sequence {
     if (type === "message") message(item);
     else if (type === "reasoning") item["summary"] ??= [];
     else if (type === "item_reference") this.#reference(item, index, before);
-    else if (calls.has(type)) this.#called(item);
+    else if (calls.has(type)) addCall((this.#calls ??= new Map()), item);
     else if (callTypeByOutput.has(type)) this.#answered(type, item, index);
     else if (type === "configuration_update" && before.at(-1)?.type === type) {
       this.#problems.add(`input.${index}`, "follows another configuration_update");
@@ -95,29 +101,41 @@ class Sequence {
     return item as InputItem;
   }
 
-  #called(item: JsonObject): void {
-    const calls = (this.#calls ??= new Map<string, Set<unknown>>());
-    for (const [kind, id] of callNames(item)) {
-      let ids = calls.get(kind);
-      if (!ids) calls.set(kind, (ids = new Set()));
-      ids.add(id);
-    }
-  }
-
   #answered(type: string, item: JsonObject, index: number): void {
     const call = callTypeByOutput.get(type) as string;
     const field = callIdField(type);
     const id = item[field];
-    if (typeof id === "string" && !this.#calls?.get(call)?.has(id)) {
+    if (typeof id === "string" && !this.#isCalled(call, id)) {
       this.#problems.add(`input.${index}.${field}`, `matches no earlier ${call}`);
     }
     if (type === "tool_search_output") this.#declared.add(item["tools"], `input.${index}.tools`, this.#problems, true);
     withDetail(item["output"]);
   }
 
+  #isCalled(type: string, id: string): boolean {
+    return this.#calls?.get(type)?.has(id) === true || knownCalls.of(this.#beginning).get(type)?.has(id) === true;
+  }
+
   #reference(item: JsonObject, index: number, before: readonly InputItem[]): void {
     this.#references ??= new References(this.#problems);
     this.#references.check(item, index, before);
+  }
+}
+
+/** Ids of calls by the type of the call. */
+type CallIds = Map<string, Set<unknown>>;
+
+const knownCalls = new ListMemo<Readonly<CallIds>>(new Map(), (_, input) => {
+  const ids: CallIds = new Map();
+  for (const item of input) if (calls.has(item.type)) addCall(ids, item);
+  return ids;
+});
+
+function addCall(calls: CallIds, item: JsonObject): void {
+  for (const [kind, id] of callNames(item)) {
+    let ids = calls.get(kind);
+    if (!ids) calls.set(kind, (ids = new Set()));
+    ids.add(id);
   }
 }
 

@@ -5,6 +5,7 @@
 import { ArrayMemory, type KnownElements, minRememberedBytes } from "@sluice/proto/runtime/validation/array-memory.js";
 import { closeBracket, openBracket, spaceBytes } from "@sluice/proto/runtime/validation/json-bytes.js";
 import type { InputItem } from "../request.ts";
+import { beginWith, firstItems } from "./beginnings.ts";
 import { isShareable, share } from "./shared-items.ts";
 import type { Aliases } from "./kinds.ts";
 
@@ -23,8 +24,8 @@ export class RepeatedInput {
   readonly #owner: string;
   readonly #memory: ArrayMemory<InputItem>;
   readonly #found: KnownElements<InputItem> | undefined;
-  /** Number of items that were checked before: the first ones. */
-  readonly known: number;
+  /** The first items, which were checked before; undefined when there are none. */
+  readonly beginning: readonly InputItem[] | undefined;
 
   /** @param owner key of the request */
   constructor(json: Buffer, owner: string, aliases: Aliases) {
@@ -32,14 +33,14 @@ export class RepeatedInput {
     this.#owner = owner;
     this.#memory = memoryFor(aliases);
     this.#found = this.#memory.find(owner, json, 0);
-    this.known = this.#found?.count ?? 0;
+    this.beginning = this.#found && firstItems(this.#found.values, this.#found.count);
   }
 
   /** @throws SyntaxError when the text is no JSON */
   parse(): unknown {
     const found = this.#found;
     if (found === undefined) return JSON.parse(this.#json.toString("utf8"));
-    const items: unknown[] = found.values.slice(0, found.count);
+    const items: unknown[] = this.beginning!.slice();
     // A zero stands for the known items.
     const others = JSON.parse(`[0${this.#json.toString("utf8", found.length)}`) as unknown[];
     for (let index = 1; index < others.length; index++) items.push(others[index]);
@@ -48,12 +49,14 @@ export class RepeatedInput {
 
   /** Remembers the items, which have passed all checks. */
   keep(items: readonly InputItem[]): void {
-    if (items.length === this.known) return;
-    for (let index = this.known; index < items.length; index++) if (!isShareable(items[index]!)) return;
-    const ends = this.#found?.ends.slice(0, this.known);
+    if (this.beginning) beginWith(items, this.beginning);
+    const known = this.beginning?.length ?? 0;
+    if (items.length === known) return;
+    for (let index = known; index < items.length; index++) if (!isShareable(items[index]!)) return;
+    const ends = this.#found?.ends.slice(0, known);
     const text = this.#json.subarray(0, this.#endOfLast());
     if (!this.#memory.keep(this.#owner, text, items, this.#found, ends)) return;
-    for (let index = this.known; index < items.length; index++) share(items[index]!);
+    for (let index = known; index < items.length; index++) share(items[index]!);
   }
 
   #endOfLast(): number {

@@ -1,4 +1,5 @@
 /** The tools that a model may call: those of the request, and those that input items add. */
+import { hasOther } from "../../turn/parse/beginnings.ts";
 import type {
   CustomTool,
   FunctionTool,
@@ -37,7 +38,7 @@ const brings = (item: InputItem): boolean => bringers.has(item.type);
  */
 export function offeredTools(request: TurnRequest): readonly OfferedTool[] {
   const { input, tools, toolChoice } = request;
-  const brought = input.some(brings);
+  const brought = hasOther(input, brings);
   if (tools.length === 0 && !brought) return none;
   const source = brought || typeof toolChoice === "object" ? request : tools;
   let offered = known.get(source);

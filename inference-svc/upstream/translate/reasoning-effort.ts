@@ -1,4 +1,5 @@
 /** The reasoning effort that a request asks for. */
+import { knownTexts } from "../../turn/parse/beginnings.ts";
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
 import { isObject, text } from "../json.ts";
 import { type TranslationContext, supports } from "./context.ts";
@@ -17,7 +18,7 @@ export function lastEffort(
   const requested = request.reasoning?.effort;
   let effort: ReasoningEffort | undefined =
     requested === undefined ? undefined : { value: requested, path: "reasoning.effort" };
-  for (let index = 0; index < request.input.length; index++) {
+  for (let index = knownTexts(request.input); index < request.input.length; index++) {
     const { type, reasoning } = request.input[index] as InputItem;
     if (type !== "configuration_update" || !isObject(reasoning)) continue;
     const path = `input.${index}`;

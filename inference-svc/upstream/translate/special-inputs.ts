@@ -32,11 +32,14 @@ const marks = ["cache_control", "prompt_cache_breakpoint"];
  */
 export const findSpecialInputs = (input: readonly InputItem[]): readonly SpecialInput[] => specialInputs.of(input);
 
-const specialInputs = new ListMemo(collect);
+const specialInputs = new ListMemo<readonly SpecialInput[]>([], (before, input, from) => {
+  const found = collect(input, from);
+  return found.length === 0 ? before : [...before, ...found];
+});
 
-function collect(input: readonly InputItem[]): readonly SpecialInput[] {
+function collect(input: readonly InputItem[], from: number): readonly SpecialInput[] {
   const found: SpecialInput[] = [];
-  for (let index = 0; index < input.length; index++) {
+  for (let index = from; index < input.length; index++) {
     const item = input[index] as InputItem;
     if (whole.has(item.type) || isMarkedCall(item)) found.push({ path: `input.${index}`, item });
     const field = Array.isArray(item.content) ? "content" : "output";

@@ -9,17 +9,6 @@ export interface ItemMemo {
   readonly item: InputItem;
   /** Bytes of text that a model reads of it; undefined before they are counted, and for an item with media. */
   textBytes: number | undefined;
-  /** The message that was written of it, and perhaps of items after it, by a dialect that remembers messages. */
-  message: WrittenMessage | undefined;
-}
-
-export interface WrittenMessage {
-  /** All items of which the message was made, in order. */
-  readonly items: readonly InputItem[];
-  /** Everything else that decides about it. */
-  readonly target: object;
-  readonly tools: object;
-  readonly json: string;
 }
 
 /**
@@ -38,7 +27,7 @@ export function memoOf(item: MarkedItem): ItemMemo | undefined {
 export const isShared = (item: InputItem): boolean => memoOf(item) !== undefined;
 
 export function share(item: MarkedItem): void {
-  item[memoKey] = { item, textBytes: undefined, message: undefined };
+  item[memoKey] = { item, textBytes: undefined };
   freeze(item);
 }
 

@@ -1,8 +1,5 @@
 /** The growing list of chat messages: calls join the assistant message before them, reasoning joins the one after it. */
 import { type JsonObject, objects, text } from "../json.ts";
-import type { InputItem } from "../../turn/request.ts";
-import { isShared } from "../../turn/parse/shared-items.ts";
-import { MessageSources } from "../translate/message-sources.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 export type ChatMessage = { role: string; content: unknown; tool_calls?: JsonObject[]; [field: string]: unknown };
@@ -16,22 +13,23 @@ export interface ChatReasoning {
 export class ChatMessageList {
   readonly #onDropped: TranslationContext["onDropped"];
   readonly #messages: ChatMessage[] = [];
-  /** Undefined for requests without shared items. */
-  readonly #sources: MessageSources | undefined;
   /** The assistant message that the next call joins. */
   #assistant: ChatMessage | undefined;
   #thoughts: ChatReasoning[] = [];
   /** Images and files from tool outputs. A tool message holds only text, so they follow as a user message. */
   #attachments: JsonObject[] = [];
 
-  constructor(onDropped: TranslationContext["onDropped"], input: readonly InputItem[]) {
+  constructor(onDropped: TranslationContext["onDropped"]) {
     this.#onDropped = onDropped;
-    this.#sources = input.some(isShared) ? new MessageSources() : undefined;
   }
 
-  /** @param item whose translation comes next; undefined for one on which messages depend that are not its own */
-  begin(item: InputItem | undefined): void {
-    this.#sources?.begin(item);
+  get length(): number {
+    return this.#messages.length;
+  }
+
+  /** Whether nothing that follows can change the messages so far. */
+  get isComplete(): boolean {
+    return this.#assistant === undefined && this.#thoughts.length === 0 && this.#attachments.length === 0;
   }
 
   add(message: ChatMessage): void {
@@ -39,7 +37,6 @@ export class ChatMessageList {
     this.#assistant = message.role === "assistant" ? message : undefined;
     if (!this.#assistant) this.#forget();
     this.#messages.push(message);
-    this.#sources?.add();
     if (this.#assistant) this.#think(this.#assistant);
   }
 
@@ -53,7 +50,6 @@ export class ChatMessageList {
         ...(refusal !== "" && { refusal }),
       });
     }
-    this.#sources?.join();
     this.#think(open);
     open.content =
       [text(open.content), content + refusal].filter((translation) => translation !== "").join("\n") || null;
@@ -61,14 +57,12 @@ export class ChatMessageList {
 
   think(thought: ChatReasoning): void {
     this.#thoughts.push(thought);
-    this.#sources?.think();
   }
 
   call(call: JsonObject): void {
     if (!this.#assistant) this.add({ role: "assistant", content: null });
     const message = this.#assistant;
     if (!message) return;
-    this.#sources?.join();
     this.#think(message);
     if (message.tool_calls === undefined) message.tool_calls = [call];
     else message.tool_calls.push(call);
@@ -78,7 +72,6 @@ export class ChatMessageList {
     this.#assistant = undefined;
     this.#forget();
     this.#messages.push({ role: "tool", tool_call_id: callId, content });
-    this.#sources?.add();
     for (const attachment of attachments) this.#attachments.push(attachment);
   }
 
@@ -88,14 +81,8 @@ export class ChatMessageList {
     return this.#messages;
   }
 
-  /** JSON of the messages, which nothing has changed since `finish`. */
-  json(translation: TranslationContext): string {
-    return this.#sources?.json(this.#messages, translation) ?? JSON.stringify(this.#messages);
-  }
-
   #think(message: ChatMessage): void {
     if (this.#thoughts.length === 0) return;
-    this.#sources?.joinThoughts();
     for (const { fields } of this.#thoughts) {
       for (const [name, value] of Object.entries(fields)) {
         const before = message[name];
@@ -109,13 +96,11 @@ export class ChatMessageList {
     if (this.#thoughts.length === 0) return;
     for (const { path } of this.#thoughts) this.#onDropped(path, "no message of the assistant follows it");
     this.#thoughts = [];
-    this.#sources?.forgetThoughts();
   }
 
   #attach(): void {
     if (this.#attachments.length === 0) return;
     this.#messages.push({ role: "user", content: this.#attachments });
-    this.#sources?.addUnknown();
     this.#attachments = [];
   }
 }

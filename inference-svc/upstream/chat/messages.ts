@@ -1,6 +1,5 @@
 /** The input of a request as chat messages. */
 import type { InputItem, TurnRequest } from "../../turn/request.ts";
-import { isShared } from "../../turn/parse/shared-items.ts";
 import { type JsonObject, Verbatim, isObject, objects, text } from "../json.ts";
 import { ChatCacheMarks, type MarkedPart } from "./cache-marks.ts";
 import { chatPart } from "./parts.ts";
@@ -12,40 +11,47 @@ import {
 } from "../translate/conversation.ts";
 import { buildReasoningFields } from "./reasoning.ts";
 import { ChatMessageList } from "./message-list.ts";
+import { RepeatedMessages } from "./repeated-messages.ts";
 import type { TranslationContext } from "../translate/context.ts";
 
 /** The messages as a JSON array. */
 export function chatMessages(request: TurnRequest, translation: TranslationContext): Verbatim {
-  const writer = new ChatWriter(request, translation);
-  if (request.instructions !== undefined) writer.thread.add({ role: "system", content: request.instructions });
-  translateInput(request.input, translation, writer);
+  const { instructions, input, cacheControl } = request;
+  // The cache mark of the whole request may go into any message.
+  const repeated = cacheControl ? undefined : RepeatedMessages.open(input, translation);
+  const writer = new ChatWriter(repeated?.translation ?? translation, repeated);
+  if (instructions !== undefined) writer.thread.add({ role: "system", content: instructions });
+  const heads = writer.thread.length;
+  translateInput(input, writer.translation, writer, repeated?.knownItems);
+  writer.begin(input.length);
   const messages = writer.thread.finish();
-  writer.marks.finish(request.cacheControl, messages);
-  // Whether a mark stays depends on all others.
-  return new Verbatim(writer.marks.any ? JSON.stringify(messages) : writer.thread.json(translation));
+  writer.marks.finish(cacheControl, messages);
+  return new Verbatim(repeated ? repeated.json(messages, heads) : JSON.stringify(messages));
 }
 
 class ChatWriter implements ConversationWriter {
   readonly takesNames = true;
   readonly takesFailures = false;
   readonly takesCallMarks = false;
-  readonly #translation: TranslationContext;
+  readonly translation: TranslationContext;
+  readonly #repeated: RepeatedMessages | undefined;
   readonly thread: ChatMessageList;
   readonly marks: ChatCacheMarks;
 
-  constructor({ input }: TurnRequest, translation: TranslationContext) {
-    this.#translation = translation;
-    this.thread = new ChatMessageList(translation.onDropped, input);
+  constructor(translation: TranslationContext, repeated: RepeatedMessages | undefined) {
+    this.translation = translation;
+    this.#repeated = repeated;
+    this.thread = new ChatMessageList(translation.onDropped);
     this.marks = new ChatCacheMarks(translation);
   }
 
-  begin(item: InputItem): void {
-    // Shared items are of kinds that depend on no others; outputs of hosted calls may have ids of earlier items.
-    this.thread.begin(isShared(item) ? item : undefined);
+  begin(index: number): void {
+    // Whether a mark stays depends on all others.
+    if (this.#repeated && this.thread.isComplete && !this.marks.any) this.#repeated.complete(index, this.thread.length);
   }
 
   addPrompt(item: InputItem, path: string): void {
-    const role = item.role === "developer" && !this.#translation.target.original ? "system" : text(item.role);
+    const role = item.role === "developer" && !this.translation.target.original ? "system" : text(item.role);
     const content = this.#content(item.content, `${path}.content`);
     this.thread.add(namesParticipant(item) ? { role, name: item.name, content } : { role, content });
   }
@@ -59,12 +65,12 @@ class ChatWriter implements ConversationWriter {
       body += text(part.text);
       refusal += text(part.refusal);
     }
-    if (this.#translation.target.original) this.thread.say(body, refusal);
+    if (this.translation.target.original) this.thread.say(body, refusal);
     else this.thread.say(body + refusal, "");
   }
 
   addCall({ callId: id, name, argumentsJson, input }: WrittenCall): void {
-    const custom = input !== undefined && !this.#translation.tools.wraps;
+    const custom = input !== undefined && !this.translation.tools.wraps;
     this.thread.call(
       custom
         ? { id, type: "custom", custom: { name, input } }
@@ -86,9 +92,9 @@ class ChatWriter implements ConversationWriter {
   }
 
   addReasoning(item: InputItem, path: string): void {
-    const fields = buildReasoningFields(item, this.#translation.target);
+    const fields = buildReasoningFields(item, this.translation.target);
     if (fields) this.thread.think({ path, fields });
-    else this.#translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
+    else this.translation.onDropped(path, "the endpoint takes no reasoning of this kind back");
   }
 
   addAgentMessage(head: string, content: unknown, path: string): void {
@@ -107,7 +113,7 @@ class ChatWriter implements ConversationWriter {
   }
 
   #part(part: JsonObject, path: string): MarkedPart {
-    const sent = chatPart(part, path, this.#translation);
+    const sent = chatPart(part, path, this.translation);
     if (isObject(part.cache_control) || isObject(part.prompt_cache_breakpoint)) this.marks.copy(part, sent, path);
     return sent;
   }

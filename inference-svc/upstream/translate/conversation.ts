@@ -16,8 +16,8 @@ export interface ConversationWriter {
   readonly takesFailures: boolean;
   /** Whether a call can carry a cache mark. */
   readonly takesCallMarks: boolean;
-  /** Called before the item is written, if it is. */
-  begin?(item: InputItem): void;
+  /** Called before the item at this place is written. */
+  begin?(index: number): void;
   /** Adds a message of the system, a developer or the user. */
   addPrompt(item: InputItem, path: string): void;
   /** Adds a message of the assistant. */
@@ -57,13 +57,18 @@ export function parseArguments(json: string): Verbatim | JsonObject {
   }
 }
 
+/** @param from place of the first item that is written */
 export function translateInput(
   input: readonly InputItem[],
   translation: TranslationContext,
   writer: ConversationWriter,
+  from = 0,
 ): void {
   const translator = new InputTranslator(translation, writer);
-  for (let index = 0; index < input.length; index++) translator.translate(input[index] as InputItem, `input.${index}`);
+  for (let index = from; index < input.length; index++) {
+    writer.begin?.(index);
+    translator.translate(input[index] as InputItem, `input.${index}`);
+  }
 }
 
 const subagentFields = ["subagent_id", "subagent_items"];
@@ -81,7 +86,6 @@ class InputTranslator {
   }
 
   translate(item: InputItem, path: string): void {
-    this.#writer.begin?.(item);
     switch (item.type) {
       case "message":
         return item.role === "assistant" ? this.#said(item, path) : this.#asked(item, path);

@@ -61,9 +61,14 @@ export class Link {
     await once(server, "listening");
   }
 
+  /** Leads new connections elsewhere; open ones stay. */
+  lead(...targets: readonly LinkTarget[]): void {
+    this.#targets = targets;
+  }
+
   /** Leads new connections elsewhere, and resets the others. */
   retarget(...targets: readonly LinkTarget[]): void {
-    this.#targets = targets;
+    this.lead(...targets);
     this.reset();
   }
 

@@ -1,4 +1,9 @@
-/** The connection to Redis and its health: a call waits only a moment for it, and not at all once it is known to be gone. */
+/**
+ * The connection to Redis and its health: a call waits only a moment for it, and not at all once it is known to be gone.
+ *
+ * Redis that takes no writes counts as gone. After a failover the address leads to another server, while a connection to the one that has become a
+ * replica may stay open, so such a connection is made anew.
+ */
 import { createHash } from "node:crypto";
 import { Redis } from "ioredis";
 import type { Logger } from "../log/log.ts";
@@ -19,8 +24,16 @@ const options = {
   retryStrategy: (attempt: number) => Math.min(maxBackoffMs, 50 * attempt),
 };
 
+export interface Step {
+  readonly script: string;
+  readonly key: string;
+  readonly args: readonly (string | number)[];
+}
+
 export interface RedisLinkOptions {
   readonly url: string;
+  /** A step that writes, by which the link finds out whether Redis can be used. */
+  readonly probe: Step;
   readonly log: Pick<Logger, "info" | "warn">;
   readonly registry: Registry;
   /** Called when Redis answers again. Commands that it sends come before all later ones. */
@@ -36,6 +49,7 @@ export class RedisLink {
   /** Time of the last answer, by performance.now(). */
   #heardAt = 0;
   #probing = false;
+  #readOnly = false;
   #told = false;
 
   constructor(linkOptions: RedisLinkOptions) {
@@ -56,7 +70,7 @@ export class RedisLink {
     this.#client.on("error", (error) => this.#lost(error));
     this.#client.on("close", () => this.#lost(new Error("connection closed")));
     this.#client.on("ready", () => void this.#ask());
-    this.#probe = setInterval(() => void this.#ask(), probeEveryMs);
+    this.#probe = setInterval(() => this.#look(), probeEveryMs);
     this.#probe.unref();
   }
 
@@ -65,9 +79,9 @@ export class RedisLink {
   }
 
   /** @throws when there is no answer in time; the link counts as down then */
-  async run(script: string, key: string, args: readonly (string | number)[]): Promise<unknown> {
+  async run(step: Step): Promise<unknown> {
     try {
-      const answer = await this.#inTime(this.#evaluate(script, key, args));
+      const answer = await this.#inTime(this.#evaluate(step));
       this.#heardAt = performance.now();
       return answer;
     } catch (error) {
@@ -81,7 +95,7 @@ export class RedisLink {
     this.#client.disconnect();
   }
 
-  async #evaluate(script: string, key: string, args: readonly (string | number)[]): Promise<unknown> {
+  async #evaluate({ script, key, args }: Step): Promise<unknown> {
     try {
       return await this.#client.evalsha(digestOf(script), 1, key, ...args);
     } catch (error) {
@@ -90,11 +104,17 @@ export class RedisLink {
     }
   }
 
+  #look(): void {
+    if (!this.#readOnly) return void this.#ask();
+    this.#readOnly = false;
+    this.#client.disconnect(true);
+  }
+
   async #ask(): Promise<void> {
     if (this.#up || this.#probing || this.#client.status !== "ready") return;
     this.#probing = true;
     try {
-      await this.#inTime(this.#client.ping());
+      await this.#inTime(this.#evaluate(this.#options.probe));
       this.#up = true;
       this.#told = false;
       this.#options.log.info("limits are counted in Redis");
@@ -125,6 +145,8 @@ export class RedisLink {
   #lost(error: unknown): void {
     if (this.#up) this.#losses.inc();
     this.#up = false;
+    // Older servers name the refusal within the message.
+    if (error instanceof Error && error.message.includes("READONLY")) this.#readOnly = true;
     if (this.#told) return;
     this.#told = true;
     this.#options.log.warn({ err: error }, "Redis does not answer: this process counts limits alone");

@@ -3,7 +3,7 @@ import type { Logger } from "../log/log.ts";
 import { type Registry, gauge } from "../metrics.ts";
 import type { Ask, Decision, LimitName } from "./decision.ts";
 import { Alone, type KeyUse, type KeyUses } from "./local.ts";
-import { RedisLink } from "./redis-link.ts";
+import { RedisLink, type Step } from "./redis-link.ts";
 import { scripts } from "./scripts.ts";
 import type { KeyLimits } from "./settings.ts";
 
@@ -35,7 +35,7 @@ export class SharedLimits {
     this.#options = options;
     this.#uses = uses;
     const { url, log, registry } = options;
-    this.#link = new RedisLink({ url, log, registry, returned: () => this.#say() });
+    this.#link = new RedisLink({ url, probe: this.#presence(leaseMs), log, registry, returned: () => this.#say() });
     gauge(
       registry,
       "sluice_limits_processes",
@@ -107,17 +107,20 @@ export class SharedLimits {
   }
 
   async #present(forMs: number): Promise<void> {
+    this.#processes = Math.max(1, Number(await this.#link.run(this.#presence(forMs))));
+  }
+
+  #presence(forMs: number): Step {
     const { kind, process } = this.#options;
-    const count = await this.#link.run(scripts.present, `sluice:limits:processes:${kind}`, [process, forMs]);
-    this.#processes = Math.max(1, Number(count));
+    return { script: scripts.present, key: `sluice:limits:processes:${kind}`, args: [process, forMs] };
   }
 
   async #step(script: string, keyHash: string, use: KeyUse, args: readonly number[]): Promise<Decision> {
-    const reply = await this.#link.run(script, `sluice:limits:key:${keyHash}`, [
-      this.#options.process,
-      leaseMs,
-      ...args,
-    ]);
+    const reply = await this.#link.run({
+      script,
+      key: `sluice:limits:key:${keyHash}`,
+      args: [this.#options.process, leaseMs, ...args],
+    });
     const [refusedBy, requestsMs, tokensMs] = reply as [string, string, string];
     const ahead = { requestsMs: Number(requestsMs), tokensMs: Number(tokensMs) };
     const now = performance.now();

@@ -10,6 +10,7 @@ import { type Checked, type Findings, compare } from "./checks.ts";
 import { Clients, callCost } from "./clients.ts";
 import { ReplicaCluster } from "./cluster.ts";
 import { drawFaults } from "./faults.ts";
+import { LimitedClients } from "./limited-clients.ts";
 import { PolicyClients } from "./policy-clients.ts";
 import { type CountingProvider, startCountingProvider } from "./provider.ts";
 
@@ -32,6 +33,8 @@ export interface ReplicasReport {
   /** Requests right after a change of policy, and those among them that were served on an earlier policy in spite of it. */
   readonly afterChange: number;
   readonly servedLate: number;
+  /** Requests that were admitted under limits that are counted in Redis; undefined where the machine has none. */
+  readonly limited: number | undefined;
   /** Complaints by what they are about. */
   readonly findings: Findings;
 }
@@ -70,6 +73,8 @@ class Campaign {
   readonly #options: ReplicasOptions;
   readonly #checked: Checked;
   readonly #policy: PolicyClients;
+  /** Undefined without Redis. */
+  readonly #limited: LimitedClients | undefined;
   readonly #unhealed: string[] = [];
   #over = false;
 
@@ -79,6 +84,7 @@ class Campaign {
     this.#options = options;
     this.#checked = { cluster, provider, clients, administrator };
     this.#policy = new PolicyClients(cluster, administrator);
+    this.#limited = cluster.redis && new LimitedClients(cluster, administrator);
   }
 
   async run(): Promise<ReplicasReport> {
@@ -100,11 +106,16 @@ class Campaign {
       policyMs,
       afterChange: this.#policy.asked,
       servedLate: this.#policy.servedLate,
+      limited: this.#limited?.admitted,
       findings: {
         ...found,
         "changes of policy that are not in force": stillServed,
         "answers that claim more than was said": clients.untrue,
         "answers that the contract does not permit": [...clients.odd, ...administrator.odd],
+        ...(this.#limited && {
+          "keys that were given more than their limit": this.#limited.overshot,
+          "requests that were refused far below the limit": this.#limited.refused,
+        }),
         "faults that did not heal": this.#unhealed,
       },
     };
@@ -122,6 +133,8 @@ class Campaign {
       ...several(spenders, (n) => clients.spend(n, administrator)),
       ...several(writers, () => administrator.write(over)),
       this.#policy.change(over),
+      this.#limited?.askSteadily(over),
+      this.#limited?.useUp(over),
     ]);
   }
 
@@ -151,7 +164,7 @@ class Campaign {
     for (;;) {
       const falls = cluster.replicas.flatMap(({ fall }) => fall ?? []);
       if (falls.length > 0) return void this.#unhealed.push(...falls);
-      if (isHealed()) return;
+      if (isHealed()) return this.#limited?.untilHeld();
       if (performance.now() > limit) {
         const since = clients.answers.map((count, gateway) => count - (answers[gateway] as number)).join(", ");
         const written = administrator.acknowledged.length - changes;

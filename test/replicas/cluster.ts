@@ -1,6 +1,6 @@
 /**
- * Three gateways, three inference processes, two admin-svc and two Postgres, as separate processes. Every connection between two services
- * passes a link that can be cut.
+ * Three gateways, three inference processes, two admin-svc, two Postgres and, where the machine has it, two Redis, as separate processes. Every
+ * connection between two services passes a link that can be cut.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,6 +10,7 @@ import { Link } from "../support/link.ts";
 import { freePorts } from "../support/runner/free-ports.ts";
 import { eventually } from "../support/processes.ts";
 import { PostgresPair } from "./postgres-pair.ts";
+import { RedisPair } from "./redis-pair.ts";
 import { ServiceProcess, type ServiceProcessOptions } from "./service-process.ts";
 
 export interface NamedLink {
@@ -29,14 +30,17 @@ export class ReplicaCluster {
   readonly admins: readonly ServiceProcess[];
   readonly links: readonly NamedLink[];
   readonly postgres: PostgresPair;
-  readonly #databaseLinks: readonly Link[];
+  /** Undefined where the machine has no Redis. */
+  readonly redis: RedisPair | undefined;
+  readonly #wires: Wires;
   readonly #folder: string;
 
-  private constructor(folder: string, postgres: PostgresPair, wires: Wires, ports: Ports) {
+  private constructor(folder: string, { postgres, redis }: Stores, wires: Wires, ports: Ports) {
     this.#folder = folder;
     this.postgres = postgres;
+    this.redis = redis;
     this.links = wires.named;
-    this.#databaseLinks = wires.database;
+    this.#wires = wires;
     const common = {
       ...secrets,
       SLUICE_CONFIG: join(folder, "sluice.yaml"),
@@ -64,6 +68,7 @@ export class ReplicaCluster {
         SLUICE_INFERENCE_HEALTH_PORT: String(ports["inference-svc"][n]?.[1]),
         SLUICE_ADMIN_ADDRESS: `${host}:${link.port}`,
         SLUICE_SPOOL_DIR: join(folder, `spool-${n}`),
+        ...redisVia(wires.inferenceToRedis[n]),
       }),
     );
     this.gateways = wires.gatewayToAdmin.map((link, n) =>
@@ -72,6 +77,7 @@ export class ReplicaCluster {
         SLUICE_GATEWAY_HEALTH_PORT: String(ports.gateway[n]?.[1]),
         SLUICE_INFERENCE_ADDRESSES: (wires.gatewayToInference[n] as Link[]).map(({ port }) => `${host}:${port}`).join(),
         SLUICE_ADMIN_ADDRESS: `${host}:${link.port}`,
+        ...redisVia(wires.gatewayToRedis[n]),
       }),
     );
   }
@@ -80,9 +86,9 @@ export class ReplicaCluster {
   static async start(config: string): Promise<ReplicaCluster> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-replicas-"));
     writeFileSync(join(folder, "sluice.yaml"), config);
-    const postgres = await PostgresPair.start(folder);
+    const stores = { postgres: await PostgresPair.start(folder), redis: await RedisPair.start(folder) };
     const ports = await choosePorts();
-    const cluster = new ReplicaCluster(folder, postgres, await wire(ports, postgres), ports);
+    const cluster = new ReplicaCluster(folder, stores, await wire(ports, stores), ports);
     try {
       // The first one makes the schema.
       for (const admin of cluster.admins) await admin.start();
@@ -117,14 +123,20 @@ export class ReplicaCluster {
 
   async failOver(): Promise<void> {
     await this.postgres.failOver(() => {
-      for (const link of this.#databaseLinks) link.retarget({ host, port: this.postgres.port });
+      for (const link of this.#wires.database) link.retarget({ host, port: this.postgres.port });
     });
+  }
+
+  /** Leads new connections to the Redis that takes writes. */
+  followRedis({ port }: RedisPair): void {
+    for (const link of [...this.#wires.gatewayToRedis, ...this.#wires.inferenceToRedis]) link.lead({ host, port });
   }
 
   async stop(): Promise<void> {
     for (const replica of this.replicas) await replica.kill();
     for (const { link } of this.links) await link.cut();
     await this.postgres.stop();
+    await this.redis?.stop();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
@@ -143,15 +155,23 @@ async function choosePorts(): Promise<Ports> {
   };
 }
 
+interface Stores {
+  readonly postgres: PostgresPair;
+  readonly redis: RedisPair | undefined;
+}
+
 interface Wires {
   readonly named: NamedLink[];
   readonly database: readonly Link[];
   readonly inferenceToAdmin: readonly Link[];
   readonly gatewayToAdmin: readonly Link[];
   readonly gatewayToInference: readonly (readonly Link[])[];
+  /** Empty without Redis. */
+  readonly inferenceToRedis: readonly Link[];
+  readonly gatewayToRedis: readonly Link[];
 }
 
-async function wire(ports: Ports, postgres: PostgresPair): Promise<Wires> {
+async function wire(ports: Ports, { postgres, redis }: Stores): Promise<Wires> {
   const named: NamedLink[] = [];
   const lead = async (name: string, ...to: number[]) => {
     const link = new Link(...to.map((port) => ({ host, port })));
@@ -162,6 +182,8 @@ async function wire(ports: Ports, postgres: PostgresPair): Promise<Wires> {
   const admins = ports["admin-svc"].map(([port]) => port);
   /** Half of the links begin with the second admin-svc. */
   const adminsFrom = (n: number) => [...admins.slice(n % admins.length), ...admins.slice(0, n % admins.length)];
+  const toRedis = (service: ServiceProcessOptions["service"]) =>
+    redis ? each(ports[service], (n) => lead(`${service}-${n} to Redis`, redis.port)) : [];
   const each = <To>(from: readonly unknown[], make: (n: number) => Promise<To>) =>
     Promise.all(from.map((_, n) => make(n)));
   return {
@@ -176,6 +198,8 @@ async function wire(ports: Ports, postgres: PostgresPair): Promise<Wires> {
         lead(`gateway-${n} to inference-svc-${m}`, (ports["inference-svc"][m] as [number, number])[0]),
       ),
     ),
+    inferenceToRedis: await toRedis("inference-svc"),
+    gatewayToRedis: await toRedis("gateway"),
   };
 }
 
@@ -184,6 +208,9 @@ function urlVia(databaseUrl: string, link: Link): string {
   url.host = `${host}:${link.port}`;
   return url.href;
 }
+
+const redisVia = (link: Link | undefined): NodeJS.ProcessEnv =>
+  link ? { REDIS_URL: `redis://${host}:${link.port}` } : {};
 
 /** A gauge of a process; 0 where it has none, or does not answer. */
 async function figure(replica: ServiceProcess, name: string): Promise<number> {

@@ -2,6 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { ReplicaCluster } from "./cluster.ts";
+import type { RedisPair } from "./redis-pair.ts";
 
 export interface Fault {
   readonly words: string;
@@ -14,6 +15,7 @@ const longestMs = 1_500;
 const pairShare = 0.25;
 
 const kinds = ["kill", "kill", "kill", "pause", "pause", "freeze", "cut", "reset", "database"] as const;
+const kindsWithRedis = [...kinds, "redis"] as const;
 
 /** One or two faults at a time. */
 export function drawFaults(cluster: ReplicaCluster, random: Random): readonly Fault[] {
@@ -25,7 +27,8 @@ export function drawFaults(cluster: ReplicaCluster, random: Random): readonly Fa
 }
 
 function draw(cluster: ReplicaCluster, random: Random): Fault {
-  const kind = random.pick(kinds);
+  const { redis } = cluster;
+  const kind = random.pick<(typeof kindsWithRedis)[number]>(redis ? kindsWithRedis : kinds);
   const replica = random.pick(cluster.replicas);
   const { name, link } = random.pick(cluster.links);
   const ms = random.below(longestMs);
@@ -68,7 +71,20 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
     case "database":
       if (isFailOver) return { words: "promotes Postgres", strike: () => cluster.failOver() };
       return { words: "kills Postgres", strike: () => cluster.postgres.crash() };
+    case "redis":
+      return drawRedisFault(cluster, redis as RedisPair, random, ms);
   }
+}
+
+/** @param ms how long it is away */
+function drawRedisFault(cluster: ReplicaCluster, redis: RedisPair, random: Random, ms: number): Fault {
+  const pause = () => wait(ms);
+  const moved = () => cluster.followRedis(redis);
+  return random.pick<Fault>([
+    { words: "kills Redis", strike: () => redis.crash(pause) },
+    { words: "promotes Redis", strike: () => redis.failOver(pause, moved) },
+    { words: "demotes Redis", strike: () => redis.handOver(moved) },
+  ]);
 }
 
 async function during(ms: number, begin: () => unknown, end: () => unknown): Promise<void> {

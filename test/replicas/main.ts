@@ -15,7 +15,7 @@ const given = readNumbersOrExit("replicas", {
 
 const began = performance.now();
 const report = await runReplicasCampaign({ ...given, progress: (line) => console.log(line) });
-const { findings, faults, answered, calls, acknowledged, policyMs, afterChange, servedLate } = report;
+const { findings, faults, answered, calls, acknowledged, policyMs, afterChange, servedLate, limited } = report;
 for (const [name, complaints] of Object.entries(findings)) {
   console.log(`${complaints.length} ${name}`);
   for (const complaint of complaints.slice(0, 10)) console.log(`  ${complaint}`);
@@ -24,6 +24,11 @@ console.log(
   `seed ${given.seed}: ${faults} faults in ${Math.round((performance.now() - began) / 1_000)} s, ${answered} turns answered, ` +
     `${calls} calls at the provider, ${acknowledged} changes acknowledged, policy in force after p99 ${Math.round(policyMs)} ms ` +
     `(goal ${policyGoalMs}), ${servedLate} of ${afterChange} requests served on an earlier policy while a process was cut off`,
+);
+console.log(
+  limited === undefined
+    ? "Redis took no part: this machine has no redis-server"
+    : `${limited} requests admitted under limits in Redis`,
 );
 const isWrong = Object.values(findings).some((complaints) => complaints.length > 0);
 if (isWrong || policyMs > policyGoalMs) process.exitCode = 1;

@@ -10,9 +10,9 @@ const policyLimitMs = 60_000;
 
 test(`${faults} faults in a cluster: nothing acknowledged is lost, doubled or untrue`, async () => {
   const report = await runReplicasCampaign({ seed, faults, rounds: 3 });
-  const { answered, calls, acknowledged, policyMs } = report;
+  const { answered, calls, acknowledged, policyMs, limited = "no Redis here, so no" } = report;
   process.stdout.write(
-    `replicas: ${report.faults} faults, ${answered} turns answered, ${calls} calls, ${acknowledged} changes, policy after ${Math.round(policyMs)} ms\n`,
+    `replicas: ${report.faults} faults, ${answered} turns answered, ${calls} calls, ${acknowledged} changes, policy after ${Math.round(policyMs)} ms, ${limited} requests under shared limits\n`,
   );
   expect(Object.entries(report.findings).filter(([, complaints]) => complaints.length > 0)).toEqual([]);
   expect(report.faults).toBeGreaterThanOrEqual(faults);

@@ -20,6 +20,8 @@ export class ServiceProcess {
   #running: Awaited<ReturnType<typeof spawnChild>> | undefined;
   /** How it ended, when nobody had ended it. */
   #fall: string | undefined;
+  /** Times that it was started. */
+  starts = 0;
 
   constructor(options: ServiceProcessOptions) {
     this.options = options;
@@ -37,6 +39,7 @@ export class ServiceProcess {
   async start(): Promise<void> {
     const { service, environment, log, healthPort } = this.options;
     const script = join(root, service, "dist/main.js");
+    this.starts++;
     const running = await spawnChild(process.execPath, [...nodeFlags, script], {
       log,
       environment: { ...bareEnvironment(), ...environment },

@@ -1,0 +1,132 @@
+/** Keys with limits of requests that all gateways count together in Redis, and what they were given. */
+import { setTimeout as wait } from "node:timers/promises";
+import type { ReplicaAdministrator } from "./administrator.ts";
+import type { ReplicaCluster } from "./cluster.ts";
+
+/** Requests a minute of a key that asks for more at once. */
+const limit = 12;
+/** Requests at each gateway at once. */
+const width = 10;
+/** A process alone has a small part of it, as long as killed ones still count, and the steady client asks for less than that. */
+const plenty = 60_000;
+const steadyEveryMs = 100;
+const pauseMs = 200;
+/** Waves of requests at a key, so that some come while Redis is away and some when it is back. */
+const waves = 8;
+/** All processes alone give out a fifth more than the limit together, beside what was counted in Redis. */
+const withoutRedis = 1.2;
+const sharedLimitMs = 60_000;
+
+export class LimitedClients {
+  /** Keys that were given more than they may get. */
+  readonly overshot: string[] = [];
+  /** Requests that were refused although their key had plenty left. */
+  readonly refused: string[] = [];
+  admitted = 0;
+  readonly #cluster: ReplicaCluster;
+  readonly #administrator: ReplicaAdministrator;
+  /** Starts of gateways when all were last seen to count together. */
+  #startsWhenShared = 0;
+
+  constructor(cluster: ReplicaCluster, administrator: ReplicaAdministrator) {
+    this.#cluster = cluster;
+    this.#administrator = administrator;
+  }
+
+  /** Asks evenly with a key whose limit is far away: it may be refused at no time. */
+  async askSteadily(over: () => boolean): Promise<void> {
+    const key = await this.#makeKey(plenty);
+    for (let n = 0; !over(); n++) {
+      const status = await this.#ask(key, n % this.#cluster.gateways.length);
+      if (status === 429) this.refused.push(`request ${n}`);
+      await wait(steadyEveryMs);
+    }
+  }
+
+  /**
+   * Uses up the limits of keys at all gateways, whatever happens. A gateway that starts without Redis knows of no other process and gives out
+   * a whole limit.
+   */
+  async useUp(over: () => boolean): Promise<void> {
+    while (!over()) {
+      const startsBefore = this.#startsWhenShared;
+      const key = await this.#makeKey(limit);
+      const began = performance.now();
+      let admitted = 0;
+      for (let wave = 0; wave < waves && !over(); wave++) {
+        admitted += await this.#wave(key);
+        await wait(pauseMs);
+      }
+      const alone = withoutRedis + this.#starts - startsBefore;
+      this.#judge(admitted, (1 + alone) * refilled(began), "while processes counted alone");
+    }
+  }
+
+  /** Settles when all gateways count together, and have shown so with a key of which they gave out the limit, and no more. */
+  async untilHeld(): Promise<void> {
+    const latest = performance.now() + sharedLimitMs;
+    for (;;) {
+      const before = await this.#losses();
+      if (performance.now() > latest) return void this.overshot.push("not all gateways came to count together again");
+      if (before === undefined) {
+        await wait(20);
+        continue;
+      }
+      this.#startsWhenShared = this.#starts;
+      const key = await this.#makeKey(limit);
+      const began = performance.now();
+      const admitted = await this.#wave(key);
+      // A busy machine may have kept a gateway from Redis meanwhile.
+      if ((await this.#losses()) !== before) continue;
+      return this.#judge(admitted, refilled(began), "while all counted together");
+    }
+  }
+
+  get #starts(): number {
+    return this.#cluster.gateways.reduce((sum, { starts }) => sum + starts, 0);
+  }
+
+  #judge(admitted: number, most: number, when: string): void {
+    this.admitted += admitted;
+    if (admitted > most) this.overshot.push(`${admitted} requests with a limit of ${limit}, at most ${most} ${when}`);
+  }
+
+  /** @returns the number of requests that were admitted */
+  async #wave(key: string): Promise<number> {
+    const gateways = [...this.#cluster.gateways.keys()];
+    const asked = gateways.flatMap((gateway) => Array.from({ length: width }, () => this.#ask(key, gateway)));
+    return (await Promise.all(asked)).filter((status) => status === 200).length;
+  }
+
+  async #ask(key: string, gateway: number): Promise<number> {
+    try {
+      const answer = await fetch(`${this.#cluster.baseUrl(gateway)}/models/count`, {
+        headers: { authorization: `Bearer ${key}` },
+        signal: AbortSignal.timeout(30_000),
+      });
+      await answer.arrayBuffer();
+      return answer.status;
+    } catch {
+      return 0;
+    }
+  }
+
+  async #makeKey(requests: number): Promise<string> {
+    for (;;) {
+      const made = await this.#administrator.makeKey("limited", { requests_per_minute: requests });
+      if (made) return made.key;
+      await wait(20);
+    }
+  }
+
+  /** Losses of Redis of each gateway; undefined while one counts alone or does not answer. */
+  async #losses(): Promise<string | undefined> {
+    const texts = await Promise.all(this.#cluster.gateways.map((gateway) => gateway.metrics().catch(() => "")));
+    if (!texts.every((text) => /^sluice_limits_shared(?:\{\S*\})? 1$/m.test(text))) return undefined;
+    const losses = texts.map((text) => /^sluice_limits_redis_losses_total\S* (\S+)$/m.exec(text)?.[1]);
+    return [this.#starts, ...losses].join();
+  }
+}
+
+/** The limit, and what comes back of it by the minute. */
+const refilled = (began: number): number => Math.floor(limit * (1 + (performance.now() - began) / 60_000));

@@ -85,6 +85,7 @@ async function guarded(detectors: readonly object[], settings: object = {}): Pro
       headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
       body: JSON.stringify(body),
     });
+    expect([path, response.ok]).toEqual([path, true]);
     return (await response.json()) as Record<string, never>;
   };
   const guardrail = (await manage("/guardrails", { name: "detected", detectors, ...settings })) as unknown as {

@@ -98,10 +98,11 @@ function houseOf(
     environment[variable] ?? (json("keys.json") as Record<string, string>)[name] ?? "";
   const apiKey = key("SLUICE_BOOTSTRAP_API_KEY", "api_key");
   const logs = (name: string) => {
-    const file = isOneProcess && name === "inference-svc" ? "gateway" : name;
-    const text = readFileSync(join(dataDir, "logs", `${file}.log`), "utf8");
+    const isShared = isOneProcess && (name === "gateway" || name === "inference-svc");
+    const text = readFileSync(join(dataDir, "logs", `${isShared ? "gateway" : name}.log`), "utf8");
     // A line without its line break is still being written.
-    return text.slice(0, text.lastIndexOf("\n") + 1);
+    const lines = text.slice(0, text.lastIndexOf("\n") + 1);
+    return isShared ? lines.replaceAll(new RegExp(`^(?!.*"room":"${name}").*\n`, "gm"), "") : lines;
   };
   return {
     baseUrl,

@@ -419,6 +419,14 @@ describe("the echo", () => {
     expect(echoed({ ...bare, metadata: null })).toEqual(defaults);
   });
 
+  test("shows tools that come again as it showed them first, and never the credentials among them", () => {
+    const shown = { type: "mcp", server_label: "a", server_url: "https://a.example/mcp" };
+    const plain = { type: "function", name: "f", parameters: null };
+    const tools = [{ ...shown, authorization: "secret", headers: { "x-key": "secret" } }, plain];
+    const lists = [[plain], tools, [plain], tools].map((list) => echoed({ ...bare, tools: list })["tools"]);
+    expect(lists).toEqual([[plain], [shown, plain], [plain], [shown, plain]]);
+  });
+
   test("puts a spread-out body on one line and rounds nothing", () => {
     const body = `{
       "model": "a/b",\r

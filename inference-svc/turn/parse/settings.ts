@@ -3,7 +3,7 @@ import { reasoning, textFormat } from "@sluice/proto/contract/request/settings.j
 import { memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
-import { ByteMemory } from "./byte-memory.ts";
+import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
 import type { Reasoning, SchemaFormat, TextFormat } from "../request.ts";
 
 interface FormatFields {

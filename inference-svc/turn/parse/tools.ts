@@ -4,7 +4,7 @@ import { type JsonObject, isObject } from "@sluice/proto/runtime/validation/fiel
 import { type ByteSpan, elementsOf, memberOf } from "@sluice/proto/runtime/validation/json-span.js";
 import type { Problems } from "@sluice/proto/runtime/validation/problems.js";
 import { checkShape } from "@sluice/proto/runtime/validation/shape.js";
-import { ByteMemory } from "./byte-memory.ts";
+import { ByteMemory } from "@sluice/proto/runtime/validation/byte-memory.js";
 import type { DeclaredTools } from "./declared-tools.ts";
 import { type Aliases, neutralize, neutralizeAll } from "./kinds.ts";
 import { type Complete, isSet, memberJson } from "./settings.ts";

@@ -1,6 +1,7 @@
 /** The settings that a response object repeats from its request: JSON fragments, built once and written many times. */
 import type { RunTurnRequest } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { JsonObject } from "../validation/fields.ts";
+import { ByteMemory } from "../validation/byte-memory.ts";
 import { elementsOf, membersOf, oneLine, withMembers } from "../validation/json-span.ts";
 
 export interface Echo {
@@ -67,7 +68,7 @@ function hasBeforeTier(request: BeforeTier): boolean {
 }
 
 function beforeTier(request: BeforeTier, { reasoning, metadata }: Sent, fillDefaults: boolean): string {
-  const tools = withoutCredentials(verbatim(request.toolsJson, "[]"));
+  const tools = toolsText(request.toolsJson);
   return [
     `"parallel_tool_calls":${request.parallelToolCalls ?? true}`,
     `"tool_choice":${verbatim(request.toolChoiceJson, '"auto"')}`,
@@ -128,6 +129,21 @@ function verbatim(json: Uint8Array, otherwise: string): string {
 
 const cacheOptions = (json: Uint8Array): string =>
   json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
+
+/** What is shown of tools, by their bytes: an agent repeats them with every step, and the search for credentials looks at each of these bytes. */
+const shownTools = new ByteMemory<string>();
+
+function toolsText(json: Uint8Array): string {
+  if (json.length === 0) return "[]";
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength);
+  const known = shownTools.find(bytes);
+  if (known !== undefined) return known;
+  const written = oneLine(bytes);
+  const shown = withoutCredentials(written);
+  // Credentials are not kept for longer than the request.
+  if (shown === written) shownTools.keep(bytes, shown);
+  return shown;
+}
 
 /** Credentials of MCP servers are for these servers alone: no answer repeats them. */
 function withoutCredentials(json: string): string {

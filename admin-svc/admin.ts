@@ -23,7 +23,7 @@ import type { ServerTls } from "@sluice/proto/runtime/tls/server.js";
 import type { Tracing } from "@sluice/proto/runtime/tracing/span.js";
 import type { Pool } from "pg";
 import { Exports } from "./exports/exports.ts";
-import { keepLogShort, prepareSchema, registerKeys } from "./prepare.ts";
+import { keepLogShort, prepareSchema, registerKeys, untilAnswered } from "./prepare.ts";
 import { accessService } from "./service/access.ts";
 import { administrationServices } from "./service/administration.ts";
 import { auditService } from "./service/audit.ts";
@@ -85,12 +85,14 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
-  await registerKeys(writes, options.bootstrapKeys, log);
-  const trimming = await keepLogShort(writes, log);
+  const { generation, trimming } = await untilAnswered(log, async () => {
+    await registerKeys(writes, options.bootstrapKeys, log);
+    return { generation: await currentGeneration(reads), trimming: await keepLogShort(writes, log) };
+  });
   const folder = new UsageFolder(writes, log);
   folder.start();
   const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
-  const { policy, listener } = openPolicy({ ...options, role }, await currentGeneration(reads), endpoints, lost);
+  const { policy, listener } = openPolicy({ ...options, role }, generation, endpoints, lost);
   const { sinks = () => noSinks, now = () => new Date(), registry } = options;
   const sinkParts = { database: writes, settings: sinks, now, log, registry };
   const alerts = new Alerts(sinkParts);

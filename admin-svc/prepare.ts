@@ -16,6 +16,21 @@ import { grantRuntime, runtimeRole } from "./store/postgres/roles.ts";
 
 const waitLimitMs = 30_000;
 
+/** Repeats work that a start needs while the database is starting, restarting or too slow. @throws when that lasts too long */
+export async function untilAnswered<Result>(log: Logger, work: () => Promise<Result>): Promise<Result> {
+  const until = performance.now() + waitLimitMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      if (performance.now() > until) throw new Error(outageText(error), { cause: error });
+      log.warn({ err: error }, "waiting for the database");
+      await delay(250);
+    }
+  }
+}
+
 /**
  * Waits for a database that is still starting, or restarting.
  * @returns the role to serve in
@@ -23,24 +38,16 @@ const waitLimitMs = 30_000;
  */
 export async function prepareSchema(databaseUrl: string, log: Logger): Promise<Role> {
   const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
-  const until = performance.now() + waitLimitMs;
   try {
-    for (;;) {
-      try {
-        await migrate(database);
-        if (await grantRuntime(database)) return runtimeRole;
-        log.warn(
-          { role: runtimeRole },
-          "the database user cannot take this role, so admin-svc serves with all rights of the user",
-        );
-        return undefined;
-      } catch (error) {
-        if (!isOutage(error)) throw error;
-        if (performance.now() > until) throw new Error(outageText(error), { cause: error });
-        log.warn({ err: error }, "waiting for the database");
-        await delay(250);
-      }
-    }
+    return await untilAnswered(log, async () => {
+      await migrate(database);
+      if (await grantRuntime(database)) return runtimeRole;
+      log.warn(
+        { role: runtimeRole },
+        "the database user cannot take this role, so admin-svc serves with all rights of the user",
+      );
+      return undefined;
+    });
   } finally {
     await database.destroy();
   }

@@ -1,13 +1,17 @@
 /** The database is away, silent, or busy: what callers are told, and that everything comes back by itself. */
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { openAdmin } from "@sluice/admin-svc/admin.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
 import { currentGeneration } from "@sluice/admin-svc/store/policy.js";
 import { EndUserService, UpdateEndUserRequestSchema } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
 import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_service_pb.js";
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { hashKey } from "@sluice/proto/runtime/key.js";
+import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
+import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
+import { openLog } from "@sluice/proto/runtime/log/log.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
 import { call } from "@sluice/proto/runtime/rpc/dial.js";
 import { sql } from "kysely";
 import { findShortest, measureElapsedMs } from "../support/clock.ts";
@@ -23,6 +27,7 @@ import {
   bearer,
   openHouse,
   resolveKey,
+  serviceToken,
   timeoutMs,
   unassign,
   operator,
@@ -181,4 +186,25 @@ test("busy: a key that another transaction holds is waited for at most 4 s", asy
     expect(await findShortest(4_900, waitedMs, 5)).toBeLessThan(4_900);
   });
   expect((await assignAll()).assignedCount).toBe(5);
+});
+
+test("busy while a process starts: the start waits", async () => {
+  const lifecycle = new Lifecycle(house.log);
+  const { databaseUrl } = house;
+  const open = (warn: () => void) => {
+    const registry = new Registry();
+    const log = Object.assign(openLog("test", "silent"), { warn });
+    const bootstrapKeys = [mintKey(KeyKind.INFERENCE)];
+    return openAdmin({ databaseUrl, port: 0, serviceToken, bootstrapKeys, lifecycle, log, registry });
+  };
+  const { starting } = await house.database.transaction().execute(async (transaction) => {
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(transaction);
+    await transaction.selectFrom("workspaces").select("id").forUpdate().execute();
+    return new Promise<{ readonly starting: ReturnType<typeof openAdmin> }>((resolve, reject) => {
+      const starting = open(() => resolve({ starting }));
+      starting.catch(reject);
+    });
+  });
+  expect((await starting).port).toBeGreaterThan(0);
+  await lifecycle.drain(0);
 });

@@ -42,6 +42,7 @@ import { Alerts } from "./sinks/alerts.ts";
 import { Rounds } from "./sinks/rounds.ts";
 import { deleteExpiredContents } from "./store/contents.ts";
 import { notifyNews } from "./store/endpoint-news.ts";
+import { DatabaseClock } from "./store/postgres/database-clock.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
@@ -64,8 +65,6 @@ export interface AdminOptions {
   readonly tracing?: Tracing | undefined;
   /** Sinks and capture as the configuration file has them at the moment; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
-  /** The clock of deliveries to sinks. */
-  readonly now?: (() => Date) | undefined;
 }
 
 /**
@@ -85,16 +84,18 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
+  const clock = new DatabaseClock(writes);
   const { generation, trimming } = await untilAnswered(log, async () => {
     await registerKeys(writes, options.bootstrapKeys, log);
+    await clock.read();
     return { generation: await currentGeneration(reads), trimming: await keepLogShort(writes, log) };
   });
   const folder = new UsageFolder(writes, log);
   folder.start();
   const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
   const { policy, listener } = openPolicy({ ...options, role }, generation, endpoints, lost);
-  const { sinks = () => noSinks, now = () => new Date(), registry } = options;
-  const sinkParts = { database: writes, settings: sinks, now, log, registry };
+  const { sinks = () => noSinks, registry } = options;
+  const sinkParts = { database: writes, settings: sinks, now: clock.now, log, registry };
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
   const server = await serve(options, {
@@ -109,6 +110,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     capture: () => sinks().capture,
   });
   const rounds = [
+    new Rounds(() => clock.read(), log, "sinks cannot be served"),
     new Rounds(() => alerts.deliver(), log, "sinks cannot be served"),
     new Rounds(() => exports.deliver(), log, "sinks cannot be served"),
     new Rounds(() => deleteExpiredContents(writes), log, "expired content is not deleted"),

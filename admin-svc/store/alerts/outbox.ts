@@ -6,10 +6,16 @@ import type { AlertsTable } from "../tables/console.ts";
 
 export type AlertRow = Selectable<AlertsTable>;
 
-const keepTryingMs = 3 * 24 * 3_600_000;
+const keepTryingDays = 3;
 
 /** The end of the attempts at an alert that is due for the first time. */
-export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTryingMs);
+export const giveUpAfter = (due: Date): Date => new Date(due.getTime() + keepTryingDays * 24 * 3_600_000);
+
+/** Times of an alert that a command makes due. The clock of the machine that runs the command may be off. */
+const dueNow = {
+  due_at: sql<Date>`now()`,
+  give_up_at: sql<Date>`now() + make_interval(days => ${keepTryingDays})`,
+};
 
 export interface Claim {
   readonly sink: string;
@@ -66,7 +72,6 @@ export function countAlerts(database: Kysely<Database>): Promise<AlertCounts[]> 
 
 /** An alert that says only that alerts arrive. @returns its id */
 export async function addTestAlert(database: Kysely<Database>, sink: string, workspaceId: string): Promise<string> {
-  const at = new Date();
   const { id } = await database
     .insertInto("alerts")
     .values({
@@ -75,9 +80,8 @@ export async function addTestAlert(database: Kysely<Database>, sink: string, wor
       workspace_id: workspaceId,
       type: "test",
       facts: JSON.stringify({ workspace_id: workspaceId }),
-      at,
-      due_at: at,
-      give_up_at: giveUpAfter(at),
+      at: dueNow.due_at,
+      ...dueNow,
     })
     .returning("id")
     .executeTakeFirstOrThrow();
@@ -111,10 +115,9 @@ export const listAlerts = (
 
 /** Makes alerts that were given up due again, with the ids that they have. @param id of the only one; undefined means all. @returns how many */
 export async function retryAlerts(database: Kysely<Database>, workspaceId: string, id?: string): Promise<number> {
-  const now = new Date();
   const { numUpdatedRows } = await database
     .updateTable("alerts")
-    .set({ state: "waiting", due_at: now, give_up_at: giveUpAfter(now), settled_at: null })
+    .set({ state: "waiting", ...dueNow, settled_at: null })
     .where("state", "=", "dead")
     .where("workspace_id", "=", workspaceId)
     .$if(id !== undefined, (query) => query.where("id", "=", id as string))

@@ -21,6 +21,7 @@ import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, type Taken, accept, hang } from "./scripted-sink.ts";
 
+const shiftedClock = new URL("../../support/shifted-clock.js", import.meta.url).pathname;
 const main = new URL("../../../../admin-svc/dist/main.js", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "sluice-alerts-"));
 const config = join(folder, "sluice.yaml");
@@ -46,7 +47,8 @@ interface Ready {
   readonly healthPort: number;
 }
 
-function startAdmin(): Promise<Ready> {
+/** @param clockShiftMs how far its clock is ahead */
+function startAdmin(clockShiftMs: number): Promise<Ready> {
   const env = {
     PATH: process.env["PATH"],
     DATABASE_URL: replicas.databaseUrl,
@@ -54,9 +56,13 @@ function startAdmin(): Promise<Ready> {
     SLUICE_CONFIG: config,
     SLUICE_ADMIN_PORT: "0",
     SLUICE_ADMIN_HEALTH_PORT: "0",
+    CLOCK_SHIFT_MS: String(clockShiftMs),
     ...environment,
   };
-  const started = spawn(process.execPath, [main], { env, stdio: ["ignore", "pipe", "ignore"] });
+  const started = spawn(process.execPath, ["--import", shiftedClock, main], {
+    env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   child = started;
   return new Promise((resolve, reject) => {
     let text = "";
@@ -79,9 +85,9 @@ async function record(port: number, records: readonly UsageRecord[]): Promise<vo
   client.close();
 }
 
-test("a process that is killed while it delivers leaves the alert to another one, with the same id", async () => {
+test("a process whose clock is slow and that is killed while it delivers leaves the alert to another one, with the same id", async () => {
   writeFileSync(config, "alerts: []\n");
-  const { port, healthPort } = await startAdmin();
+  const { port, healthPort } = await startAdmin(-300_000);
   const webhook = `{url: "${sink.url}/", secret: "\${ALERT_SECRET}"}`;
   writeFileSync(config, `alerts: [{name: ops, budget_percents: [50], webhook: ${webhook}}]\n`);
   const metrics = async () => (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();

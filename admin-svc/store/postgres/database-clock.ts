@@ -1,0 +1,23 @@
+/** The clock of the database: processes of admin-svc share deliveries by it, because their own clocks may differ. */
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../database.ts";
+
+export class DatabaseClock {
+  readonly #database: Kysely<Database>;
+  /** Milliseconds from the monotonic clock of this process to the clock of the database. */
+  #offsetMs = 0;
+
+  constructor(database: Kysely<Database>) {
+    this.#database = database;
+  }
+
+  /** Reads the clock. Called before `now`, and again from time to time. */
+  async read(): Promise<void> {
+    const { rows } = await sql<{
+      ms: number;
+    }>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`.execute(this.#database);
+    this.#offsetMs = (rows[0]?.ms as number) - performance.now();
+  }
+
+  readonly now = (): Date => new Date(performance.now() + this.#offsetMs);
+}

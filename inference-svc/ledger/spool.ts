@@ -7,7 +7,7 @@
  */
 import { closeSync, fdatasync, ftruncateSync, openSync, readdirSync, rmSync, statSync, writeSync } from "node:fs";
 import { unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 
@@ -29,13 +29,14 @@ export interface Segment {
   open: number;
 }
 
-/** Name of a file. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so that a rollback removes no file that it cannot read. */
-const fileName = /^usage-\d{13}-[0-9a-f-]{36}-\d{6}(?:\.v2)?\.log$/;
+/** Name of a file: when its process started, its process, its number. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so that a rollback removes no file that it cannot read. */
+const fileName = /^usage-(\d{13})-[0-9a-f-]{36}-\d{6}(?:\.v2)?\.log$/;
 
 export interface SpoolOptions {
   /** Folder of this process alone. */
   readonly directory: string;
   readonly bootId: string;
+  /** By the clock of this process, which may have been set back since an earlier start. */
   readonly startedAtMs: number;
   /** Called when a sync of the file with the disk fails; no call waits for a sync. */
   readonly onSyncFailure: (error: Error) => void;
@@ -45,6 +46,8 @@ export class Spool {
   readonly #options: SpoolOptions;
   /** Files, oldest first; the last one is being written. */
   readonly segments: Segment[];
+  /** First part of the names of files, which sorts them after those of earlier starts. */
+  readonly #stamp: string;
   #file = -1;
   #number = 0;
   #syncing = false;
@@ -58,6 +61,7 @@ export class Spool {
     try {
       makePrivateFolder(options.directory);
       this.segments = findSegments(options.directory);
+      this.#stamp = String(Math.max(options.startedAtMs, latestStart(this.segments) + 1)).padStart(13, "0");
       this.#roll();
     } catch (error) {
       throw new ConfigError("environment", [`SLUICE_SPOOL_DIR: cannot be written to: ${(error as Error).message}`]);
@@ -115,9 +119,9 @@ export class Spool {
   #roll(): void {
     const before = this.segments.at(-1);
     const old = this.#file;
-    const { directory, bootId, startedAtMs } = this.#options;
+    const { directory, bootId } = this.#options;
     const number = String(++this.#number).padStart(6, "0");
-    const path = join(directory, `usage-${String(startedAtMs).padStart(13, "0")}-${bootId}-${number}.v2.log`);
+    const path = join(directory, `usage-${this.#stamp}-${bootId}-${number}.v2.log`);
     this.#file = openSync(path, "ax", 0o600);
     if (before) before.sealed = true;
     this.segments.push({ path, size: 0, sealed: false, isOwn: true, open: 0 });
@@ -159,6 +163,9 @@ function findSegments(directory: string): Segment[] {
     .map((name) => join(directory, name))
     .map((path) => ({ path, size: statSync(path).size, sealed: true, isOwn: false, open: 0 }));
 }
+
+const latestStart = (segments: readonly Segment[]): number =>
+  Math.max(0, ...segments.map(({ path }) => Number(fileName.exec(basename(path))?.[1])));
 
 function writeWhole(file: number, bytes: Buffer): void {
   for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);

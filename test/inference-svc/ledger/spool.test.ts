@@ -31,8 +31,8 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const files = () => readdirSync(directory).sort();
 
-const spoolIn = (folder: string) =>
-  new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs: Date.now(), onSyncFailure: () => {} });
+const spoolIn = (folder: string, startedAtMs = Date.now()) =>
+  new Spool({ directory: folder, bootId: crypto.randomUUID(), startedAtMs, onSyncFailure: () => {} });
 
 test("in a folder that cannot be one says which variable names it", () => {
   const file = join(directory, "file");
@@ -44,6 +44,16 @@ test("where no folder can be made says so, and does not hang", () => {
   expect(() => spoolIn("/proc/sluice/spool")).toThrow(
     /^environment:\n {2}SLUICE_SPOOL_DIR: cannot be written to: ENOENT/,
   );
+});
+
+test("a start whose clock was set back comes after earlier ones", () => {
+  const paths: string[] = [];
+  for (const minutes of [3, 2, 1]) {
+    const spool = spoolIn(directory, minutes * 60_000);
+    paths.push(spool.segments.at(-1)?.path ?? "");
+    expect(spool.segments.map(({ path }) => path)).toEqual(paths);
+    spool.close(false);
+  }
 });
 
 test("torn at any byte it gives back every record that was whole", () => {

@@ -3,11 +3,14 @@ import { setTimeout as wait } from "node:timers/promises";
 import { Random } from "../fuzz/random.ts";
 import type { ReplicaAdministrator } from "./administrator.ts";
 import type { ReplicaCluster } from "./cluster.ts";
+import { maxClockShift } from "./faults.ts";
 import type { CountingProvider } from "./provider.ts";
 import { type TurnAnswer, type TurnRequest, beginTurn, endTurn } from "./turns.ts";
 
 /** Price of a call in USD. */
 export const callCost = 0.01;
+/** Keys with a budget expire this long after they are made: longer than clocks may be off and a key is used, so no process may refuse one yet. */
+const keyLifeMs = (maxClockShift + 600) * 1_000;
 /** Calls that a key with a budget can pay. */
 export const budgetCalls = 20;
 const turnsOfSession = 3;
@@ -84,7 +87,8 @@ export class Clients {
   async spend(client: number, administrator: ReplicaAdministrator): Promise<void> {
     const random = new Random(this.#seed, client);
     for (let n = 0; !this.#over(); n++) {
-      const made = await administrator.makeKey(`budget ${n}`, { limit: budgetCalls * callCost });
+      const expires_at = new Date(Date.now() + keyLifeMs).toISOString();
+      const made = await administrator.makeKey(`budget ${n}`, { limit: budgetCalls * callCost, expires_at });
       if (made) await this.#spendAll(random, made.key, `budget-${client}.${n}`);
       await wait(pauseMs);
     }

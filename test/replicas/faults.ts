@@ -3,14 +3,19 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Random } from "../fuzz/random.ts";
 import type { ReplicaCluster } from "./cluster.ts";
 import type { RedisPair } from "./redis-pair.ts";
+import type { ServiceProcess } from "./service-process.ts";
 
 export interface Fault {
   readonly words: string;
+  /** Name of the process or link. */
+  readonly subject: string;
   /** Settles when the fault is over: the process is ready again, or the link whole. */
   strike(): Promise<unknown>;
 }
 
 const longestMs = 1_500;
+/** Seconds by which the clock of a process may be off. */
+export const maxClockShift = 300;
 /** Two faults at once, so often. */
 const pairShare = 0.25;
 
@@ -22,8 +27,7 @@ export function drawFaults(cluster: ReplicaCluster, random: Random): readonly Fa
   const first = draw(cluster, random);
   if (!random.chance(pairShare)) return [first];
   const second = draw(cluster, random);
-  const subject = ({ words }: Fault) => words.slice(words.indexOf(" ") + 1);
-  return subject(first) === subject(second) ? [first] : [first, second];
+  return first.subject === second.subject ? [first] : [first, second];
 }
 
 function draw(cluster: ReplicaCluster, random: Random): Fault {
@@ -35,10 +39,11 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
   const isFailOver = random.chance(1 / 3);
   switch (kind) {
     case "kill":
-      return { words: `kills ${replica.name}`, strike: () => replica.kill().then(() => replica.start()) };
+      return killing(replica, random);
     case "pause":
       return {
         words: `pauses ${replica.name}`,
+        subject: replica.name,
         strike: () =>
           during(
             ms,
@@ -49,6 +54,7 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
     case "freeze":
       return {
         words: `freezes ${name}`,
+        subject: name,
         strike: () =>
           during(
             ms,
@@ -59,6 +65,7 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
     case "cut":
       return {
         words: `cuts ${name}`,
+        subject: name,
         strike: () =>
           during(
             ms,
@@ -67,23 +74,35 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
           ),
       };
     case "reset":
-      return { words: `resets ${name}`, strike: async () => link.reset() };
+      return { words: `resets ${name}`, subject: name, strike: async () => link.reset() };
     case "database":
-      if (isFailOver) return { words: "promotes Postgres", strike: () => cluster.failOver() };
-      return { words: "kills Postgres", strike: () => cluster.postgres.crash() };
+      return isFailOver
+        ? { words: "promotes Postgres", subject: "Postgres", strike: () => cluster.failOver() }
+        : { words: "kills Postgres", subject: "Postgres", strike: () => cluster.postgres.crash() };
     case "redis":
       return drawRedisFault(cluster, redis as RedisPair, random, ms);
   }
+}
+
+/** A process that is killed starts again with another clock. */
+function killing(replica: ServiceProcess, random: Random): Fault {
+  const seconds = random.below(2 * maxClockShift + 1) - maxClockShift;
+  return {
+    words: `kills ${replica.name}, whose clock is then ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`,
+    subject: replica.name,
+    strike: () => replica.kill().then(() => replica.start(seconds * 1_000)),
+  };
 }
 
 /** @param ms how long it is away */
 function drawRedisFault(cluster: ReplicaCluster, redis: RedisPair, random: Random, ms: number): Fault {
   const pause = () => wait(ms);
   const moved = () => cluster.followRedis(redis);
+  const subject = "Redis";
   return random.pick<Fault>([
-    { words: "kills Redis", strike: () => redis.crash(pause) },
-    { words: "promotes Redis", strike: () => redis.failOver(pause, moved) },
-    { words: "demotes Redis", strike: () => redis.handOver(moved) },
+    { words: "kills Redis", subject, strike: () => redis.crash(pause) },
+    { words: "promotes Redis", subject, strike: () => redis.failOver(pause, moved) },
+    { words: "demotes Redis", subject, strike: () => redis.handOver(moved) },
   ]);
 }
 

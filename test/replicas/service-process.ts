@@ -1,6 +1,6 @@
 /** A process of a cluster: killed and started again it has the same ports and files. */
 import { join } from "node:path";
-import { spawnChild } from "@sluice/local/child.js";
+import { inWords, lastLines, spawnChild } from "@sluice/local/child.js";
 import { nodeFlags } from "@sluice/local/services.js";
 import { isReady } from "../rolling/balancer.ts";
 import { bareEnvironment, eventually, root } from "../support/processes.ts";
@@ -14,6 +14,8 @@ export interface ServiceProcessOptions {
   /** File to which its log is appended. */
   readonly log: string;
 }
+
+const shiftedClock = join(root, "test/dist/support/shifted-clock.js");
 
 export class ServiceProcess {
   readonly options: ServiceProcessOptions;
@@ -35,19 +37,20 @@ export class ServiceProcess {
     return this.#fall;
   }
 
-  /** Settles when it is ready. */
-  async start(): Promise<void> {
+  /** Settles when it is ready. @param clockShiftMs how far its clock is ahead */
+  async start(clockShiftMs = 0): Promise<void> {
     const { service, environment, log, healthPort } = this.options;
     const script = join(root, service, "dist/main.js");
     this.starts++;
-    const running = await spawnChild(process.execPath, [...nodeFlags, script], {
+    const flags = [...nodeFlags, "--import", shiftedClock];
+    const running = await spawnChild(process.execPath, [...flags, script], {
       log,
-      environment: { ...bareEnvironment(), ...environment },
+      environment: { ...bareEnvironment(), ...environment, CLOCK_SHIFT_MS: String(clockShiftMs) },
       whenOrphaned: "KILL",
     });
     this.#running = running;
     void running.exited.then((how) => {
-      if (this.#running === running) this.#fall = `${this.name} ended with ${how}`;
+      if (this.#running === running) this.#fall = `${this.name} ended with ${how}: ${inWords(lastLines(log, 5))}`;
     });
     await eventually(() => this.#fall !== undefined || isReady(healthPort), 90_000);
   }

@@ -19,6 +19,8 @@ export interface ReplicasOptions {
   readonly faults: number;
   /** Rounds of the measurement of policy changes, before the first fault. */
   readonly rounds: number;
+  /** A built checkout of an earlier revision: the cluster starts with it, and killed processes start again with either. */
+  readonly older?: string | undefined;
   /** Called before every fault. */
   readonly progress?: (line: string) => void;
 }
@@ -60,7 +62,7 @@ models:
 
 export async function runReplicasCampaign(options: ReplicasOptions): Promise<ReplicasReport> {
   const provider = await startCountingProvider();
-  const cluster = await ReplicaCluster.start(configOf(provider));
+  const cluster = await ReplicaCluster.start(configOf(provider), options.older);
   try {
     return await new Campaign(cluster, provider, options).run();
   } finally {
@@ -93,6 +95,7 @@ class Campaign {
     const policyMs = quantile(await this.#policy.measure(this.#options.rounds), 0.99);
     const load = this.#load();
     const faults = await this.#strike();
+    await cluster.upgrade();
     this.#over = true;
     await load;
     await cluster.untilWhole();

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runCli } from "@sluice/admin-svc/cli.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { Link } from "../support/link.ts";
 import { freePorts } from "../support/runner/free-ports.ts";
@@ -32,11 +33,14 @@ export class ReplicaCluster {
   readonly postgres: PostgresPair;
   /** Undefined where the machine has no Redis. */
   readonly redis: RedisPair | undefined;
+  /** Checkout of the older build, when there are two. */
+  readonly older: string | undefined;
   readonly #wires: Wires;
   readonly #folder: string;
 
-  private constructor(folder: string, { postgres, redis }: Stores, wires: Wires, ports: Ports) {
+  private constructor(folder: string, { postgres, redis }: Stores, wires: Wires, ports: Ports, older?: string) {
     this.#folder = folder;
+    this.older = older;
     this.postgres = postgres;
     this.redis = redis;
     this.links = wires.named;
@@ -82,17 +86,21 @@ export class ReplicaCluster {
     );
   }
 
-  /** @param config YAML of the configuration file */
-  static async start(config: string): Promise<ReplicaCluster> {
+  /**
+   * @param config YAML of the configuration file
+   * @param older checkout of the build that all processes start with; this one when undefined
+   */
+  static async start(config: string, older?: string): Promise<ReplicaCluster> {
     const folder = mkdtempSync(join(tmpdir(), "sluice-replicas-"));
     writeFileSync(join(folder, "sluice.yaml"), config);
     const stores = { postgres: await PostgresPair.start(folder), redis: await RedisPair.start(folder) };
     const ports = await choosePorts();
-    const cluster = new ReplicaCluster(folder, stores, await wire(ports, stores), ports);
+    const cluster = new ReplicaCluster(folder, stores, await wire(ports, stores), ports, older);
     try {
       // The first one makes the schema.
-      for (const admin of cluster.admins) await admin.start();
-      await Promise.all([...cluster.inference, ...cluster.gateways].map((replica) => replica.start()));
+      for (const admin of cluster.admins) await admin.start({ checkout: older });
+      const others = [...cluster.inference, ...cluster.gateways];
+      await Promise.all(others.map((replica) => replica.start({ checkout: older })));
       await cluster.untilWhole();
     } catch (error) {
       await cluster.stop();
@@ -119,6 +127,21 @@ export class ReplicaCluster {
       const watched = watchers.reduce((sum, count) => sum + count, 0);
       return pools.every((count) => count === this.inference.length) && watched === watching;
     });
+  }
+
+  /** Ends a rollout as the pages tell it: processes of the older build start again with this one, and the ledger is repaired. */
+  async upgrade(): Promise<void> {
+    if (this.older === undefined) return;
+    for (const replica of [...this.admins, ...this.inference, ...this.gateways]) {
+      if (replica.checkout === this.older) await replica.kill().then(() => replica.start());
+    }
+    const nowhere = { write: () => true };
+    const code = await runCli(["ledger", "repair"], {
+      databaseUrl: this.postgres.url,
+      stdout: nowhere,
+      stderr: nowhere,
+    });
+    if (code !== 0) throw new Error(`ledger repair ended with ${code}`);
   }
 
   async failOver(): Promise<void> {

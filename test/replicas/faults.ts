@@ -39,7 +39,7 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
   const isFailOver = random.chance(1 / 3);
   switch (kind) {
     case "kill":
-      return killing(replica, random);
+      return killing(cluster, replica, random);
     case "pause":
       return {
         words: `pauses ${replica.name}`,
@@ -84,13 +84,19 @@ function draw(cluster: ReplicaCluster, random: Random): Fault {
   }
 }
 
-/** A process that is killed starts again with another clock. */
-function killing(replica: ServiceProcess, random: Random): Fault {
+/**
+ * A process that is killed starts again with another clock and, where there are two, with either build. An admin-svc gets the newer one, because
+ * an older one does not start once the schema is newer.
+ */
+function killing({ older }: ReplicaCluster, replica: ServiceProcess, random: Random): Fault {
   const seconds = random.below(2 * maxClockShift + 1) - maxClockShift;
+  const isOlder = older !== undefined && replica.options.service !== "admin-svc" && random.chance(0.5);
+  const clock = `whose clock is then ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`;
+  const options = { clockShiftMs: seconds * 1_000, checkout: isOlder ? older : undefined };
   return {
-    words: `kills ${replica.name}, whose clock is then ${Math.abs(seconds)} s ${seconds < 0 ? "behind" : "ahead"}`,
+    words: `kills ${replica.name}, ${clock}${isOlder ? " and whose build is the older one" : ""}`,
     subject: replica.name,
-    strike: () => replica.kill().then(() => replica.start(seconds * 1_000)),
+    strike: () => replica.kill().then(() => replica.start(options)),
   };
 }
 

@@ -1,17 +1,36 @@
-/** npm run replicas -- [--faults N] [--seed S] [--rounds N]: faults in a cluster of several replicas, and whether anything was lost. */
-import { readNumbersOrExit } from "../support/runner/campaign-options.ts";
+/**
+ * npm run replicas -- [--faults N] [--seed S] [--rounds N] [--older CHECKOUT]: faults in a cluster of several replicas, and whether anything was
+ * lost.
+ */
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
 import { runReplicasCampaign } from "./campaign.ts";
 
 /** Goal for changes of policy, in ms. */
 const policyGoalMs = 250;
 
-const given = readNumbersOrExit("replicas", {
-  /** A thousand take about half an hour. */
-  faults: { default: 200, min: 1, max: 1_000_000 },
-  seed: { default: Date.now() % 1_000_000_000, min: 0, max: 1_000_000_000 },
-  /** Changes of policy that are timed before the first fault. */
-  rounds: { default: 100, min: 1, max: 10_000 },
-});
+const given = readOrExit(() => {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({ options: { faults: text, seed: text, rounds: text, older: text } });
+  const most = 1_000_000_000;
+  return {
+    /** A thousand take about half an hour. */
+    faults: parseNumber("faults", { default: 200, min: 1, max: 1_000_000 }, values.faults),
+    seed: parseNumber("seed", { default: Date.now() % most, min: 0, max: most }, values.seed),
+    /** Changes of policy that are timed before the first fault. */
+    rounds: parseNumber("rounds", { default: 100, min: 1, max: 10_000 }, values.rounds),
+    older: values.older === undefined ? undefined : findBuild(values.older),
+  };
+}, "usage: npm run replicas -- [--faults N] [--seed N] [--rounds N] [--older CHECKOUT]");
+
+/** @throws when the folder is no checkout that was built */
+function findBuild(folder: string): string {
+  const checkout = resolve(folder);
+  if (existsSync(join(checkout, "gateway/dist/main.js"))) return checkout;
+  throw new Error(`--older: ${checkout} has no gateway/dist/main.js; build that checkout with npm run build`);
+}
 
 const began = performance.now();
 const report = await runReplicasCampaign({ ...given, progress: (line) => console.log(line) });

@@ -15,6 +15,13 @@ export interface ServiceProcessOptions {
   readonly log: string;
 }
 
+export interface StartOptions {
+  /** How far its clock is ahead. */
+  readonly clockShiftMs?: number;
+  /** Where its build is; this checkout when undefined. */
+  readonly checkout?: string | undefined;
+}
+
 const shiftedClock = join(root, "test/dist/support/shifted-clock.js");
 
 export class ServiceProcess {
@@ -24,6 +31,8 @@ export class ServiceProcess {
   #fall: string | undefined;
   /** Times that it was started. */
   starts = 0;
+  /** Where its build is. */
+  checkout = root;
 
   constructor(options: ServiceProcessOptions) {
     this.options = options;
@@ -37,10 +46,11 @@ export class ServiceProcess {
     return this.#fall;
   }
 
-  /** Settles when it is ready. @param clockShiftMs how far its clock is ahead */
-  async start(clockShiftMs = 0): Promise<void> {
+  /** Settles when it is ready. */
+  async start({ clockShiftMs = 0, checkout = root }: StartOptions = {}): Promise<void> {
     const { service, environment, log, healthPort } = this.options;
-    const script = join(root, service, "dist/main.js");
+    const script = join(checkout, service, "dist/main.js");
+    this.checkout = checkout;
     this.starts++;
     const flags = [...nodeFlags, "--import", shiftedClock];
     const running = await spawnChild(process.execPath, [...flags, script], {

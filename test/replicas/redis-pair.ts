@@ -13,6 +13,8 @@ const host = "127.0.0.1";
 
 interface Server {
   readonly port: number;
+  /** Folder for what a replica is sent of its primary, which it writes down before it reads it. */
+  readonly folder: string;
   readonly log: string;
   running: Awaited<ReturnType<typeof spawnChild>> | undefined;
 }
@@ -34,7 +36,12 @@ export class RedisPair {
     );
     if (!isInstalled) return undefined;
     const ports = await freePorts(2);
-    const [one, other] = ports.map((port, n) => ({ port, log: join(folder, `redis-${n}.log`), running: undefined }));
+    const [one, other] = ports.map((port, n) => ({
+      port,
+      folder,
+      log: join(folder, `redis-${n}.log`),
+      running: undefined,
+    }));
     const pair = new RedisPair(one as Server, other as Server);
     await startServer(pair.#primary);
     await pair.#follow();
@@ -97,8 +104,16 @@ export class RedisPair {
 }
 
 async function startServer(server: Server): Promise<void> {
-  const { port, log } = server;
-  const settings = { port, bind: host, save: "", appendonly: "no", "repl-diskless-sync-delay": 0 };
+  const { port, folder: dir, log } = server;
+  const settings = {
+    port,
+    bind: host,
+    dir,
+    dbfilename: `${port}.rdb`,
+    save: "",
+    appendonly: "no",
+    "repl-diskless-sync-delay": 0,
+  };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   server.running = await spawnChild(program, args, { log, environment: bareEnvironment(), whenOrphaned: "KILL" });
   await eventually(async () => (await ask(server, "ping").catch(() => "")) === "PONG");

@@ -58,7 +58,7 @@ export interface InferenceOptions extends ProcessParts {
 export interface Inference {
   readonly server: RpcServer;
   /** Opens a session to a gateway of this process. */
-  readonly connect: Connect;
+  readonly connectHere: Connect;
   readonly access: Access;
   readonly config: CurrentConfig;
   readonly runtime: Runtime;
@@ -126,7 +126,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
   lifecycle.onDrain(() => access.stop());
   lifecycle.onDrain(() => learned.stop());
   lifecycle.onDrain(() => limiter.stop());
-  return { server, connect: handlers.connect, access, config, runtime, pressure, learned };
+  return { server, connectHere: handlers.connectHere, access, config, runtime, pressure, learned };
 }
 
 interface RuntimeParts {

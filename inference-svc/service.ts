@@ -36,8 +36,8 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const usable = (loaded: LoadedHouse) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
   const { file, leftOut } = usable(liveFile.current);
   logLeftOut(leftOut, log);
-  const inference = await openInference({ ...parts, settings, file, packages });
-  const { server, access, config, runtime, pressure, learned } = inference;
+  const opened = await openInference({ ...parts, settings, file, packages });
+  const { server, connectHere, access, config, runtime, pressure, learned } = opened;
   const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
   lifecycle.onDrain(() => tracing?.close());
@@ -51,7 +51,7 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
     );
   };
   return {
-    connectHere: inference.connect,
+    connectHere,
     connect: () => access.watch(),
     begin() {
       pressure.start();

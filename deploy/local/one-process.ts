@@ -14,7 +14,7 @@ import { outliveErrors } from "@sluice/proto/runtime/uncaught.js";
 import { warmBeforeReady } from "@sluice/proto/runtime/warm-up/before-ready.js";
 import { join } from "node:path";
 
-/** Environment of a service. SLUICE_TLS_DIR is here the folder that has a folder of certificates for each. */
+/** Environment of a service. This program is given the SLUICE_TLS_DIR that holds a folder of certificates for each service. */
 function environmentOf(room: string): NodeJS.ProcessEnv {
   const { SLUICE_TLS_DIR: folder } = process.env;
   return withOwnToken(folder ? { ...process.env, SLUICE_TLS_DIR: join(folder, room) } : process.env);
@@ -25,7 +25,7 @@ const settings = readEnvironment(gatewayEnvironment, environmentOf("gateway"));
 const inferenceSettings = readEnvironment(inferenceEnvironment, environmentOf("inference-svc"));
 const parts = await openProcess("gateway", settings, 0.5);
 const { lifecycle, log, registry } = parts;
-// What opens first drains first: the gateway has answered its clients before inference-svc stops.
+// The gateway opens first because it then drains first, and has answered its clients before inference-svc stops.
 const gateway = await openGateway(settings, parts, (listener) => inference.connectHere(listener));
 const inference = await openInference(inferenceSettings, await openBeside(parts, "inference-svc", inferenceSettings));
 const openPeer = () => openWarmUpService(inferenceSettings);

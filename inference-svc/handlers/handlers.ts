@@ -36,7 +36,7 @@ export class InferenceHandlers {
     this.#deps = deps;
     this.#sessions = new SessionHandler(deps);
     this.internalCalls = new Map([[pathOf(InferenceService.method.session), this.#sessions.serve]]);
-    this.connect = this.#sessions.connect;
+    this.connectHere = this.#sessions.connectHere;
   }
 
   readonly routes = (router: ConnectRouter): void => {
@@ -58,7 +58,7 @@ export class InferenceHandlers {
   readonly internalCalls: InternalCalls;
 
   /** Opens a session to a gateway of this process. */
-  readonly connect: Connect;
+  readonly connectHere: Connect;
 
   /** Asks the clients of all sessions to open no further turns; each client ends its session after its last turn. */
   drain(): void {

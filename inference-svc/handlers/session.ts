@@ -51,8 +51,9 @@ export class SessionHandler implements TurnRunner {
   };
 
   /** Opens a session to a gateway of this process. */
-  readonly connect: Connect = (listener) =>
+  readonly connectHere: Connect = (listener) =>
     new LocalSession(listener, {
+      log: this.#deps.log,
       beforeSending: this.#deps.beforeSending,
       openLane: this.#openLane,
       closed: (lane) => this.#lanes.delete(lane),

@@ -3,10 +3,12 @@
  * took half of the processor time of a request that is alone, and a fifth of that of a request of 20 KB under load (Node 20, 2026-11-27).
  */
 import type { SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { Link, LinkListener } from "@sluice/proto/runtime/session/link.js";
 import type { MessageSink, ServerLane } from "./server-lane.ts";
 
 export interface LocalSessionDeps {
+  readonly log: Pick<Logger, "error">;
   /** Called before anything is said to the gateway: what it hears of must be on record. */
   readonly beforeSending: () => void;
   /** The lane greets its client at once. */
@@ -31,7 +33,7 @@ export class LocalSession implements Link {
     try {
       this.#lane?.receive(message);
     } catch (error) {
-      this.#close(error as Error);
+      this.#break(error);
     }
     return true;
   }
@@ -52,12 +54,17 @@ export class LocalSession implements Link {
     try {
       this.#listener.message(message);
     } catch (error) {
-      this.#close(error as Error);
+      this.#break(error);
     }
     return true;
   }
 
-  /** Ends the session as the loss of a connection would: an error at either end fails the turns of both. */
+  /** Ends the session as the loss of a connection would: the turns of both ends fail, and the gateway opens another one. */
+  #break(error: unknown): void {
+    this.#deps.log.error({ err: error }, "the session within this process broke: its turns have failed");
+    this.#close(error as Error);
+  }
+
   #close(error: Error | undefined): void {
     if (this.#isClosed) return;
     this.#isClosed = true;

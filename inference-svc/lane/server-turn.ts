@@ -45,7 +45,9 @@ export class ServerTurn implements EngineTurn {
     this.#push({ case: "batch", value: { $typeName: "sluice.inference.v1.Batch", events: [], cost: 0 } }, 8, false);
   }
 
-  /** Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit, and after the last one. */
+  /**
+   * Sends a batch. Settles when the client is ready for more, or the turn is cancelled; undefined while there is credit, and after the last batch.
+   */
   take(batch: WireBatch, last: boolean): Promise<void> | undefined {
     this.#credit -= batch.cost;
     this.#send(batch, last);

@@ -29,14 +29,17 @@ export interface Segment {
   open: number;
 }
 
-/** Name of a file: when its process started, its process, its number. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so that a rollback removes no file that it cannot read. */
+/**
+ * Name of a file: when its process started, its process, its number. Version 0.1.0 wrote names without `v2` and leaves names with it alone, so
+ * that a rollback removes no file that it cannot read.
+ */
 const fileName = /^usage-(\d{13})-[0-9a-f-]{36}-\d{6}(?:\.v2)?\.log$/;
 
 export interface SpoolOptions {
   /** Folder of this process alone. */
   readonly directory: string;
   readonly bootId: string;
-  /** By the clock of this process, which may have been set back since an earlier start. */
+  /** Start by the clock of this process, which may have been set back since an earlier one. */
   readonly startedAtMs: number;
   /** Called when a sync of the file with the disk fails; no call waits for a sync. */
   readonly onSyncFailure: (error: Error) => void;

@@ -48,7 +48,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
   mkdirSync(spool, { recursive: true });
   const admin = await openAdminPeer(parts);
   const provider = await openProviderPeer();
-  const { server, connect, access } = await openInference({
+  const { server, connectHere, access } = await openInference({
     ...parts,
     settings: {
       ...settings,
@@ -66,7 +66,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
   return {
     address: `${loopback}:${server.port}`,
     token,
-    connectHere: connect,
+    connectHere,
     async close() {
       await lifecycle.drain(0);
       await admin.close();

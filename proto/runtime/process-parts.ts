@@ -40,7 +40,11 @@ export async function openProcess(room: string, settings: CommonSettings, share 
 }
 
 /** Opens the parts of a service that runs beside another one in its process: it starts and ends with that. */
-export function openBeside({ lifecycle, share }: ProcessParts, room: string, settings: CommonSettings) {
+export function openBeside(
+  { lifecycle, share }: ProcessParts,
+  room: string,
+  settings: CommonSettings,
+): Promise<ProcessParts> {
   const log = openLog(room, settings.SLUICE_LOG_LEVEL);
   return openParts(room, settings, { log, lifecycle, share: 1 - share });
 }

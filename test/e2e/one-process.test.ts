@@ -65,7 +65,7 @@ const half = "half \ud83d of one";
 
 const alike = (reply: Reply) => [reply, reply] as const;
 
-/** What a provider says, whole and streamed. */
+/** Replies of a provider, whole and streamed. */
 const said: Readonly<Record<string, readonly [Reply, Reply]>> = {
   "a text": [chatAnswer({ role: "assistant", content: "Fine, “thanks”.\n" }), chatStream("Fine", ", “thanks”", ".\n")],
   "a call": [
@@ -123,7 +123,7 @@ test("a client that leaves stops its call, and a slow reader is one reader's mat
     written = upstream.bytesWritten;
     return looks === 20;
   });
-  // Of 330 MB: the credit of a turn, and what sockets of two connections hold.
+  // The provider has 330 MB to say. It gets rid of the credit of a turn, and of what the sockets of two connections hold.
   expect(upstream.bytesWritten - before).toBeLessThan(64 * 1024 * 1024);
   slow.abort();
 });

@@ -8,7 +8,7 @@ import { Lane } from "@sluice/gateway/lane/lane.js";
 import { sessionConnector } from "@sluice/gateway/lane/link.js";
 import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import type { Engine } from "@sluice/inference-svc/engine.js";
-import { SessionHandler } from "@sluice/inference-svc/handlers/session.js";
+import { type SessionDeps, SessionHandler } from "@sluice/inference-svc/handlers/session.js";
 import type { EngineTurn } from "@sluice/inference-svc/wire.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import {
@@ -64,8 +64,9 @@ async function serve(options: Partial<RpcServerOptions>): Promise<RpcServer> {
   return server;
 }
 
-function sessionServer() {
-  const handler = new SessionHandler({ engine, config: limits, log, instance: "one", beforeSending: () => {} });
+function sessionServer(more: Partial<SessionDeps> = {}) {
+  const deps = { engine, config: limits, log, instance: "one", beforeSending: () => {} };
+  const handler = new SessionHandler({ ...deps, ...more });
   const routes: RpcServerOptions["routes"] = (router) => void router.service(InferenceService, {});
   return { handler, options: { routes, internalCalls: new Map([[path, handler.serve]]) } };
 }
@@ -99,9 +100,13 @@ beforeAll(async () => {
   server = await serve(sessionServer().options);
 });
 
-describe("two processes of this build", () => {
-  test("run turns, small ones and one of 20 MiB, and a failure of one is told to it", async () => {
-    const lane = await ready(new Lane("", sessionConnector(`127.0.0.1:${server.port}`, token)));
+test.each([
+  ["two processes", () => sessionConnector(`127.0.0.1:${server.port}`, token)],
+  ["one process", () => sessionServer().handler.connectHere],
+] as const)(
+  "a session of %s runs turns, small ones and one of 20 MiB, and tells of a failure",
+  async (_, connector) => {
+    const lane = await ready(new Lane("", connector()));
     const large = "x".repeat(20 * 1024 * 1024);
     const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
     expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
@@ -111,8 +116,10 @@ describe("two processes of this build", () => {
       `large ${large.length}`,
     ]);
     lane.stop();
-  });
+  },
+);
 
+describe("two processes of this build", () => {
   test("end the session in order when the server drains", async () => {
     const { handler, options } = sessionServer();
     const draining = await serve(options);
@@ -134,29 +141,11 @@ describe("two processes of this build", () => {
 });
 
 describe("a session within one process", () => {
-  const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connect));
-
-  test("runs turns, small ones and one of 20 MiB, and a failure of one is told to it", async () => {
-    const lane = await connectTo(sessionServer().handler);
-    const large = "x".repeat(20 * 1024 * 1024);
-    const answers = ["one", "two", "fail"].map((model) => answerOf(lane, openOf(model, "1234")));
-    expect(await Promise.all([...answers, answerOf(lane, openOf("large", large))])).toEqual([
-      "one 4",
-      "two 4",
-      "failed: no such model",
-      `large ${large.length}`,
-    ]);
-  });
+  const connectTo = (handler: SessionHandler) => ready(new Lane("", handler.connectHere));
 
   test("says nothing that is not on record", async () => {
     const steps: string[] = [];
-    const handler = new SessionHandler({
-      engine,
-      config: limits,
-      log,
-      instance: "one",
-      beforeSending: () => steps.push("recorded"),
-    });
+    const { handler } = sessionServer({ beforeSending: () => steps.push("recorded") });
     const lane = await connectTo(handler);
     steps.length = 0;
     await new Promise<void>((resolve) => {
@@ -182,27 +171,29 @@ describe("a session within one process", () => {
     lane.stop();
   });
 
-  test("is lost when an end of it breaks: every turn fails, and the lane connects again", async () => {
-    const { handler } = sessionServer();
+  test("is lost when an end of it breaks: every turn fails, the log says why, and the lane connects again", async () => {
+    const logged: unknown[] = [];
+    const { handler } = sessionServer({
+      log: { warn: () => {}, error: ({ err }: { readonly err?: unknown }) => logged.push(err) } as never,
+    });
     let breaks = false;
     const lane = await ready(
-      new Lane("", (listener) => {
-        const link = handler.connect({
-          ...listener,
+      new Lane("", (listener) =>
+        handler.connectHere({
           message: (message) => {
             if (breaks) throw new Error("broken");
             listener.message(message);
           },
           drained: () => {},
           closed: (error) => listener.closed(error),
-        });
-        return link;
-      }),
+        }),
+      ),
     );
     const before = cancelled.length;
     breaks = true;
     expect(await answerOf(lane, openOf("hang"))).toBe("failed: The turn was interrupted");
     expect([lane.failure?.message, cancelled.length]).toEqual(["broken", before + 1]);
+    expect(logged).toEqual([new Error("broken")]);
     breaks = false;
     await ready(lane);
     expect(await answerOf(lane, openOf("again", "12"))).toBe("again 2");

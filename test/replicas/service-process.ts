@@ -18,7 +18,7 @@ export interface ServiceProcessOptions {
 export interface StartOptions {
   /** How far its clock is ahead. */
   readonly clockShiftMs?: number;
-  /** Where its build is; this checkout when undefined. */
+  /** Path of the checkout whose build it runs; this one when undefined. */
   readonly checkout?: string | undefined;
 }
 
@@ -31,7 +31,7 @@ export class ServiceProcess {
   #fall: string | undefined;
   /** Times that it was started. */
   starts = 0;
-  /** Where its build is. */
+  /** Path of the checkout whose build it runs. */
   checkout = root;
 
   constructor(options: ServiceProcessOptions) {

@@ -8,6 +8,8 @@ export const hotFiles: readonly string[] = [
   ...within("inference-svc", ["admission", "ask", "deliver", "engine", "open-keys", "wire"]),
   ...within("inference-svc/turn", ["answers", "applied-guardrails", "feature", "layers", "scope", "signal"]),
   ...within("inference-svc/turn", ["state", "trace", "turn", "usage"]),
+  ...within("inference-svc/turn/parse", ["beginnings", "list-memo", "repeated-input"]),
+  ...within("inference-svc/lane", ["local-session", "server-lane", "server-turn"]),
   ...within("inference-svc/routing/attempt", ["attempt", "ejection", "fallback", "measured", "schedule"]),
   ...within("inference-svc/routing/choose", ["candidate-memo", "order", "router", "session"]),
   ...within("inference-svc/routing/price", ["bill", "tariff"]),
@@ -17,6 +19,7 @@ export const hotFiles: readonly string[] = [
   ...within("inference-svc/guardrails/output", ["joined-text", "layer", "output-guard"]),
   ...within("inference-svc/guardrails/output/forms", ["encoded-words", "text-scan"]),
   ...within("inference-svc/guardrails/output/rules", ["rule-scans", "text-scanner"]),
+  ...within("inference-svc/upstream/chat", ["repeated-messages"]),
   ...within("inference-svc/upstream/transport", ["exchange", "queue"]),
 ];
 

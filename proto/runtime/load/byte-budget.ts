@@ -17,7 +17,7 @@ const defaultMaxWaitMs = 2_000;
 export interface ByteBudgetOptions {
   readonly origin: FaultOrigin;
   readonly registry: Registry;
-  /** Size of the budget; half of the process's memory when absent, which a service has that is alone in it. */
+  /** Size of the budget. When absent, half of the memory of the process, as for a service that is alone in it. */
   readonly bytes?: number;
   /** Longest wait for memory that others hold. */
   readonly maxWaitMs?: number;

@@ -130,7 +130,7 @@ function verbatim(json: Uint8Array, otherwise: string): string {
 const cacheOptions = (json: Uint8Array): string =>
   json.length === 0 ? "" : `,"prompt_cache_options":${verbatim(json, "")}`;
 
-/** What is shown of tools, by their bytes: an agent repeats them with every step, and the search for credentials looks at each of these bytes. */
+/** Shown texts of tools, by the bytes of the request: an agent repeats its tools with every step, and the search for credentials looks at each byte. */
 const shownTools = new ByteMemory<string>();
 
 function toolsText(json: Uint8Array): string {

@@ -1,4 +1,4 @@
-/** What a lane needs of the connection that carries it: one that can be opened again whenever it is lost. */
+/** The connection that carries a lane, as the lane uses it: it is opened again whenever it is lost. */
 import type { SessionRequest, SessionResponse } from "../../gen/sluice/inference/v1/session_pb.ts";
 
 export interface LinkListener {

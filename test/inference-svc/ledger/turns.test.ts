@@ -41,7 +41,7 @@ let admin: AdminHouse;
 let upstream: Upstream;
 let keyHash: string;
 let access: Access;
-/** Without a way to admin-svc, records stay where they were written. */
+/** Stands in for an admin-svc that cannot be reached, so that records stay where they were written. */
 let away: { readonly port: number; readonly stop: () => Promise<void> };
 let clients: Client[];
 const folders: string[] = [];

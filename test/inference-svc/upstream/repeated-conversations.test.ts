@@ -102,7 +102,7 @@ test("a conversation that goes on, or another way, is sent the same", () => {
   let conversations = 0;
   let repeated = 0;
   fc.assert(
-    // What is known of a conversation is known for one target.
+    // Messages of a conversation are remembered for one target.
     fc.property(fc.constantFrom(...targets), fc.array(step, { minLength: 1, maxLength: 6 }), (target, steps) => {
       const owner = `key ${conversations++}`;
       let items: readonly object[] = opening;

@@ -6,6 +6,7 @@
 import { type DescMessage, type DescMethodUnary, type MessageShape, create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import {
+  type EndTurnResponse,
   InferenceService,
   type ListOpenTurnsResponse,
   type OpenTurn,
@@ -15,7 +16,9 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 
 const intervalMs = 1_000;
 /** A process that does not answer by then is left out of the snapshot. */
-const timeoutMs = 900;
+const snapshotTimeoutMs = 900;
+/** Only a process under heavy load takes longer than a snapshot may; it shall still end what it is asked to end. */
+const endTimeoutMs = 5_000;
 /** Most turns of a snapshot; the longest are listed. */
 const maxTurns = 1_000;
 
@@ -43,6 +46,8 @@ export class LiveTurns {
   /** Watchers by the key whose workspace they see. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
+  /** Ends that are being asked for. */
+  #ending = 0;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
@@ -57,17 +62,20 @@ export class LiveTurns {
     return () => {
       watchers.delete(watcher);
       if (watchers.size === 0) this.#watchers.delete(keyHash);
-      if (this.#watchers.size === 0) this.#rest();
+      this.#rest();
     };
   }
 
-  /** @returns whether a process had the turn. @throws Fault where none had it and one did not answer */
+  /** @returns whether a process had the turn, as soon as one says so. @throws Fault where none had it and one did not answer */
   async end(generationId: string, caller: Caller): Promise<boolean> {
-    const request = create(endTurn.input, { generationId });
-    const settled = await Promise.allSettled(this.#ask(endTurn, request, caller));
-    if (this.#watchers.size === 0) this.#rest();
-    if (settled.some((answer) => answer.status === "fulfilled" && answer.value.ended)) return true;
-    const silent = settled.find((answer) => answer.status === "rejected");
+    this.#ending++;
+    const answers = this.#ask(endTurn, create(endTurn.input, { generationId }), caller, endTimeoutMs);
+    const settled = Promise.allSettled(answers).finally(() => {
+      this.#ending--;
+      this.#rest();
+    });
+    if (await hasEnded(answers)) return true;
+    const silent = (await settled).find((answer) => answer.status === "rejected");
     if (silent) throw silent.reason;
     return false;
   }
@@ -83,7 +91,7 @@ export class LiveTurns {
 
   async #tell(keyHash: string, watchers: Iterable<Watcher>): Promise<void> {
     const request = create(listOpenTurns.input, { limit: maxTurns });
-    const settled = await Promise.allSettled(this.#ask(listOpenTurns, request, { keyHash }));
+    const settled = await Promise.allSettled(this.#ask(listOpenTurns, request, { keyHash }, snapshotTimeoutMs));
     const answers = settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
     const json = JSON.stringify(merge(answers, settled.length - answers.length));
     for (const watcher of watchers) watcher.see(json);
@@ -93,6 +101,7 @@ export class LiveTurns {
     method: DescMethodUnary<Input, Output>,
     request: MessageShape<Input>,
     caller: OnBehalf,
+    timeoutMs: number,
   ): Promise<MessageShape<Output>>[] {
     const metadata = serviceMetadata(this.#parts.token, caller);
     return this.#parts.pool.addresses.map((address) =>
@@ -106,12 +115,21 @@ export class LiveTurns {
     return known;
   }
 
+  /** Closes the connections once nobody watches, and no answer is awaited. */
   #rest(): void {
+    if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+    if (this.#ending > 0) return;
     for (const client of this.#clients.values()) client.close();
     this.#clients.clear();
   }
+}
+
+/** @returns true with the first process that had the turn; false once none is left that may have it */
+async function hasEnded(answers: readonly Promise<EndTurnResponse>[]): Promise<boolean> {
+  const hits = answers.map(async (answer) => (await answer).ended || Promise.reject(new Error("not in this process")));
+  return await Promise.any(hits).catch(() => false);
 }
 
 /** @param silent number of processes that gave no answer */

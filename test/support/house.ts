@@ -74,12 +74,23 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   };
   try {
     await supervisor.ready;
+    const house = houseOf(dataDir, supervisor, cleanUp, options);
+    await allServe(house.ports.gateway_health, replicasOf(options));
+    return house;
   } catch (error) {
     await supervisor.end();
     await cleanUp();
     throw error;
   }
-  return houseOf(dataDir, supervisor, cleanUp, options);
+}
+
+/** A house is ready with its first inference process; a test that asked for several counts on all of them. */
+async function allServe(gatewayHealth: number, replicas: number): Promise<void> {
+  if (replicas < 2) return;
+  await eventually(async () => {
+    const metrics = await (await fetch(`http://127.0.0.1:${gatewayHealth}/metrics`)).text();
+    return new RegExp(`^sluice_inference_processes\\S* ${replicas}$`, "m").test(metrics);
+  });
 }
 
 function houseOf(

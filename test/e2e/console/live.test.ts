@@ -158,7 +158,9 @@ describe("open requests", () => {
     const pid = house.pids()["inference-svc-1"] as number;
     process.kill(pid, "SIGSTOP");
     try {
-      const statuses = await Promise.all(streams.map(async ({ id }) => (await end(cookie, id)).status));
+      const ends = streams.map(async ({ id }) => (await end(cookie, id)).status);
+      expect(await Promise.race(ends)).toBe(204);
+      const statuses = await Promise.all(ends);
       const ended = streams.filter((_, n) => statuses[n] === 204);
       expect([ended.length > 0, ended.length < streams.length]).toEqual([true, true]);
       for (const { id } of ended) {
@@ -168,9 +170,20 @@ describe("open requests", () => {
     } finally {
       process.kill(pid, "SIGCONT");
     }
-    // A process that goes on may still end what it was asked to end.
-    await Promise.all(streams.map(async ({ id }) => await end(cookie, id)));
+    // A process that goes on may need longer than one request waits, and may still end what it was asked to end.
+    for (const { id } of streams) await eventually(async () => (await end(cookie, id)).status === 404);
     await Promise.all(streams.map(({ rest }) => rest));
+  });
+
+  test("can be ended by several people at the same time", async () => {
+    const cookie = await signIn();
+    const endMany = async () => {
+      const statuses: number[] = [];
+      while (statuses.length < 50) statuses.push((await end(cookie, "gen-nobodyhasthis")).status);
+      return statuses;
+    };
+    const statuses = await Promise.all(Array.from({ length: 4 }, endMany));
+    expect(new Set(statuses.flat())).toEqual(new Set([404]));
   });
 
   test("are told no longer once the session has ended", async () => {

@@ -43,16 +43,6 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
     await upstream?.stop();
   });
 
-  /** A process that is still on its way takes no turns: both must have served before a test counts on both. */
-  async function untilBothServe(): Promise<void> {
-    await eventually(async () => {
-      await Promise.all(
-        Array.from({ length: 4 }, async () => (await post({ model: "sluice/echo", input: "x", stream: true })).text()),
-      );
-      return ["inference-svc", "inference-svc-1"].every((name) => house.logs(name).includes('"msg":"turn"'));
-    });
-  }
-
   const post = (body: unknown) =>
     fetch(`${house.baseUrl}/responses`, {
       method: "POST",
@@ -62,7 +52,6 @@ limits: {streams_per_key: 1000, status_gate_ms: 100}
 
   /** Starts the streams and waits for the first words of each; a promise settles with the whole text of its stream. */
   async function openStreams(): Promise<Promise<string>[]> {
-    await untilBothServe();
     const responses = await Promise.all(
       Array.from({ length: streamCount }, () => post({ model: "acme/large-2", input: "x", stream: true })),
     );

@@ -1,6 +1,7 @@
 /** Checks the settings of a key, over gRPC and on the command line. */
 import type { KeySettings } from "@sluice/proto/contract/records/key-record.js";
-import { type KeySort, keySearch, keySettingRows, keySettings } from "@sluice/proto/contract/records/keys.js";
+import { keySettingRows } from "@sluice/proto/contract/records/key-settings.js";
+import { type KeySort, keySearch, keySettings } from "@sluice/proto/contract/records/keys.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import type { JsonObject } from "@sluice/proto/runtime/validation/fields.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";

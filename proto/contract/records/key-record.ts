@@ -14,7 +14,7 @@ import { instant } from "../../runtime/instant.ts";
 import { type JsonObject, isObject } from "../../runtime/validation/fields.ts";
 import { invalid } from "../../runtime/validation/problems.ts";
 import { type CodecRules, jsonCodec } from "../codec.ts";
-import { type KeySettingName, keySettingRows, unsetKey } from "./keys.ts";
+import { type KeySettingName, keySettingRows, unsetKey } from "./key-settings.ts";
 
 /** Settings as they are checked and stored; an absent one stays as it is, or is that of a new key. */
 export interface KeySettings {

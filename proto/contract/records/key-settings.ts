@@ -1,0 +1,129 @@
+/** Settings of a key, each described once for requests, answers, the database and the command line. */
+import { timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { maxConcurrentRequests, maxRequestsPerMinute, maxTokensPerMinute } from "../../runtime/limits/settings.ts";
+import { instant } from "../../runtime/instant.ts";
+import { decimalOf } from "../../runtime/money.ts";
+import {
+  type Shape,
+  boolean,
+  described,
+  integer,
+  nullable,
+  number,
+  object,
+  string,
+  word,
+} from "../../runtime/validation/shape.ts";
+import { endUserName } from "./end-users.ts";
+import { givenTime, onlyNull, recordName, resetIntervals, time } from "../records.ts";
+
+export const external = object(
+  {
+    user: endUserName,
+    api_key: onlyNull("keys of your own making are"),
+  },
+  {
+    required: ["user"],
+    strict: true,
+    description:
+      "The end user that the key is for. A record: it neither registers the end user nor speaks for it in requests.",
+  },
+);
+
+/** USD that cannot be negative. */
+export const spendable = number({ min: 0 });
+const rateLimit = (max: number, description: string) => {
+  const shape = described(nullable(integer({ min: 1, max })), `${description} Null: as the configuration file says.`);
+  return { given: shape, shown: shape, unset: null };
+};
+
+interface Setting {
+  readonly given: Shape;
+  /** The name in the JSON of requests, where it is another one. */
+  readonly givenAs?: string;
+  readonly shown: Shape;
+  /** The name in the JSON of answers, where it is another one. */
+  readonly shownAs?: string;
+  /** Converts between the JSON of requests, the stored value, and the JSON of answers. */
+  readonly toStored?: (given: never) => unknown;
+  readonly toShown?: (stored: never) => unknown;
+  readonly unset: unknown;
+}
+
+/**
+ * Every setting of a key, described once: what may be given for it, how it is shown, and what is stored while it is not set. Names are those of
+ * the columns, of the command line, and of the messages, where the rate limits stand in a message of their own.
+ */
+const settings = {
+  name: {
+    given: described(recordName, "Name for people."),
+    shown: described(string({ min: 1 }), "Name for people."),
+    unset: "",
+  },
+  expires_at: {
+    given: described(nullable(givenTime), "From then on the key is refused; in the future. Null: it does not expire."),
+    shown: described(nullable(time), "When it expires; null: never."),
+    toStored: (given: string) => new Date(given),
+    toShown: (stored: Date) => instant(timestampFromDate(stored)),
+    unset: null,
+  },
+  limit_usd: {
+    given: described(
+      nullable(number({ min: 0, max: 1_000_000_000 })),
+      "What the key may spend, in USD. A call that could exceed it is refused with 402. Null: any amount.",
+    ),
+    givenAs: "limit",
+    shown: described(nullable(spendable), "Budget in USD; null: none."),
+    shownAs: "limit",
+    toStored: decimalOf,
+    toShown: Number,
+    unset: null,
+  },
+  limit_reset: {
+    given: described(
+      nullable(word(...resetIntervals)),
+      "When the budget begins anew: at midnight UTC, on Mondays, on the first of the month. Null: never.",
+    ),
+    shown: described(nullable(word(...resetIntervals)), "When it begins anew."),
+    unset: null,
+  },
+  requests_per_minute: rateLimit(
+    maxRequestsPerMinute,
+    "Requests that are answered: as many at once, then evenly. Above it 429.",
+  ),
+  tokens_per_minute: rateLimit(
+    maxTokensPerMinute,
+    "Tokens of input and output together, counted when a response ends. Once they are used up 429.",
+  ),
+  concurrent_requests: rateLimit(maxConcurrentRequests, "Requests that run at a time. Above it 429."),
+  disabled: {
+    given: described(boolean, "A disabled key is refused like an unknown one, until it is enabled again."),
+    shown: described(boolean, "Whether it is refused until it is enabled again."),
+    unset: false,
+  },
+  external_user: {
+    given: described(nullable(external), "The end user that the key is for; null: no particular one."),
+    givenAs: "external",
+    shown: described(nullable(string()), "The end user that it was made for."),
+    toStored: ({ user }: { readonly user: string }) => user,
+    unset: null,
+  },
+  capture_content: {
+    given: described(
+      boolean,
+      "Whether prompts and answers are stored, encrypted, for `GET /generation/content`. Needs `capture.key` of the configuration file.",
+    ),
+    shown: described(boolean, "Whether prompts and answers are stored for a while."),
+    unset: false,
+  },
+} as const satisfies Readonly<Record<string, Setting>>;
+
+export type KeySettingName = keyof typeof settings;
+
+/** The table above by its rows; a row leaves out what it does not need. */
+export const keySettingRows = Object.entries<Setting>(settings) as readonly [KeySettingName, Setting][];
+
+/** The stored settings of a key for which nothing was given. */
+export const unsetKey = Object.fromEntries(keySettingRows.map(([name, { unset }]) => [name, unset])) as {
+  readonly [Name in KeySettingName]: (typeof settings)[Name]["unset"];
+};

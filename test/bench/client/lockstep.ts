@@ -17,7 +17,7 @@ export interface Exchanges {
 /** Connections by port, key and format, by which they tell deltas. They stay open from call to call, because opening them is no part of a request. */
 const kept = new Map<string, Connection[]>();
 
-/** @throws when an answer is not the complete, successful one */
+/** @throws when an answer is not the complete, successful one, once none is under way any more */
 export async function exchangeAll({ target, script, form, connections, count }: Exchanges): Promise<void> {
   const request = prepare(target, script, form);
   // The server closes connections that have been idle.
@@ -29,7 +29,15 @@ export async function exchangeAll({ target, script, form, connections, count }: 
   const work = async (connection: Connection) => {
     while (left-- > 0) await connection.exchange(request);
   };
-  await Promise.all(open.slice(0, connections).map(work));
+  const stopAll = (error: Error) => {
+    left = 0;
+    throw error;
+  };
+  const ends = await Promise.allSettled(
+    open.slice(0, connections).map((connection) => work(connection).catch(stopAll)),
+  );
+  const failed = ends.find((end) => end.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 export const steppedScript: Script = { kind: "stepped" };

@@ -74,8 +74,13 @@ export async function startCountedHouse(
       pids,
       count: async (quantity, places, work) => {
         await askAll({ do: "start", quantity, places: places > 0 });
-        await work();
-        return askAll({ do: "stop", quantity, places });
+        const failed = await work().then(
+          () => undefined,
+          (error: Error) => error,
+        );
+        const counted = await askAll({ do: "stop", quantity, places });
+        if (failed) throw failed;
+        return counted;
       },
       stop: async () => {
         for (const process of processes) process.close();

@@ -20,6 +20,8 @@ export interface Visit {
 /** Opens a page that remembers what went wrong on it. @param origin the only one that it may ask */
 export async function visit(browser: Browser, origin: string, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ baseURL: origin, ...options });
+  // A busy machine needs more than the 30 s of Playwright; a test ends after 120 s without saying what it waited for.
+  context.setDefaultTimeout(100_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("request", (request) => {

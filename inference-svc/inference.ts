@@ -1,7 +1,7 @@
 /** Puts the parts of inference-svc together: engine and handlers over the runtime, the ledger and the policy, served on its RPC port. */
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
-import type { HouseFile } from "@sluice/proto/runtime/house-file.js";
+import type { HouseFile, LeftOut } from "@sluice/proto/runtime/house-file.js";
 import { InFlight } from "@sluice/proto/runtime/idempotency/in-flight.js";
 import { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -51,6 +51,8 @@ export interface InferenceOptions extends ProcessParts {
   readonly settings: Settings;
   /** Configuration file without the providers that cannot be used. */
   readonly file: HouseFile;
+  /** Providers that cannot be used at present. */
+  readonly leftOut: () => readonly LeftOut[];
   /** AI SDK packages that were loaded at the start. */
   readonly packages: SdkPackages;
 }
@@ -111,6 +113,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     beforeSending,
     version,
     packages: options.packages,
+    leftOut: options.leftOut,
   };
   const handlers = new InferenceHandlers(parts);
   const server = await serve(options, { handlers, access, budget, config });

@@ -36,7 +36,8 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const usable = (loaded: LoadedHouse) => leaveOutBroken(loaded, packages, settings.SLUICE_CONFIG);
   const { file, leftOut } = usable(liveFile.current);
   logLeftOut(leftOut, log);
-  const opened = await openInference({ ...parts, settings, file, packages });
+  let leftOutNow = leftOut;
+  const opened = await openInference({ ...parts, settings, file, leftOut: () => leftOutNow, packages });
   const { server, connectHere, access, config, runtime, pressure, learned } = opened;
   const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
@@ -44,6 +45,7 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const change = (loaded: LoadedHouse) => {
     const { file: changed, leftOut: left } = usable(loaded);
     runtime.replace(changed);
+    leftOutNow = left;
     void learned.refresh();
     log.info(
       { models: changed.models.length, providers: changed.providers.map(({ id }) => id), left_out: left },

@@ -3,7 +3,7 @@ import type { catalogueOperations } from "@sluice/proto/contract/operations/cata
 import type { Handlers } from "../http/operation.ts";
 import { listEndpoints } from "./endpoints.ts";
 import { countModels, getModel, listModels } from "./list.ts";
-import { listProviders, testProvider } from "./providers.ts";
+import { listLeftOutProviders, listProviders, testProvider } from "./providers.ts";
 
 export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   listModels,
@@ -11,5 +11,6 @@ export const catalogueHandlers: Handlers<typeof catalogueOperations> = {
   getModel,
   listEndpoints,
   listProviders,
+  listLeftOutProviders,
   testProvider,
 };

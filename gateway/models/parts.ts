@@ -14,7 +14,7 @@ import type { OperationCall } from "../http/context.ts";
 /** The members of a call that handlers of the catalogue use. */
 export type CatalogueCall = Pick<OperationCall, "parts" | "caller">;
 
-const timeoutMs = 2_000;
+export const listTimeoutMs = 2_000;
 
 /** Asks any inference process: all of them hold the same catalogue. @throws Fault */
 export function callCatalogue<Input extends DescMessage, Output extends DescMessage>(
@@ -27,7 +27,7 @@ export function callCatalogue<Input extends DescMessage, Output extends DescMess
     method,
     create(method.input, request),
     serviceMetadata(token, { requestId, trace }),
-    timeoutMs,
+    listTimeoutMs,
   );
 }
 

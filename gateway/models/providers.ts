@@ -1,10 +1,10 @@
-/** Answers GET /providers, the providers of the configuration file, and POST /providers/{id}/test. */
+/** Answers GET /providers, GET /providers/left-out and POST /providers/{id}/test: the providers of the configuration file. */
 import type { Provider } from "@sluice/proto/gen/sluice/inference/v1/catalogue_pb.js";
 import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { OperationCall } from "../http/context.ts";
-import { type CatalogueCall, callCatalogue } from "./parts.ts";
+import { type CatalogueCall, callCatalogue, listTimeoutMs } from "./parts.ts";
 
 export async function listProviders(call: CatalogueCall): Promise<object> {
   const { providers } = await callCatalogue(call, InferenceService.method.listProviders, {});
@@ -25,6 +25,18 @@ const providerJson = (provider: Provider): Record<string, unknown> => ({
   terms_of_service_url: provider.termsOfServiceUrl ?? null,
   status_page_url: provider.statusPageUrl ?? null,
 });
+
+export async function listLeftOutProviders({ parts: { inference, token }, caller }: CatalogueCall): Promise<object> {
+  const { listLeftOutProviders: method } = InferenceService.method;
+  const { providers } = await call(
+    inference,
+    method,
+    create(method.input),
+    serviceMetadata(token, caller),
+    listTimeoutMs,
+  );
+  return { data: providers.map(({ id: slug, reason }) => ({ slug, reason })) };
+}
 
 /** A test takes 30 s at most. */
 const testTimeoutMs = 35_000;

@@ -1,18 +1,22 @@
-/** ListModels, ListEndpoints and ListProviders: the catalogue, for clients with an API key and for our own gateways. */
+/** The catalogue, for clients with an API key and for our own gateways, and for administrators what it lacks. */
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { create } from "@bufbuild/protobuf";
 import type { HandlerContext, ServiceImpl } from "@connectrpc/connect";
 import {
   InferenceService,
   ListEndpointsResponseSchema,
+  ListLeftOutProvidersResponseSchema,
   ListModelsResponseSchema,
   ListProvidersResponseSchema,
 } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import type { LeftOut } from "@sluice/proto/runtime/house-file.js";
+import { leftOutReason } from "@sluice/proto/runtime/house/left-out.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { readOnly } from "@sluice/proto/runtime/limits/decision.js";
 import type { Limiter } from "@sluice/proto/runtime/limits/limiter.js";
 import { isServiceToken, parseBearer, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
+import { requireManager } from "./administrator.ts";
 import { admitDirectly } from "./direct-admission.ts";
 import type { EndpointRecords } from "../routing/records/endpoint-record.ts";
 import { listEndpoints, listModels, listProviders } from "../routing/records/listing.ts";
@@ -24,9 +28,14 @@ export interface CatalogueDeps {
   readonly config: Pick<CurrentConfig, "catalog">;
   readonly records: EndpointRecords;
   readonly token: ServiceToken;
+  /** Providers that cannot be used at present. */
+  readonly leftOut: () => readonly LeftOut[];
 }
 
-type CatalogueHandlers = Pick<ServiceImpl<typeof InferenceService>, "listModels" | "listEndpoints" | "listProviders">;
+type CatalogueHandlers = Pick<
+  ServiceImpl<typeof InferenceService>,
+  "listModels" | "listEndpoints" | "listProviders" | "listLeftOutProviders"
+>;
 
 export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
   async listModels(_, context) {
@@ -43,7 +52,16 @@ export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
     await requireCaller(deps, context);
     return create(ListProvidersResponseSchema, { providers: listProviders(deps.config.catalog, deps.records) });
   },
+  async listLeftOutProviders(_, { requestHeader }) {
+    await requireManager(deps, requestHeader);
+    const providers = deps.leftOut().map((left) => ({ id: left.provider, reason: shownReason(left) }));
+    return create(ListLeftOutProvidersResponseSchema, { providers });
+  },
 });
+
+/** What a package says names folders of the machine, which is nothing for answers. */
+const shownReason = (left: LeftOut): string =>
+  left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
 
 /** Enough for the longest slug of a catalogue; the rest of a longer one is not repeated in the error. */
 const shownCharacters = 256;

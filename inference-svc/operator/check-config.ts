@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { namedArguments, table } from "@sluice/proto/runtime/cli.js";
 import { ConfigError } from "@sluice/proto/runtime/config.js";
 import type { HouseFile, LoadedHouse, ModelSettings, ProviderSettings } from "@sluice/proto/runtime/house-file.js";
+import { leftOutReason } from "@sluice/proto/runtime/house/left-out.js";
 import { loadSdkPackages, leaveOutBroken } from "../upstream/ai-sdk/load.ts";
 import {
   type OperatorCommand,
@@ -10,7 +11,6 @@ import {
   leftOutProblems,
   checkEdge,
   checkSinks,
-  leftOutReason,
   load,
   seedDate,
 } from "./configuration.ts";

@@ -1,13 +1,7 @@
 /** Loads the configuration file for the operator's commands, exactly as the service loads it. */
 import { fileURLToPath } from "node:url";
 import type { Command, Terminal } from "@sluice/proto/runtime/cli.js";
-import {
-  type LeftOut,
-  type LoadedHouse,
-  loadEdge,
-  loadHouse,
-  problemsOfLeftOut,
-} from "@sluice/proto/runtime/house-file.js";
+import { type LoadedHouse, loadEdge, loadHouse, problemsOfLeftOut } from "@sluice/proto/runtime/house-file.js";
 import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { readSeed } from "@sluice/proto/runtime/house/seed.js";
 
@@ -44,10 +38,3 @@ export const leftOutProblems = (file: string, { environment }: OperatorTerminal)
 
 /** The day of the built-in prices. */
 export const seedDate = (): string => readSeed(seedFile).date;
-
-/** Why a provider is left out. */
-export const leftOutReason = ({
-  unset,
-  problem,
-}: Pick<LeftOut, "unset"> & { readonly problem?: string | undefined }): string =>
-  problem ?? (unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`);

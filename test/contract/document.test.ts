@@ -70,6 +70,7 @@ describe("the published document", () => {
       "get /models/{author}/{slug}": "200 400 401 404 408 429 500 503",
       "get /models/{author}/{slug}/endpoints": "200 400 401 404 408 429 500 503",
       "get /providers": "200 400 401 408 429 500 503",
+      "get /providers/left-out": "200 400 401 403 408 500 503",
       "post /providers/{id}/test": "200 400 401 403 404 408 429 500 503",
       "post /guardrails/try": administration,
       "post /guardrails/{id}/assignments/keys": administration,

@@ -1,4 +1,6 @@
 /** POST /providers/{id}/test over a whole installation: one tiny request, by a management key of the account alone. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -6,6 +8,7 @@ import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inferenc
 import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
 import { type House, startHouse } from "../support/house.ts";
+import { eventually } from "../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
 const secret = "sk-acme-s3cret";
@@ -21,6 +24,8 @@ beforeAll(async () => {
 providers:
   - {id: acme, dialect: chat, base_url: "${acme.url}/v1", api_keys: ["${secret}"]}
   - {id: gone, dialect: chat, base_url: "${gone.url}/v1"}
+  - {id: far, dialect: chat, base_url: "https://far.example/v1", api_keys: ["\${FAR_KEY}"]}
+  - {id: odd, dialect: "ai-sdk:@acme/none", api_keys: [none]}
 models:
   - {id: acme/large, endpoints: [{provider: acme, upstream_model: large-2, pricing: {prompt: "2", completion: "8"}}]}
   - {id: acme/small, endpoints: [{provider: acme, pricing: {prompt: "1", completion: "2"}}, {provider: gone}]}
@@ -100,6 +105,27 @@ test("is for management keys of the account alone", async () => {
     error: { message: "Only management keys of the account can test a provider" },
   });
   expect((await tryProvider("acme", {}, house.apiKey)).status).toBe(403);
+});
+
+test("what is left out is told with its reason to management keys, as the file says at present", async () => {
+  const list = async (key = house.managementKey) => {
+    const response = await fetch(`${house.baseUrl}/providers/left-out`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    return {
+      status: response.status,
+      answer: (await response.json()) as { readonly data: readonly { readonly reason: string }[] },
+    };
+  };
+  const far = { slug: "far", reason: "FAR_KEY is not set" };
+  const odd = { slug: "odd", reason: "its package cannot be loaded; the log says why" };
+  const { status, answer } = await list();
+  expect([status, answer.data]).toEqual([200, [far, odd]]);
+  expect(validate("LeftOutProviderList", answer)).toEqual([]);
+  expect((await list(house.apiKey)).status).toBe(403);
+  const file = join(house.dataDir, "sluice.yaml");
+  writeFileSync(file, readFileSync(file, "utf8").replace("FAR_KEY", "NEAR_KEY"));
+  await eventually(async () => (await list()).answer.data[0]?.reason === "NEAR_KEY is not set");
 });
 
 test.each<[string, object, number, string]>([

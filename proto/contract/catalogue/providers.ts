@@ -1,4 +1,4 @@
-/** Shape of GET /providers: the providers of the configuration file. */
+/** Shapes of GET /providers and GET /providers/left-out: the providers of the configuration file. */
 import {
   anything,
   array,
@@ -60,4 +60,17 @@ const provider = object(
 export const providerList = named(
   "ProviderList",
   object({ data: array(named("Provider", provider)) }, { required: ["data"] }),
+);
+
+const leftOutProvider = object(
+  {
+    slug: described(string({ min: 1 }), "Id of the provider in the configuration file."),
+    reason: described(string(), "Why, as a clause."),
+  },
+  { required: ["slug", "reason"], description: "A provider that serves nothing." },
+);
+
+export const leftOutList = named(
+  "LeftOutProviderList",
+  object({ data: array(named("LeftOutProvider", leftOutProvider)) }, { required: ["data"] }),
 );

@@ -13,7 +13,7 @@ import { modelShape, modelCount, modelList } from "../catalogue/models.ts";
 import { string } from "../../runtime/validation/shape.ts";
 import { type PathParameter, example, json, operation } from "./operation.ts";
 import { providerTestAnswer, providerTestRequest } from "../catalogue/provider-test.ts";
-import { providerList } from "../catalogue/providers.ts";
+import { leftOutList, providerList } from "../catalogue/providers.ts";
 
 const statuses = [400, 401, 408, 429, 500, 503];
 
@@ -89,6 +89,21 @@ const listProviders = operation({
   statuses,
 });
 
+const listLeftOutProviders = operation({
+  path: "/providers/left-out",
+  method: "get",
+  tag: "Catalogue",
+  key: "management",
+  summary: "List the providers that are left out",
+  description:
+    "The providers of the configuration file that one process serves nothing of, and why: the variables that are not set, or a package that cannot be loaded.",
+  answer: {
+    says: "The providers; none where all of them are used.",
+    content: [json(leftOutList, example({ data: [{ slug: "openai", reason: "OPENAI_API_KEY is not set" }] }))],
+  },
+  statuses: [400, 401, 403, 408, 500, 503],
+});
+
 const testProvider = operation({
   path: "/providers/{id}/test",
   method: "post",
@@ -111,4 +126,5 @@ export const catalogueOperations = {
   getModel,
   listEndpoints,
   listProviders,
+  listLeftOutProviders,
 };

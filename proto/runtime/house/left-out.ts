@@ -12,6 +12,13 @@ export interface LeftOut {
   readonly problem?: string;
 }
 
+/** Why a provider is left out, as a clause. */
+export const leftOutReason = ({
+  unset,
+  problem,
+}: Pick<LeftOut, "unset"> & { readonly problem?: string | undefined }): string =>
+  problem ?? (unset.length === 1 ? `${unset[0]} is not set` : `none of ${unset.join(", ")} is set`);
+
 /** A part of the file. Its lists are shorter than those of the file, so the entries have other indices. */
 export interface Part {
   readonly file: Section;

@@ -8,6 +8,8 @@ export interface CallFilter {
   readonly model: string;
   readonly provider: string;
   readonly outcome: string;
+  /** HTTP status. */
+  readonly status: string;
   readonly user: string;
   readonly request: string;
   readonly session: string;
@@ -20,6 +22,7 @@ export const noFilter: CallFilter = {
   model: "",
   provider: "",
   outcome: "",
+  status: "",
   user: "",
   request: "",
   session: "",
@@ -31,12 +34,13 @@ export const outcomes = ["completed", "incomplete", "failed", "cancelled", "lost
 const pageSize = 50;
 
 export async function loadCalls(filter: CallFilter, cursor: string | undefined) {
-  const { key, model, provider, outcome, user, request, session, hours } = filter;
+  const { key, model, provider, outcome, status, user, request, session, hours } = filter;
   const query = {
     key: given(key),
     model: given(model),
     provider: given(provider),
     outcome: given(outcome) as Call["outcome"] | undefined,
+    status: status === "" ? undefined : Number(status),
     user: given(user),
     request_id: given(request),
     session_id: given(session),

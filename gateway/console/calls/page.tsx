@@ -4,11 +4,13 @@ import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Steps } from "../parts/steps.tsx";
 import { Empty, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { count, dollars, milliseconds } from "../parts/words.ts";
+import { count, milliseconds } from "../parts/words.ts";
+import { loadKeyNames } from "../keys/data.ts";
 import { type Call, type CallFilter, loadCalls, noFilter, outcomes } from "./data.ts";
 import { OutcomeBadge } from "./outcome-badge.tsx";
 import { CallRecord } from "./record.tsx";
@@ -78,11 +80,12 @@ function Filters({ filter, change }: FiltersProps) {
           {...bind("outcome")}
         />
         <TextField label="Model" type="search" placeholder="author/model" {...bind("model")} />
-        <TextField label="Key hash" type="search" {...bind("key")} />
+        <KeyField {...bind("key")} />
       </div>
-      <details class="more filters">
+      <details class="more filters" open={rare.some((name) => filter[name] !== "")}>
         <summary>More filters</summary>
         <div class="toolbar">
+          <TextField label="Status" type="number" min="100" placeholder="403" {...bind("status")} />
           <TextField label="Provider" type="search" {...bind("provider")} />
           <TextField label="End user" type="search" {...bind("user")} />
           <TextField label="Session" type="search" {...bind("session")} />
@@ -91,6 +94,16 @@ function Filters({ filter, change }: FiltersProps) {
       </details>
     </>
   );
+}
+
+/** Filters that are folded away until one of them is used. */
+const rare = ["status", "provider", "user", "session", "request"] as const;
+
+/** A choice of names; a key that has none here, such as a revoked one, is listed by the beginning of its hash. */
+function KeyField({ value, onValue }: { readonly value: string; readonly onValue: (value: string) => void }) {
+  const names = useLoad(loadKeyNames).data ?? new Map<string, string>();
+  const others = value === "" || names.has(value) ? [] : [[value, value.slice(0, 12)] as const];
+  return <SelectField label="Key" value={value} onValue={onValue} options={[["", "All"], ...names, ...others]} />;
 }
 
 const periods = [
@@ -129,7 +142,9 @@ const CallTable = ({ calls, onOpen }: { calls: readonly Call[]; onOpen: (call: C
           {count(call.input_tokens)} <span class="muted">in</span> {count(call.output_tokens)}{" "}
           <span class="muted">out</span>
         </td>
-        <td class="number">{dollars(Number(call.cost_usd))}</td>
+        <td class="number">
+          <Money of={call.cost_usd} />
+        </td>
         <td class="wide number">{milliseconds(call.duration_ms)}</td>
         <td class="wide">
           <Time at={call.created_at} />

@@ -19,7 +19,7 @@ const factsOf = (call: Call): Fact[] => [
   ["Error", call.error_type],
   ["Guardrail", call.guardrail_id],
   ["Rule", call.rule],
-  ["Cost", exactDollars(Number(call.cost_usd))],
+  ["Cost", exactDollars(call.cost_usd)],
   ["Tokens", `${count(call.input_tokens)} in (${count(call.cached_tokens)} cached), ${count(call.output_tokens)} out`],
   ["First token", call.first_token_ms === null ? null : milliseconds(call.first_token_ms)],
   ["Took", milliseconds(call.duration_ms)],

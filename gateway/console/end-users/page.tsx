@@ -6,6 +6,7 @@ import { Allowed } from "../parts/allowed.tsx";
 import { ActionForm, Confirm, Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
+import { Money } from "../parts/money.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Empty, Show } from "../parts/state.tsx";
@@ -73,35 +74,58 @@ export function EndUsersPage() {
   );
 }
 
-const UserTable = ({ users, onAsk }: { users: readonly EndUser[]; onAsk: (user: EndUser) => void }) => (
-  <Table columns={[["Name"], ["Registered", "wide"], ["State"], ["Actions", "unseen"]]}>
-    {users.map((user) => (
-      <tr key={user.user}>
-        <th scope="row" class="breakable">
-          {user.user}
-        </th>
-        <td class="wide">
-          <Time at={user.created_at} />
-        </td>
-        <td>
-          <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
-        </td>
-        <td class="number">
-          <Allowed to="admin">
-            <button
-              type="button"
-              class="button small"
-              aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
-              onClick={() => onAsk(user)}
-            >
-              {user.is_active ? "Deactivate" : "Activate"}
-            </button>
-          </Allowed>
-        </td>
-      </tr>
-    ))}
-  </Table>
-);
+/** The end users with the highest cost of 30 days; the sums of others are not known apart. */
+const loadSpending = async () =>
+  (await take(api.GET("/usage/series", { params: { query: { by: "user", limit: 100 } } }))).totals;
+
+interface TableProps {
+  readonly users: readonly EndUser[];
+  readonly onAsk: (user: EndUser) => void;
+}
+
+function UserTable({ users, onAsk }: TableProps) {
+  const totals = useLoad(loadSpending).data;
+  const isWhole = totals?.every(({ is_other: other }) => !other) === true;
+  const spentBy = (user: string) =>
+    totals?.find(({ value }) => value === user)?.cost_usd ?? (isWhole ? "0" : undefined);
+  return (
+    <Table
+      columns={[["Name"], ["Registered", "wide"], ["Cost of 30 days", "wide number"], ["State"], ["Actions", "unseen"]]}
+    >
+      {users.map((user) => (
+        <tr key={user.user}>
+          <th scope="row" class="breakable">
+            <a href={`/console/calls?user=${encodeURIComponent(user.user)}`}>{user.user}</a>
+          </th>
+          <td class="wide">
+            <Time at={user.created_at} />
+          </td>
+          <td class="wide number">
+            <Spent amount={spentBy(user.user)} />
+          </td>
+          <td>
+            <span class={user.is_active ? "badge good" : "badge warn"}>{user.is_active ? "Active" : "Inactive"}</span>
+          </td>
+          <td class="number">
+            <Allowed to="admin">
+              <button
+                type="button"
+                class="button small"
+                aria-label={`${user.is_active ? "Deactivate" : "Activate"} ${user.user}`}
+                onClick={() => onAsk(user)}
+              >
+                {user.is_active ? "Deactivate" : "Activate"}
+              </button>
+            </Allowed>
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+const Spent = ({ amount }: { amount: string | undefined }) =>
+  amount === undefined ? <span class="muted">–</span> : <Money of={amount} />;
 
 interface DialogProps {
   readonly onDone: () => Promise<void>;

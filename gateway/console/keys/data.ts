@@ -38,6 +38,14 @@ export async function loadKey(hash: string): Promise<Key> {
   return (await take(api.GET("/keys/{hash}", { params: { path: { hash } } }))).data;
 }
 
+/** Names of keys by their hash. */
+export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
+  const keys = await everyPage((page) =>
+    take(api.GET("/keys", { params: { query: { ...page, sort: "name", include_disabled: true } } })),
+  );
+  return new Map(keys.map(({ hash, name }) => [hash, name]));
+}
+
 /** Guardrails of the workspace, and which key holds which. */
 export interface Guarding {
   readonly guardrails: readonly Guardrail[];

@@ -7,10 +7,10 @@ import { SelectField, TextField } from "../parts/field.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Meter } from "../parts/meter.tsx";
 import { Card, Page } from "../parts/page.tsx";
+import { Money } from "../parts/money.tsx";
 import { Pager } from "../parts/pager.tsx";
 import { Empty, Failure, Show } from "../parts/state.tsx";
 import { Time } from "../parts/time.tsx";
-import { dollars } from "../parts/words.ts";
 import {
   type Guarding,
   type Key,
@@ -116,7 +116,9 @@ function KeyRow({ record, guarding: { guardrails, held } }: { record: Key; guard
       <td>
         <Meter spent={spentOf(record)} limit={record.limit ?? null} />
       </td>
-      <td class="wide number">{dollars(record.usage_monthly)}</td>
+      <td class="wide number">
+        <Money of={record.usage_monthly} />
+      </td>
       <td class="wide">{guardrail ? guardrail.name : <span class="muted">None</span>}</td>
       <td class="wide">{record.expires_at ? <Time at={record.expires_at} /> : <span class="muted">Never</span>}</td>
       <td>

@@ -1,7 +1,6 @@
 /** Open turns, as the gateway tells them once a second. */
 import { useEffect, useState } from "preact/hooks";
-import { api, base, send, take } from "../api/client.ts";
-import { everyPage } from "../api/lists.ts";
+import { base, send } from "../api/client.ts";
 import { sessionEnded } from "../api/session.ts";
 
 export interface OpenTurn {
@@ -82,9 +81,3 @@ function rateOf(before: OpenTurn | undefined, now: OpenTurn): number | undefined
 
 /** @throws ApiError 404 where the turn has ended */
 export const endTurn = (id: string): Promise<void> => send("DELETE", `/live/${encodeURIComponent(id)}`);
-
-/** Names of keys by their hash. */
-export async function loadKeyNames(): Promise<ReadonlyMap<string, string>> {
-  const keys = await everyPage((query) => take(api.GET("/keys", { params: { query } })));
-  return new Map(keys.map(({ hash, name }) => [hash, name]));
-}

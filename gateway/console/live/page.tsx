@@ -7,7 +7,8 @@ import { Card, Page } from "../parts/page.tsx";
 import { Empty, Skeleton } from "../parts/state.tsx";
 import { say } from "../parts/toast.tsx";
 import { count, milliseconds, plural } from "../parts/words.ts";
-import { type OpenTurn, type Watch, type WatchedTurn, endTurn, loadKeyNames, useLive } from "./data.ts";
+import { loadKeyNames } from "../keys/data.ts";
+import { type OpenTurn, type Watch, type WatchedTurn, endTurn, useLive } from "./data.ts";
 import { Table } from "../parts/table.tsx";
 
 export function LivePage() {

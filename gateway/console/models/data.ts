@@ -40,6 +40,22 @@ export async function loadModels({
 
 export const loadProviders = async (): Promise<readonly Provider[]> => (await take(api.GET("/providers", {}))).data;
 
+const dayMs = 86_400_000;
+
+/** Sums of the last day by id of the provider. */
+export async function loadProviderDay(): Promise<ReadonlyMap<string | null, Schemas["UsageTotal"]>> {
+  const from = new Date(Date.now() - dayMs).toISOString();
+  const { totals } = await take(
+    api.GET("/usage/series", { params: { query: { from, step: "hour", by: "provider", limit: 100 } } }),
+  );
+  return new Map(totals.map((total) => [total.value, total]));
+}
+
+export type LeftOut = Schemas["LeftOutProvider"];
+
+export const loadLeftOut = async (): Promise<readonly LeftOut[]> =>
+  (await take(api.GET("/providers/left-out", {}))).data;
+
 export async function loadEndpoints(author: string, slug: string): Promise<readonly Endpoint[]> {
   const params = { path: { author, slug } };
   return (await take(api.GET("/models/{author}/{slug}/endpoints", { params }))).data.endpoints;

@@ -1,32 +1,45 @@
 /** Providers and whether they answer. */
 import { useLoad } from "../api/load.ts";
+import { session } from "../api/session.ts";
 import { Allowed } from "../parts/allowed.tsx";
 import { Card } from "../parts/page.tsx";
-import { Empty, Show } from "../parts/state.tsx";
-import { type Provider, loadProviders } from "./data.ts";
+import { Empty, Failure, Show } from "../parts/state.tsx";
+import { firstToken, plural } from "../parts/words.ts";
+import { type LeftOut, type Provider, loadLeftOut, loadProviderDay, loadProviders } from "./data.ts";
 import { TestButton } from "./test.tsx";
 import { Table } from "../parts/table.tsx";
 
 export function Providers() {
   const providers = useLoad(loadProviders);
+  const day = useLoad(loadProviderDay);
+  const leftOut = useLoad(loadLeftOut);
   return (
     <Card title="Providers" flush>
       <Show of={providers} lines={3}>
         {(rows) =>
-          rows.length === 0 ? <Empty title="No provider is configured" /> : <ProviderTable providers={rows} />
+          rows.length === 0 ? (
+            <Empty title="No provider is configured" />
+          ) : (
+            <ProviderTable providers={rows} day={day.data} />
+          )
         }
       </Show>
+      {leftOut.error && <Failure error={leftOut.error} retry={leftOut.reload} />}
+      {leftOut.data && leftOut.data.length > 0 && <LeftOutList providers={leftOut.data} />}
     </Card>
   );
 }
 
-const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
+type Day = Awaited<ReturnType<typeof loadProviderDay>>;
+
+const ProviderTable = ({ providers, day }: { providers: readonly Provider[]; day: Day | undefined }) => (
   <Table
     columns={[
       ["Provider"],
       ["Region", "wide"],
       ["Models", "number"],
       ["Keeps what it is sent", "wide"],
+      ["First token p50 / p95, 24 hours", "wide number"],
       ["State"],
       ["Actions", "unseen"],
     ]}
@@ -40,17 +53,34 @@ const ProviderTable = ({ providers }: { providers: readonly Provider[] }) => (
         <td class="wide">{region}</td>
         <td class="number">{models}</td>
         <td class="wide">{policy.retention === "none" ? "Nothing" : "Not declared"}</td>
+        <td class="wide number">{firstToken(day?.get(slug))}</td>
         <td>
           <State status={status} />
         </td>
         <td class="number">
-          <Allowed to="operator">
-            <TestButton id={slug} name={name} />
-          </Allowed>
+          {session.value?.account && (
+            <Allowed to="operator">
+              <TestButton id={slug} name={name} />
+            </Allowed>
+          )}
         </td>
       </tr>
     ))}
   </Table>
+);
+
+const LeftOutList = ({ providers }: { providers: readonly LeftOut[] }) => (
+  <details class="more table-foot">
+    <summary>{plural(providers.length, "provider is", "providers are")} left out</summary>
+    <dl class="facts">
+      {providers.map(({ slug, reason }) => (
+        <>
+          <dt class="mono">{slug}</dt>
+          <dd>{reason}</dd>
+        </>
+      ))}
+    </dl>
+  </details>
 );
 
 const State = ({ status }: Pick<Provider, "status">) => {

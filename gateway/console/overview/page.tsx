@@ -1,6 +1,7 @@
 /** Costs, failures and latencies of the workspace. */
 import { useLoad } from "../api/load.ts";
 import { Meter } from "../parts/meter.tsx";
+import { Money } from "../parts/money.tsx";
 import { Bars } from "../parts/bars.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Ranks } from "../parts/ranks.tsx";
@@ -64,7 +65,9 @@ type Sums = Pick<Total, "cost_usd" | "requests" | "input_tokens" | "output_token
 const Spent = ({ name, sums }: { name: string; sums: Sums | undefined }) => (
   <div class="figure">
     <dt>{name}</dt>
-    <dd>{dollars(Number(sums?.cost_usd ?? 0))}</dd>
+    <dd>
+      <Money of={sums?.cost_usd ?? 0} />
+    </dd>
     <dd class="sub">
       {plural(sums?.requests ?? 0, "request")},{" "}
       {plural((sums?.input_tokens ?? 0) + (sums?.output_tokens ?? 0), "token")}
@@ -154,7 +157,7 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 const Failures = ({ data: { failures } }: { data: OverviewData }) => (
-  <Card title="What failed in 30 days" aside={<a href="/console/calls?outcome=failed">Calls</a>}>
+  <Card title="What failed in 30 days" aside={<a href="/console/calls">Calls</a>}>
     {failures.length === 0 ? (
       <Empty title="Nothing failed" />
     ) : (
@@ -165,5 +168,7 @@ const Failures = ({ data: { failures } }: { data: OverviewData }) => (
 
 const failureRank = ({ value, failures }: Total) => {
   const status = value ?? "no status";
-  return { id: status, name: [status, meanings[status]].filter(Boolean).join(" "), value: failures };
+  const words = [status, meanings[status]].filter(Boolean).join(" ");
+  const name = value === null ? words : <a href={`/console/calls?status=${value}&hours=720`}>{words}</a>;
+  return { id: status, name, value: failures };
 };

@@ -7,9 +7,10 @@ export function dollars(amount: number): string {
   return amount.toLocaleString("en-US", { style: "currency", currency: "USD", minimumFractionDigits: places });
 }
 
-/** USD with every place that the ledger has. */
-export const exactDollars = (amount: number): string =>
-  amount.toLocaleString("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
+const exact = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 12 });
+
+/** USD with every place that the ledger has. @param amount a decimal, of which a number would lose places */
+export const exactDollars = (amount: number | string): string => exact.format(amount as Intl.StringNumericLiteral);
 
 /** A count: 12,345 up to a hundred thousand, then 1.2M. */
 export const count = (value: number): string =>
@@ -45,6 +46,17 @@ export function since(instant: string): string {
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 
 export const wholeTime = (instant: string): string => full.format(new Date(instant));
+
+interface FirstToken {
+  readonly first_token_ms_p50: number | null;
+  readonly first_token_ms_p95: number | null;
+}
+
+/** The median and the 95th percentile until the first token. */
+export const firstToken = (sums: FirstToken | undefined): string =>
+  sums === undefined || sums.first_token_ms_p50 === null
+    ? "–"
+    : `${milliseconds(sums.first_token_ms_p50)} / ${milliseconds(sums.first_token_ms_p95 ?? 0)}`;
 
 export const milliseconds = (ms: number): string =>
   ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;

@@ -132,7 +132,7 @@ const Foot = ({ session: { key, person, role, workspace } }: { session: Session 
         title={person === null ? "End all sessions of this key" : "End all your sessions"}
         onClick={() => void signOut(true)}
       >
-        Everywhere
+        Sign out everywhere
       </button>
     </div>
   </div>

@@ -40,7 +40,8 @@ export function SignIn() {
         </ActionForm>
         <p class="sign-in-help">
           <code>npm start</code> prints a management key when it starts for the first time;{" "}
-          <code>npm run admin -- keys create --management</code> makes another. The key is not stored in this browser.
+          <code>npm run admin -- keys create</code> <code>--management --name NAME</code> makes another. The key is not
+          stored in this browser.
         </p>
       </div>
     </main>

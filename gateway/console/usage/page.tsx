@@ -2,10 +2,11 @@
 import { useState } from "preact/hooks";
 import { useLoad } from "../api/load.ts";
 import { Bars } from "../parts/bars.tsx";
+import { Money } from "../parts/money.tsx";
 import { SelectField } from "../parts/field.tsx";
 import { Card, Page } from "../parts/page.tsx";
 import { Empty, Show } from "../parts/state.tsx";
-import { count, dollars, milliseconds, percent } from "../parts/words.ts";
+import { count, dollars, firstToken, percent } from "../parts/words.ts";
 import { csvOf, download } from "./csv.ts";
 import {
   type Measure,
@@ -113,17 +114,13 @@ const Totals = ({ usage, unit, measure }: { usage: Usage; unit: string; measure:
         <th scope="row" class="breakable">
           {nameOf(total)}
         </th>
-        <td class="number">{formatOf(measure)(valueOf(total, measure))}</td>
+        <td class="number">{measure === "cost" ? <Money of={total.cost_usd} /> : count(valueOf(total, measure))}</td>
         <td class="number">
           <Change now={total} before={usage.before.get(keyOf(total))} measure={measure} />
         </td>
         <td class="wide number">{count(total.requests)}</td>
         <td class="wide number">{count(total.failures)}</td>
-        <td class="wide number">
-          {total.first_token_ms_p50 === null
-            ? "–"
-            : `${milliseconds(total.first_token_ms_p50)} / ${milliseconds(total.first_token_ms_p95 ?? 0)}`}
-        </td>
+        <td class="wide number">{firstToken(total)}</td>
       </tr>
     ))}
   </Table>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
-import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type Visit, findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { root } from "../../support/processes.ts";
 
@@ -83,6 +83,22 @@ describeWithChromium(`ways through the console ${inChromium}`, () => {
       .getByRole("button")
       .click();
     await page.getByRole("dialog").getByText("secret project").waitFor();
+
+    await page.goto("/console");
+    await page.getByRole("link", { name: /^403 refused/ }).click();
+    await page.getByRole("heading", { level: 1, name: "Calls" }).waitFor();
+    await page.getByLabel("Key", { exact: true }).selectOption({ label: "guarded" });
+    await page.getByText("403 refused").waitFor();
+    expect(await page.getByText("200 completed").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test("the page of models says why a provider is left out", async () => {
+    const { page, complaints } = await signedIn();
+    await page.goto("/console/models");
+    await page.getByText(/^\d+ providers are left out$/).click();
+    await page.getByText("OPENAI_API_KEY is not set", { exact: true }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 

@@ -28,7 +28,7 @@ import { type AdminTerminal, type Commands, authorIn, takeWorkspace } from "./cl
 import { usage } from "./cli/usage.ts";
 import { workspaces } from "./cli/workspaces.ts";
 import { isDatabaseUrl, noDatabaseUrl } from "./config.ts";
-import { NewerSchemaError, migrate } from "./migrations/migrate.ts";
+import { NewerSchemaError, migrate } from "./store/postgres/migrate.ts";
 import { AccountError } from "./store/account.ts";
 import type { Database } from "./store/database.ts";
 import { isOutage, outageText, reasonOf } from "./store/postgres/failure.ts";
@@ -74,7 +74,7 @@ export async function runCli(
       throw new UsageError("--workspace: the management key has its workspace; unset SLUICE_URL to name another");
     }
     const terminal: AdminTerminal = {
-      database: () => (opened ??= open(databaseUrl)),
+      database: () => (opened ??= open(databaseUrl, stderr)),
       author: async () => authorIn(await terminal.database(), workspace),
       managementKey: managementKey === "" ? undefined : managementKey,
       print: (line) => void stdout.write(`${line}\n`),
@@ -92,12 +92,12 @@ export async function runCli(
   }
 }
 
-async function open(databaseUrl: string | undefined): Promise<Kysely<Database>> {
+async function open(databaseUrl: string | undefined, stderr: Output): Promise<Kysely<Database>> {
   if (databaseUrl === undefined || databaseUrl === "") throw new CommandError("DATABASE_URL is not set");
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {
-    await migrate(database);
+    await migrate(database, { info: () => {}, warn: (_, text) => void stderr.write(`${text}\n`) });
     return database;
   } catch (error) {
     await database.destroy();

@@ -2,7 +2,7 @@
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { Kysely } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
-import { migrate } from "./migrations/migrate.ts";
+import { migrate } from "./store/postgres/migrate.ts";
 import type { Author } from "./store/audit.ts";
 import { trimAlerts } from "./store/alerts/outbox.ts";
 import { dropExpiredReservations } from "./store/ledger/budgets.ts";
@@ -40,7 +40,7 @@ export async function prepareSchema(databaseUrl: string, log: Logger): Promise<R
   const database = openDatabase(databaseUrl, migrationLimits, (error) => log.debug({ err: error }, "connection lost"));
   try {
     return await untilAnswered(log, async () => {
-      await migrate(database);
+      await migrate(database, log);
       if (await grantRuntime(database)) return runtimeRole;
       log.warn(
         { role: runtimeRole },

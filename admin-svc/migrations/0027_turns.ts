@@ -5,6 +5,8 @@
 import { type Kysely, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
+  // A call recorded between the reading of the calls and the new column would be taken for one that is in its turn.
+  await sql`lock table usage_records in share row exclusive mode`.execute(database);
   await sql`
     create table turns (
       generation_id text collate "C" not null,

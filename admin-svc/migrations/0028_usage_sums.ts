@@ -62,7 +62,7 @@ async function fillSums(database: Kysely<unknown>): Promise<void> {
       select workspace_id, dimension, value, opened_at, 0 as requests, 0 as failures, 1 as attempts, coalesce(cost_usd, 0) as cost_usd,
         coalesce(input_tokens, 0) as input_tokens, coalesce(cached_tokens, 0) as cached_tokens,
         coalesce(output_tokens, 0) as output_tokens, coalesce(reasoning_tokens, 0) as reasoning_tokens
-      from usage_records ${lateral(callDimensions)} where payer = 'key'
+      from usage_records ${lateral(callDimensions)} where payer = 'key' and in_turn
       union all
       select workspace_id, dimension, value, opened_at, requests,
         case when outcome in ('failed', 'lost', 'refused') then requests else 0 end,

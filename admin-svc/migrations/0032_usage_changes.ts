@@ -5,6 +5,8 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 
 export async function up(database: Kysely<unknown>): Promise<void> {
+  // In the order in which records are stored, so that neither waits for the other.
+  await sql`lock table turns, usage_sums in access exclusive mode`.execute(database);
   // Twelve decimal digits of one number for each bucket, so that adding two numbers adds the counts of all buckets.
   await sql`
     create function latency_count(ms bigint) returns numeric language sql immutable as $$

@@ -1,7 +1,7 @@
 /** Database rights of admin-svc while it runs, and rights that only the owner has. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { migrate } from "@sluice/admin-svc/migrations/migrate.js";
+import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import type { Database } from "@sluice/admin-svc/store/database.js";
 import { openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { grantRuntime, runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";

@@ -1,6 +1,6 @@
 /** A million keys: the question behind every request costs what it costs in a house that has a thousand. */
 import type { Database } from "@sluice/admin-svc/store/database.js";
-import { migrate } from "@sluice/admin-svc/migrations/migrate.js";
+import { migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { resolveKey } from "@sluice/admin-svc/store/access.js";
 import { migrationLimits, openDatabase } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { type Kysely, sql } from "kysely";

@@ -3,6 +3,7 @@ import { type Insertable, type Kysely, type Selectable, type Transaction, sql } 
 import type { OperationWord } from "@sluice/proto/runtime/call-operation.js";
 import type { Database } from "../database.ts";
 import type { UsageRecordsTable } from "../tables/usage.ts";
+import { lockNotAvailable } from "../postgres/failure.ts";
 import { transact } from "../postgres/transaction.ts";
 import { type NewTurnRecord, turnExpressions } from "./turn-record.ts";
 import { callChanges } from "./usage-rollup.ts";
@@ -96,9 +97,6 @@ export async function closeLedger(transaction: Transaction<Database>, workspaceI
     return false;
   }
 }
-
-/** SQLSTATE of a lock that was not given in time. */
-const lockNotAvailable = "55P03";
 
 /** New calls of a key on a day in UTC. */
 interface SpentOnDay {

@@ -4,6 +4,9 @@ import { DatabaseError } from "pg";
 /** Serialization failure and deadlock: nothing was written, and a second try runs in another order. */
 const conflicts = new Set(["40001", "40P01"]);
 
+/** SQLSTATE of a lock that was not given in time. */
+export const lockNotAvailable = "55P03";
+
 /** SQLSTATE classes and codes of temporary errors. */
 const passing = [
   "08", // connection
@@ -13,12 +16,16 @@ const passing = [
   "58", // system error
   "25006", // read-only: a failover is under way
   "25P03", // idle_in_transaction_session_timeout
-  "55P03", // lock_timeout
+  lockNotAvailable,
 ];
 
 /** Error texts of pg and its pool, which have no code. */
 const lostConnection =
   /^(Connection terminated|Connection ended|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed)/;
+
+/** True when a lock was not given in time, or another statement was waiting for this one. */
+export const isLockRefused = (error: unknown): boolean =>
+  error instanceof DatabaseError && (error.code === lockNotAvailable || error.code === "40P01");
 
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && conflicts.has(error.code ?? "");

@@ -8,7 +8,7 @@ export const runtimeRole = "sluice_runtime";
 /** Lock number that every build shares; any number would do. */
 const grantLock = 7_340_155_301n;
 
-const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migration_lock", string>> = {
+const grants: Readonly<Record<keyof Database | "kysely_migration", string>> = {
   // The command line writes how much of the audit log retention has removed.
   workspaces:
     "select, insert (name, limit_usd, limit_reset), update (name, limit_usd, limit_reset, audit_sequence, audit_hash)",
@@ -35,7 +35,6 @@ const grants: Readonly<Record<keyof Database | "kysely_migration" | "kysely_migr
   export_cursors: "select, insert, update, delete",
   captured_contents: "select, insert, delete",
   kysely_migration: "select",
-  kysely_migration_lock: "select",
 };
 
 /**
@@ -73,10 +72,27 @@ const makeRole = sql`
     when insufficient_privilege or duplicate_object or unique_violation then null;
   end $$`;
 
+/** Grants the role its rights on the tables that a migration has made anew, where other processes serve in it meanwhile. */
+export async function grantNewTables(transaction: Transaction<Database>): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class, pg_roles
+    where relnamespace = current_schema()::regnamespace and rolname = ${runtimeRole}
+      and has_table_privilege(pg_roles.oid, 'workspaces'::regclass, 'select')
+      and not has_table_privilege(pg_roles.oid, pg_class.oid, 'select')`.execute(transaction);
+  const unknown = new Set(rows.map(({ name }) => name));
+  for (const [table, granted] of Object.entries(grants).filter(([name]) => unknown.has(name))) {
+    await grantTable(transaction, table, granted);
+  }
+}
+
+async function grantTable(transaction: Transaction<Database>, table: string, granted: string): Promise<void> {
+  await sql`grant ${sql.raw(granted)} on ${sql.table(table)} to ${role}`.execute(transaction);
+}
+
 async function grantAll(transaction: Transaction<Database>): Promise<void> {
   for (const [table, granted] of Object.entries(grants)) {
     await sql`revoke all on ${sql.table(table)} from ${role}`.execute(transaction);
-    await sql`grant ${sql.raw(granted)} on ${sql.table(table)} to ${role}`.execute(transaction);
+    await grantTable(transaction, table, granted);
   }
   await sql`grant usage, select on sequence ledger_log to ${role}`.execute(transaction);
   await sql`grant execute on function trim_policy_log() to ${role}`.execute(transaction);

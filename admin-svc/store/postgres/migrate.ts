@@ -1,0 +1,116 @@
+/**
+ * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration has a
+ * transaction of its own, in which an advisory lock lets one process work.
+ */
+import { type Kysely, type Transaction, sql } from "kysely";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Database } from "../database.ts";
+import { migrations } from "../../migrations/index.ts";
+import { isLockRefused } from "./failure.ts";
+import { grantNewTables } from "./roles.ts";
+
+/** A later build has migrated the database. */
+export class NewerSchemaError extends Error {
+  override readonly name = "NewerSchemaError";
+  constructor(migration: string) {
+    super(`The database's schema is newer than this build: it has migration ${migration}. Start a later build.`);
+  }
+}
+
+/** Hears what a person who waits for a migration wants to know. */
+export interface MigrationLog {
+  info(facts: object, text: string): void;
+  warn(facts: object, text: string): void;
+}
+
+const silent: MigrationLog = { info: () => {}, warn: () => {} };
+
+/** The number under which builds lock that migrate by the migrator of Kysely. */
+const migrationLock = 3_853_314_791_062_309_107n;
+
+/**
+ * A statement that waits for a lock keeps later ones of the same table waiting, which give up after 2 s (`readLimits`). Below a second, the
+ * server's `deadlock_timeout`, after which it would end another statement where both wait for each other.
+ */
+const lockTimeoutMs = 800;
+
+/** Statements that waited behind a migration run meanwhile. */
+const pauseMs = 700;
+
+/** How often a process looks whether another one has ended its migration. */
+const pollMs = 100;
+
+/** Less than the first try for a lock. */
+const tellAfterMs = 700;
+const tellEveryMs = 10_000;
+
+/** @throws NewerSchemaError */
+export async function migrate(database: Kysely<Database>, log: MigrationLog = silent): Promise<void> {
+  const pending = await pendingMigrations(database);
+  if (pending.length === 0) return;
+  const wait = waiting(log);
+  log.info({ pending: pending.length, last: pending.at(-1) }, "migrating the database");
+  for (let step: Step = "applied"; step !== "done"; ) {
+    step = await database.transaction().execute(applyNext).catch(lockRefused);
+    await wait(step);
+  }
+  log.info({ last: pending.at(-1) }, "the database is migrated");
+}
+
+type Step = "applied" | "done" | "another process" | "statements";
+
+/** Applies the first migration that is missing. */
+async function applyNext(transaction: Transaction<Database>): Promise<Step> {
+  const { rows } = await sql<{ mine: boolean }>`
+    select pg_try_advisory_xact_lock(${sql.lit(migrationLock)}) as mine`.execute(transaction);
+  if (rows[0]?.mine !== true) return "another process";
+  const [name] = await pendingMigrations(transaction);
+  const migration = name === undefined ? undefined : migrations[name];
+  if (migration === undefined) return "done";
+  await sql`set local lock_timeout = ${sql.lit(lockTimeoutMs)}`.execute(transaction);
+  await migration.up(transaction);
+  await grantNewTables(transaction);
+  await sql`
+    create table if not exists kysely_migration (name varchar(255) primary key, timestamp varchar(255) not null)`.execute(
+    transaction,
+  );
+  await sql`insert into kysely_migration values (${name}, ${new Date().toISOString()})`.execute(transaction);
+  return "applied";
+}
+
+function lockRefused(error: unknown): Step {
+  if (isLockRefused(error)) return "statements";
+  throw error;
+}
+
+/** Pauses after a step that has to be tried again, and tells of it when that lasts. */
+function waiting(log: MigrationLog): (step: Step) => Promise<void> {
+  let since = performance.now();
+  let tellAt = since + tellAfterMs;
+  return async (step) => {
+    const now = performance.now();
+    if (step === "applied" || step === "done") {
+      since = now;
+      tellAt = now + tellAfterMs;
+      return;
+    }
+    if (now > tellAt) {
+      tellAt = now + tellEveryMs;
+      log.warn({ seconds: Math.round((now - since) / 1_000), for: step }, "a migration waits, and is tried again");
+    }
+    await delay(step === "statements" ? pauseMs : pollMs);
+  };
+}
+
+/** Migrations of this build that the database lacks, in their order. @throws NewerSchemaError */
+async function pendingMigrations(database: Kysely<Database>): Promise<readonly string[]> {
+  const table = await sql<{ found: boolean }>`select to_regclass('kysely_migration') is not null as found`.execute(
+    database,
+  );
+  if (table.rows[0]?.found !== true) return Object.keys(migrations);
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(database);
+  const unknown = rows.find(({ name }) => !(name in migrations));
+  if (unknown) throw new NewerSchemaError(unknown.name);
+  const applied = new Set(rows.map(({ name }) => name));
+  return Object.keys(migrations).filter((name) => !applied.has(name));
+}

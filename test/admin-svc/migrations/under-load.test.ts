@@ -1,0 +1,136 @@
+/** A database is migrated while statements of the build before hold its tables, and while other processes migrate it. */
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { migrations } from "@sluice/admin-svc/migrations/index.js";
+import { type MigrationLog, migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
+import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
+import { migrationLimits, openDatabase, readLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { runtimeRole } from "@sluice/admin-svc/store/postgres/roles.js";
+import { type Kysely, Migrator, sql } from "kysely";
+import pg from "pg";
+import { createDatabase } from "../../support/database.ts";
+import { eventually } from "../../support/processes.ts";
+
+let created: Awaited<ReturnType<typeof createDatabase>>;
+let database: Kysely<Database>;
+let holder: pg.Client;
+beforeEach(async () => {
+  created = await createDatabase();
+  database = openDatabase(created.url, migrationLimits, () => {});
+  holder = new pg.Client({ connectionString: created.url });
+  await holder.connect();
+});
+afterEach(async () => {
+  await holder.end();
+  await database.destroy();
+  await created.drop();
+});
+
+/** Migrates like an earlier build, which locked the whole database for all of its migrations. */
+async function migrateTo(name: string): Promise<void> {
+  const migrator = new Migrator({ db: database, provider: { getMigrations: async () => ({ ...migrations }) } });
+  const { error } = await migrator.migrateTo(name);
+  if (error !== undefined) throw error;
+}
+
+const lastApplied = async (): Promise<string | undefined> => {
+  const { rows } = await sql<{ name: string }>`select max(name) as name from kysely_migration`.execute(database);
+  return rows[0]?.name;
+};
+/** The rights of the role at a moment when `usage_changes` was not there yet. */
+const servingRole = `
+  do $$ begin create role ${runtimeRole} nologin; exception when duplicate_object or unique_violation then null; end $$;
+  grant select on workspaces, usage_sums, turns to ${runtimeRole}`;
+const insertCall = `
+  insert into usage_records (turn_id, attempt, boot_id, sequence, instance, workspace_id, key_hash, generation_id, request_id, opened_at,
+    duration_ms, model, provider, upstream_model, service_tier, status, http_status, is_estimated, streamed)
+  values (gen_random_uuid(), 1, gen_random_uuid(), 1, 'i', '${defaultWorkspaceId}', 'k', 'g', 'r', now(), 1, 'm', 'p', 'u', '', 'completed', 200,
+    false, false)`;
+const newest = Object.keys(migrations).at(-1);
+
+interface Migrating {
+  /** Lines about waiting. */
+  readonly waits: object[];
+  readonly done: Promise<void>;
+}
+
+/** Migrates over connections of its own, like a process. */
+function startMigrating(): Migrating {
+  const waits: object[] = [];
+  const log: MigrationLog = { info: () => {}, warn: (facts, text) => void waits.push({ ...facts, text }) };
+  return { waits, done: migrateApart(log) };
+}
+
+async function migrateApart(log: MigrationLog): Promise<void> {
+  const own = openDatabase(created.url, migrationLimits, () => {});
+  try {
+    await migrate(own, log);
+  } finally {
+    await own.destroy();
+  }
+}
+
+/** Resolves when a migration waits for this table. */
+const untilWaitsFor = (table: string): Promise<unknown> =>
+  eventually(async () => {
+    const { rows } = await sql`
+      select from pg_locks where relation = ${table}::regclass and not granted`.execute(database);
+    return rows.length > 0;
+  });
+
+test("statements behind a migration that waits go on, and it is applied once its table is free", async () => {
+  await migrateTo("0023_ocr_calls");
+  // A backup holds such a lock on every table.
+  await holder.query("begin; lock table usage_records in access share mode");
+  const migrating = startMigrating();
+  await untilWaitsFor("usage_records");
+  const serving = openDatabase(created.url, readLimits, () => {});
+  await sql`delete from usage_records`.execute(serving);
+  await serving.destroy();
+  await eventually(() => migrating.waits.length > 0);
+  expect(migrating.waits[0]).toMatchObject({ text: "a migration waits, and is tried again", for: "statements" });
+  expect(await lastApplied()).toBe("0023_ocr_calls");
+  await holder.query("commit");
+  await migrating.done;
+  expect(await lastApplied()).toBe(newest);
+});
+
+test("a call that is being recorded while turns are made of the calls is in its turn", async () => {
+  await migrateTo("0026_task");
+  await holder.query(`begin; ${insertCall}`);
+  const migrating = startMigrating();
+  await untilWaitsFor("usage_records");
+  await holder.query("commit");
+  await migrating.done;
+  const turns = await database.selectFrom("turns").select("generation_id").execute();
+  expect(turns).toEqual([{ generation_id: "g" }]);
+});
+
+test("a writer of several tables and two processes that migrate them never wait for each other", async () => {
+  await migrateTo("0031_console_sessions");
+  await sql.raw(servingRole).execute(database);
+  await holder.query("begin; lock table api_keys in row exclusive mode");
+  const starting = [startMigrating(), startMigrating()];
+  // Of migration 0042. Those before it have changed `turns`, and replaced `usage_sums`.
+  await untilWaitsFor("api_keys");
+  await holder.query("set local lock_timeout = '4s'");
+  await holder.query("lock table turns in row exclusive mode");
+  await holder.query(`set local role ${runtimeRole}`);
+  await holder.query("update usage_sums set requests = requests");
+  await holder.query("delete from usage_changes");
+  await eventually(() => starting.every(({ waits }) => waits.length > 0));
+  await holder.query("commit");
+  await Promise.all(starting.map(({ done }) => done));
+  expect(await lastApplied()).toBe(newest);
+});
+
+test("a build that migrates all at once is waited for", async () => {
+  await migrateTo("0031_console_sessions");
+  await holder.query("select pg_advisory_lock(3853314791062309107)");
+  const migrating = startMigrating();
+  await eventually(() => migrating.waits.length > 0);
+  expect(migrating.waits[0]).toMatchObject({ for: "another process" });
+  expect(await lastApplied()).toBe("0031_console_sessions");
+  await holder.query("select pg_advisory_unlock(3853314791062309107)");
+  await migrating.done;
+  expect(await lastApplied()).toBe(newest);
+});

@@ -80,6 +80,8 @@ class CallMetrics {
 class PurposeMetrics implements ObservedCall {
   readonly #metrics: CallMetrics;
   readonly #labels: Omit<Labels, "payer">;
+  /** Calls by their final status. */
+  readonly #calls = new Map<string, CounterSeries>();
   readonly #seconds: HistogramSeries;
   readonly #tokens: Readonly<Record<keyof Tokens, CounterSeries>>;
   readonly #cost: CounterSeries;
@@ -100,11 +102,18 @@ class PurposeMetrics implements ObservedCall {
   }
 
   end({ httpStatus, durationMs, tokens, costUsd }: CallEnd): void {
-    const status = statuses.has(httpStatus) ? String(httpStatus) : "other";
-    this.#metrics.calls.labels({ ...this.#labels, status }).inc();
+    this.#callsWith(statuses.has(httpStatus) ? String(httpStatus) : "other").inc();
     this.#seconds.observe(durationMs / 1_000);
     if (tokens) this.#countTokens(tokens);
     if (costUsd !== undefined) this.#cost.inc(Number(costUsd));
+  }
+
+  #callsWith(status: string): CounterSeries {
+    let calls = this.#calls.get(status);
+    if (calls === undefined) {
+      this.#calls.set(status, (calls = this.#metrics.calls.labels({ ...this.#labels, status })));
+    }
+    return calls;
   }
 
   #countTokens({ input, cached, cacheWrite, output, reasoning }: Tokens): void {

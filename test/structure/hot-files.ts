@@ -14,6 +14,7 @@ export const hotFiles: readonly string[] = [
   ...within("inference-svc/routing/choose", ["candidate-memo", "order", "router", "session"]),
   ...within("inference-svc/routing/price", ["bill", "tariff"]),
   ...within("inference-svc/ledger", ["recorded"]),
+  ...within("inference-svc/observe", ["call-metrics", "calls", "ledger-turns", "turns"]),
   ...within("inference-svc/guardrails", ["features"]),
   ...within("inference-svc/guardrails/output", ["answer-scan", "delivery-buffer", "guarded-item", "guarded-texts"]),
   ...within("inference-svc/guardrails/output", ["joined-text", "layer", "output-guard"]),

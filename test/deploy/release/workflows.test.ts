@@ -110,6 +110,27 @@ describe.each(files)("%s", (file) => {
   });
 });
 
+/** Folders of campaigns, by their script. */
+const campaigns = Object.entries(scripts).flatMap(([script, command]) => {
+  const folder = /node test\/dist\/(\w+)\/main\.js$/.exec(command)?.[1];
+  return folder === undefined ? [] : [[script, folder] as const];
+});
+
+test.each(campaigns)("%s runs in short among the tests", (_, campaign) => {
+  const isOfIt = (file: string) =>
+    file.startsWith(`${campaign}/`) || readFileSync(join(root, "test", file), "utf8").includes(`/${campaign}/`);
+  expect(tests.filter(isOfIt)).not.toEqual([]);
+});
+
+/** Counts need no machine of their own, times a quiet one, the others programs or a kernel that the machines of workflows have not. */
+const elsewhere = ["counts", "cluster", "memory", "bench"];
+
+test("every campaign runs in full each night, where the machines can", () => {
+  const nightly = (read("workflows/nightly.yml") as Workflow).jobs["campaign"]?.strategy?.matrix["campaign"] ?? [];
+  const run = new Set(nightly.map((words) => words.split(" ")[0]));
+  expect(campaigns.map(([script]) => script).filter((script) => !run.has(script))).toEqual(elsewhere);
+});
+
 test("the forms of issues ask for what can be read", () => {
   const forms = readdirSync(join(folder, "ISSUE_TEMPLATE")).filter((file) => file !== "config.yml");
   expect(forms).toHaveLength(2);

@@ -95,7 +95,7 @@ class Campaign {
     const policyMs = quantile(await this.#policy.measure(this.#options.rounds), 0.99);
     const load = this.#load();
     const faults = await this.#strike();
-    await cluster.upgrade();
+    this.#unhealed.push(...(await cluster.upgrade()));
     this.#over = true;
     await load;
     await cluster.untilWhole();

@@ -129,19 +129,23 @@ export class ReplicaCluster {
     });
   }
 
-  /** Ends a rollout as the pages tell it: processes of the older build start again with this one, and the ledger is repaired. */
-  async upgrade(): Promise<void> {
-    if (this.older === undefined) return;
+  /**
+   * Ends a rollout as the pages tell it: processes of the older build start again with this one, and the ledger is repaired.
+   * @returns why it could not be repaired
+   */
+  async upgrade(): Promise<readonly string[]> {
+    if (this.older === undefined) return [];
     for (const replica of [...this.admins, ...this.inference, ...this.gateways]) {
       if (replica.checkout === this.older) await replica.kill().then(() => replica.start());
     }
-    const nowhere = { write: () => true };
+    const said: string[] = [];
+    const output = { write: (text: string) => said.push(text) > 0 };
     const code = await runCli(["ledger", "repair"], {
       databaseUrl: this.postgres.url,
-      stdout: nowhere,
-      stderr: nowhere,
+      stdout: output,
+      stderr: output,
     });
-    if (code !== 0) throw new Error(`ledger repair ended with ${code}`);
+    return code === 0 ? [] : [`ledger repair ended with ${code}: ${said.join("")}`];
   }
 
   async failOver(): Promise<void> {

@@ -1,0 +1,177 @@
+/** What pages show as spent is what the ledger has, to the last picodollar: of answers, of refusals and of calls that were lost with a process. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import pg from "pg";
+import type { Browser, Locator, Page } from "playwright-core";
+import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
+import { type Visit, openBrowser, signInTo, visit } from "../../support/browser.ts";
+import { type House, startHouse } from "../../support/house.ts";
+import { eventually } from "../../support/processes.ts";
+import { type Upstream, chatAnswer, chatChunk, startUpstream } from "../../support/providers/upstream.ts";
+
+const picosPerDollar = 12;
+
+/** Units of the page of usage, each with a value that a row has. */
+const units = [
+  ["Model", "acme/large"],
+  ["Key", "second"],
+  ["Provider", "acme"],
+  ["End user", "ada"],
+  ["Status", "200"],
+  ["Guardrail", "None"],
+  ["Format", "responses"],
+] as const;
+
+/** Picodollars of a text such as `$1,234.000000000001`. */
+function picos(text: string): bigint {
+  const [whole = "", part = ""] = text.replaceAll(/[$,]/g, "").split(".");
+  return BigInt(whole + part.padEnd(picosPerDollar, "0"));
+}
+
+describeWithChromium(`sums ${inChromium}`, () => {
+  let acme: Upstream;
+  let house: House;
+  let browser: Browser;
+  let database: pg.Client;
+  beforeAll(async () => {
+    acme = await startUpstream();
+    house = await startHouse({
+      config: `
+providers:
+  - {id: acme, dialect: chat, base_url: "${acme.url}/v1"}
+models:
+  - {id: acme/large, endpoints: [{provider: acme, pricing: {prompt: "0.123457", completion: "7.654321"}}]}
+  - {id: acme/small, endpoints: [{provider: acme, pricing: {prompt: "0.010203", completion: "0.000007"}}]}
+`,
+    });
+    browser = await openBrowser();
+    database = new pg.Client({ connectionString: house.databaseUrl });
+    await database.connect();
+  });
+  afterAll(async () => {
+    await database?.end();
+    await browser?.close();
+    await house?.stop();
+    await acme?.stop();
+  });
+
+  const ask = (body: object, key = house.apiKey) =>
+    fetch(`${house.baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "acme/large", input: "Hello", user: "ada", ...body }),
+    });
+
+  const status = async (...args: Parameters<typeof ask>): Promise<number> => {
+    const answer = await ask(...args);
+    await answer.text();
+    return answer.status;
+  };
+
+  async function manage(path: string, body: object): Promise<{ readonly key: string }> {
+    const answer = await fetch(`${house.baseUrl}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${house.managementKey}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return (await answer.json()) as { readonly key: string };
+  }
+
+  /** A stream whose process is killed in its midst. */
+  async function loseCall(): Promise<void> {
+    acme.script([{ chunks: [{ sse: [chatChunk({ content: "begun!" })] }], hang: true }]);
+    const reader = (await ask({ stream: true })).body?.getReader();
+    for (let text = ""; !text.includes("begun!"); ) {
+      text += Buffer.from((await reader?.read())?.value ?? []).toString();
+    }
+    process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
+    await reader?.cancel().catch(() => {});
+  }
+
+  async function use(): Promise<void> {
+    const usage = { prompt_tokens: 1_234_567, completion_tokens: 89, total_tokens: 1_234_656 };
+    const answered = [chatAnswer({ role: "assistant", content: "Hi" }, "stop", { usage })];
+    await manage("/end-users", { user: "ada" });
+    const { key } = await manage("/keys", { name: "second" });
+    acme.script(answered);
+    for (const body of [{}, { model: "acme/small" }, { user: "bob" }]) expect(await status(body)).toBe(200);
+    expect(await status({ model: "acme/small" }, key)).toBe(200);
+    expect(await status({ temperature: 9 })).toBe(400);
+    await loseCall();
+    process.kill(house.pids()["admin-svc"] as number, "SIGKILL");
+    acme.script(answered);
+    await eventually(async () => (await status({}, key)) === 200);
+  }
+
+  const ledger = async (condition = "true"): Promise<bigint> => {
+    const { rows } = await database.query<{ usd: string }>(
+      `select coalesce(sum(cost_usd), 0)::text as usd from usage_records where payer = 'key' and ${condition}`,
+    );
+    return picos(rows[0]?.usd ?? "");
+  };
+
+  const total = async (amounts: Locator): Promise<bigint> => {
+    await amounts.first().waitFor();
+    const texts = await amounts.evaluateAll((found) => found.map((each) => each.getAttribute("title") ?? ""));
+    return texts.reduce((sum, text) => sum + picos(text), 0n);
+  };
+
+  const rows = (page: Page) => page.locator("tbody td [title^='$']");
+
+  const signedIn = async (): Promise<Visit> => {
+    const visited = await visit(browser, new URL(house.baseUrl).origin);
+    await signInTo(visited, house.managementKey);
+    return visited;
+  };
+
+  // Each part has a time limit of its own: a busy machine takes its time.
+  beforeAll(async () => {
+    await use();
+    await eventually(async () => (await database.query("select from turns where outcome = 'lost'")).rows.length === 1);
+    const { stdout } = await house.admin("ledger", "check");
+    expect(stdout).toContain("1 of them lost calls");
+  });
+
+  test("of lists are those of the ledger, after kills", async () => {
+    const { page, complaints } = await signedIn();
+    const whole = await ledger();
+    const lost = await ledger("status = 'lost'");
+    expect(lost).toBeGreaterThan(0n);
+    const overview = await total(page.locator(".figure", { hasText: "Last 30 days" }).locator("[title]"));
+    const shown: Record<string, bigint> = { overview };
+    for (const path of [
+      "calls?outcome=completed",
+      "calls?outcome=lost",
+      "calls?outcome=refused",
+      "keys",
+      "workspaces",
+      "end-users",
+    ]) {
+      await page.goto(`/console/${path}`);
+      shown[path] = await total(rows(page));
+    }
+    expect(shown).toEqual({
+      overview: whole,
+      "calls?outcome=completed": whole - lost,
+      "calls?outcome=lost": lost,
+      "calls?outcome=refused": 0n,
+      // In all and in this month.
+      keys: whole * 2n,
+      workspaces: whole,
+      // Only one of them is registered.
+      "end-users": await ledger(`"user" = 'ada'`),
+    });
+    expect(complaints).toEqual([]);
+  });
+
+  test("of usage are those of the ledger, by whatever they are summed", async () => {
+    const { page, complaints } = await signedIn();
+    const whole = await ledger();
+    await page.goto("/console/usage");
+    for (const [by, value] of units) {
+      await page.getByLabel("By", { exact: true }).selectOption({ label: by });
+      await page.getByRole("rowheader", { name: value, exact: true }).waitFor();
+      expect([by, await total(rows(page))]).toEqual([by, whole]);
+    }
+    expect(complaints).toEqual([]);
+  });
+});

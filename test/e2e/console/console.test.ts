@@ -45,7 +45,7 @@ describeWithChromium(`the console ${inChromium}`, () => {
     expect(await page.getByRole("button", { name: "made in the console" }).count()).toBe(0);
     expect(await ask(secret as string)).toBe(401);
 
-    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
     await page.getByRole("heading", { name: "Sign in to Sluice" }).waitFor();
     expect(await page.context().cookies()).toEqual([]);
     expect(complaints).toEqual([]);

@@ -151,10 +151,10 @@ export function oneService(house: House): Service {
  * collection, so they are copied and promoted: of 16 MB a request of 20 KB took 1.15 times the processor time, one of 1 KB about the same
  * (Node 20, 2026-11-27). Each process takes some 45 MB more under load.
  *
- * Sixty-four functions may wait for the optimizing compiler, eight times V8's default. The first requests make more of them hot at once, and
- * one that finds no place runs slowly until it is hot once more: with eight, gateway and inference-svc in one process were warm after 11,000
- * requests under load instead of 3,000, and the first 5,000 requests to two processes, one at a time, took 1.15 times the processor time
- * (Node 20, 2026-11-27).
+ * Sixty-four functions may wait for the optimizing compiler, eight times V8's default. The first requests make more of them hot at once than a
+ * compiler without a processor of its own keeps up with, and one that finds no place runs slowly until it is hot once more. Beside other
+ * work, with eight, gateway and inference-svc in one process were warm after 11,000 requests under load instead of 3,000, and the first 5,000
+ * requests to two processes, one at a time, took 1.15 times the processor time; with an idle processor both took the same (Node 20, 2026-11-27).
  */
 export const nodeFlags = [
   "--enable-source-maps",

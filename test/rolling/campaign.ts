@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { spawnChild } from "@sluice/local/child.js";
 import { freePorts } from "../support/runner/free-ports.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type House, startHouse, untilAllServe } from "../support/house.ts";
 import { bareEnvironment, eventually, root } from "../support/processes.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 import { type Backend, Balancer, isReady } from "./balancer.ts";
@@ -187,12 +187,7 @@ class Gateways {
    * that.
    */
   async knowAll(): Promise<void> {
-    for (const { healthPort } of this.#running) {
-      await eventually(async () => {
-        const metrics = await (await fetch(`http://127.0.0.1:${healthPort}/metrics`)).text();
-        return new RegExp(`^sluice_inference_processes\\S* ${replicas.length}$`, "m").test(metrics);
-      });
-    }
+    for (const { healthPort } of this.#running) await untilAllServe(healthPort, replicas.length);
   }
 
   async kill(): Promise<void> {

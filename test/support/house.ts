@@ -75,7 +75,7 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   try {
     await supervisor.ready;
     const house = houseOf(dataDir, supervisor, cleanUp, options);
-    await allServe(house.ports.gateway_health, replicasOf(options));
+    if (replicasOf(options) > 1) await untilAllServe(house.ports.gateway_health, replicasOf(options));
     return house;
   } catch (error) {
     await supervisor.end();
@@ -84,9 +84,8 @@ export async function startHouse(options: HouseOptions = {}): Promise<House> {
   }
 }
 
-/** A house is ready with its first inference process; a test that asked for several counts on all of them. */
-async function allServe(gatewayHealth: number, replicas: number): Promise<void> {
-  if (replicas < 2) return;
+/** Waits until a gateway sends turns to this number of inference processes: it is ready with the first of them. */
+export async function untilAllServe(gatewayHealth: number, replicas: number): Promise<void> {
   await eventually(async () => {
     const metrics = await (await fetch(`http://127.0.0.1:${gatewayHealth}/metrics`)).text();
     return new RegExp(`^sluice_inference_processes\\S* ${replicas}$`, "m").test(metrics);

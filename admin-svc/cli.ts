@@ -97,7 +97,10 @@ async function open(databaseUrl: string | undefined, stderr: Output): Promise<Ky
   if (!isDatabaseUrl(databaseUrl)) throw new CommandError(`DATABASE_URL: ${noDatabaseUrl}`);
   const database = openDatabase(databaseUrl, cliLimits, () => {});
   try {
-    await migrate(database, { info: () => {}, warn: (_, text) => void stderr.write(`${text}\n`) });
+    await migrate(database, {
+      info: () => {},
+      warn: (wait, text) => void stderr.write(`${text}: ${wait.seconds} s for ${wait.for}\n`),
+    });
     return database;
   } catch (error) {
     await database.destroy();

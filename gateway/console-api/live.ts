@@ -17,7 +17,7 @@ import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 const intervalMs = 1_000;
 /** A process that does not answer by then is left out of the snapshot. */
 const snapshotTimeoutMs = 900;
-/** Only a process under heavy load takes longer than a snapshot may; it shall still end what it is asked to end. */
+/** Time for an answer about an end. A process under heavy load needs longer than a snapshot may take, and ends requests all the same. */
 const endTimeoutMs = 5_000;
 /** Most turns of a snapshot; the longest are listed. */
 const maxTurns = 1_000;

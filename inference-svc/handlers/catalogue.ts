@@ -59,7 +59,7 @@ export const catalogueHandlers = (deps: CatalogueDeps): CatalogueHandlers => ({
   },
 });
 
-/** What a package says names folders of the machine, which is nothing for answers. */
+/** Answers never quote the error of a package, because it names folders of the machine. */
 const shownReason = (left: LeftOut): string =>
   left.problem === undefined ? leftOutReason(left) : "its package cannot be loaded; the log says why";
 

@@ -1,5 +1,5 @@
 /**
- * Measures sums over time of ten million requests: `node test/dist/bench/usage-series.js` (four minutes), or with another number of requests.
+ * Measures sums over time of ten million requests: `node test/dist/bench/usage-series.js` (three minutes), or with another number of requests.
  * They lie in 30 days, of 200 keys, 20 models and 1,000 end users. Their sums are made from rows of a temporary table, which no series reads.
  */
 import { loadavg } from "node:os";

@@ -2,6 +2,7 @@
  * Migrates a database to the schema of this build while other builds serve from it. Any number of processes may start at once: each migration has a
  * transaction of its own, in which an advisory lock lets one process work.
  */
+import type { LogFields } from "@sluice/proto/runtime/log/log.js";
 import { type Kysely, type Transaction, sql } from "kysely";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "../database.ts";
@@ -17,10 +18,16 @@ export class NewerSchemaError extends Error {
   }
 }
 
+interface Wait extends LogFields {
+  /** Time since the last migration was applied. */
+  readonly seconds: number;
+  readonly for: "another process" | "statements";
+}
+
 /** Hears what a person who waits for a migration wants to know. */
 export interface MigrationLog {
   info(facts: object, text: string): void;
-  warn(facts: object, text: string): void;
+  warn(facts: Wait, text: string): void;
 }
 
 const silent: MigrationLog = { info: () => {}, warn: () => {} };
@@ -57,7 +64,7 @@ export async function migrate(database: Kysely<Database>, log: MigrationLog = si
   log.info({ last: pending.at(-1) }, "the database is migrated");
 }
 
-type Step = "applied" | "done" | "another process" | "statements";
+type Step = "applied" | "done" | Wait["for"];
 
 /** Applies the first migration that is missing. */
 async function applyNext(transaction: Transaction<Database>): Promise<Step> {

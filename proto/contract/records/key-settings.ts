@@ -32,6 +32,7 @@ export const external = object(
 
 /** USD that cannot be negative. */
 export const spendable = number({ min: 0 });
+
 const rateLimit = (max: number, description: string) => {
   const shape = described(nullable(integer({ min: 1, max })), `${description} Null: as the configuration file says.`);
   return { given: shape, shown: shape, unset: null };

@@ -110,7 +110,7 @@ test("a writer of several tables and two processes that migrate them never wait 
   await sql.raw(servingRole).execute(database);
   await holder.query("begin; lock table api_keys in row exclusive mode");
   const starting = [startMigrating(), startMigrating()];
-  // Of migration 0042. Those before it have changed `turns`, and replaced `usage_sums`.
+  // Migration 0042 waits for `api_keys`; earlier ones have changed `turns`, and replaced `usage_sums`.
   await untilWaitsFor("api_keys");
   await holder.query("set local lock_timeout = '4s'");
   await holder.query("lock table turns in row exclusive mode");

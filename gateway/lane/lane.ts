@@ -13,7 +13,7 @@ import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/slu
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import type { Connect, Link } from "@sluice/proto/runtime/session/link.js";
-import { Outbox, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
+import { Outbox, measureOpen, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import {
   type SupportedFields,
   supportedByPeer,
@@ -77,10 +77,10 @@ export class Lane {
   open(open: Open, listener: TurnListener): TurnControl {
     const id = this.#nextId++;
     const turn = new OpenTurn(this, id, open.keyHash, listener);
-    turn.requestBytes = 256 + (open.request?.inputJson.length ?? 0) + (open.request?.toolsJson.length ?? 0);
+    turn.requestBytes = measureOpen(open);
     this.#turns.add(id, turn);
     open.credit = turnCredit;
-    if (this.waiting.add(id, open, turn.requestBytes)) this.#push(id, { case: "open", value: open }, turn.requestBytes);
+    if (this.waiting.add(id, open, turn.requestBytes)) this.#sendOpen(id, turn, open);
     else this.#handOver();
     return turn;
   }
@@ -116,9 +116,13 @@ export class Lane {
 
   #handOver(): void {
     for (let next = this.waiting.take(); next; next = this.waiting.take()) {
-      const { id, open, bytes } = next;
-      this.#push(id, { case: "open", value: open }, bytes);
+      this.#sendOpen(next.id, this.#turns.get(next.id) as OpenTurn, next.open);
     }
+  }
+
+  #sendOpen(id: number, turn: OpenTurn, open: Open): void {
+    turn.isSent = true;
+    this.#push(id, { case: "open", value: open }, turn.requestBytes);
   }
 
   #begun({ keyHash, requestBytes }: OpenTurn): void {
@@ -152,7 +156,7 @@ export class Lane {
     this.#failure = error;
     this.#link = undefined;
     this.waiting.clear();
-    for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.accepted);
+    for (const turn of this.#turns.clear()) turn.listener.failed(interrupted(), turn.isSent);
     if (this.#stopped) return;
     setTimeout(() => this.#stopped || this.#connect(), this.#backoffMs * (0.5 + Math.random()));
     this.#backoffMs = Math.min(maxBackoffMs, this.#backoffMs * 2);

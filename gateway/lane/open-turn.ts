@@ -14,6 +14,9 @@ export class OpenTurn implements TurnControl {
   readonly #id: number;
   readonly listener: TurnListener;
   readonly keyHash: string;
+  /** Whether inference-svc may have begun to work on it. */
+  isSent = false;
+  /** Whether inference-svc has said so. */
   accepted = false;
   /** Approximate size of the request. */
   requestBytes = 0;

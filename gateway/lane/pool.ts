@@ -91,7 +91,7 @@ export class LanePool {
 
   /**
    * Opens a turn on the process that its session key points to, otherwise on the one with the fewest open turns.
-   * A turn that is lost before it was accepted is opened again elsewhere, unseen by the listener.
+   * A turn whose session is lost before it was sent is opened again elsewhere, unseen by the listener.
    * @throws Fault UNAVAILABLE when no process is ready that knows all of the request
    */
   open(open: Open, listener: TurnListener): TurnControl {

@@ -1,4 +1,8 @@
-/** A turn that is opened again on another process, unseen by its listener, when it is lost before inference-svc has accepted it. */
+/**
+ * A turn that is opened again on another process, unseen by its listener, when its session is lost before it was sent.
+ *
+ * One that was sent is not: whether a lost process has asked the provider nobody can know, and the answer would be paid for twice.
+ */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
@@ -35,11 +39,11 @@ export class PooledTurn implements TurnListener, TurnControl {
     this.#listener.ended();
   }
 
-  failed(fault: Fault, accepted: boolean): void {
+  failed(fault: Fault, mayHaveBegun: boolean): void {
     const again = this.#again;
-    if (accepted || !again) return this.#listener.failed(fault, true);
+    if (mayHaveBegun || !again) return this.#listener.failed(fault, true);
     try {
-      // There is one retry: a turn that two processes dropped unaccepted would only meet the next outage.
+      // There is one retry: a turn that two processes were lost before they got would only meet the next outage.
       this.#control = this.#openSomewhere(again, this.#listener);
     } catch (error) {
       this.#listener.failed(Fault.from(error), false);

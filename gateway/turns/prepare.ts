@@ -99,6 +99,7 @@ export const toOpen = (
   policyGeneration: access.generation,
   deadlineMs: Math.min(timeoutMs, request.stream ? limits.stream_ms : limits.turn_ms),
   credit: 0,
+  atMostOnce: true,
   traceparent: trace.traceparent,
   tracestate: trace.tracestate,
 });

@@ -16,6 +16,7 @@ import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
+import { LateAcceptances } from "./late-acceptances.ts";
 import { type FrameCarrier, ServerTurn } from "./server-turn.ts";
 
 /** Runs one opened turn, and writes into `turn` whatever becomes known. */
@@ -53,6 +54,7 @@ const knows = supportedFieldsOf(RunTurnRequestSchema);
 /** The turns of one Session stream. */
 export class ServerLane implements FrameCarrier {
   readonly outbox: Outbox<ServerFrame>;
+  readonly acceptances = new LateAcceptances();
   readonly #turns = new TurnTable<ServerTurn>();
   readonly #messages: MessageSink;
   readonly #runner: TurnRunner;
@@ -85,7 +87,7 @@ export class ServerLane implements FrameCarrier {
 
   #open(id: number, open: Open): void {
     if (this.#turns.get(id)) return;
-    const turn = new ServerTurn(this, id, open.credit);
+    const turn = new ServerTurn(this, id, open);
     this.#turns.add(id, turn);
     if (eventLoop.hasTime()) return this.#begin(open, turn);
     eventLoop.wait(open.keyHash, () => {

@@ -1,10 +1,11 @@
 /** A turn of a session: the engine writes into it, and the lane carries what it says to the gateway. */
-import type { ServerFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
+import type { Open, ServerFrame } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent as WireEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { type Outbox, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import type { WheelTimer } from "@sluice/proto/runtime/timer-wheel.js";
 import { TurnAbort, type TurnSignal } from "../turn/signal.ts";
+import { type AcceptedTurn, type LateAcceptances, mayBeLate } from "./late-acceptances.ts";
 import { type EngineTurn, type WireBatch, faultCost } from "../wire.ts";
 
 /** Preallocated: an abort without a reason builds a DOMException with a stack each time. */
@@ -13,10 +14,11 @@ const failure = new Error("the turn has failed");
 /** The lane that carries the frames of a turn. */
 export interface FrameCarrier {
   readonly outbox: Outbox<ServerFrame>;
+  readonly acceptances: LateAcceptances;
   push(id: number, turn: ServerTurn, frame: ServerFrame, bytes: number): void;
 }
 
-export class ServerTurn implements EngineTurn {
+export class ServerTurn implements EngineTurn, AcceptedTurn {
   readonly #lane: FrameCarrier;
   readonly #id: number;
   readonly #abort = new TurnAbort();
@@ -28,11 +30,16 @@ export class ServerTurn implements EngineTurn {
   #resume: (() => void) | undefined = undefined;
   /** Ends the turn when its time is up; stopped at its end. */
   limit: WheelTimer | undefined = undefined;
+  readonly mayBeLate: boolean;
+  isBegun = false;
+  isTold = false;
 
-  constructor(lane: FrameCarrier, id: number, credit: number) {
+  constructor(lane: FrameCarrier, id: number, open: Open) {
     this.#lane = lane;
     this.#id = id;
-    this.#credit = credit > 0 ? credit : turnCredit;
+    this.#credit = open.credit > 0 ? open.credit : turnCredit;
+    this.mayBeLate = mayBeLate(open);
+    lane.acceptances.add(this);
   }
 
   /** Aborted by a cancel frame, by the deadline, and when the session is lost. */
@@ -40,8 +47,12 @@ export class ServerTurn implements EngineTurn {
     return this.#abort;
   }
 
-  /** Tells the gateway that from now on it must not repeat the turn in another process. */
   accepted(): void {
+    this.isBegun = true;
+    this.#lane.acceptances.note(this);
+  }
+
+  tellAccepted(): void {
     this.#push({ case: "batch", value: { $typeName: "sluice.inference.v1.Batch", events: [], cost: 0 } }, 8, false);
   }
 
@@ -93,6 +104,7 @@ export class ServerTurn implements EngineTurn {
   }
 
   cancel(reason: unknown): void {
+    this.isTold = true;
     this.#abort.abort(reason);
     this.#wake();
   }
@@ -103,6 +115,7 @@ export class ServerTurn implements EngineTurn {
   }
 
   #push(frame: ServerFrame["frame"], bytes: number, last: boolean): void {
+    this.isTold = true;
     this.#generation = -1;
     this.#lane.push(
       this.#id,

@@ -1,3 +1,4 @@
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { Lane } from "@sluice/gateway/lane/lane.js";
 import type { TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
@@ -8,6 +9,7 @@ import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sl
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import fc from "../support/properties.js";
 
@@ -21,6 +23,7 @@ const open = (requestId = "r", keyHash = "k"): Open => ({
   policyGeneration: 0n,
   deadlineMs: 0,
   credit: 0,
+  atMostOnce: true,
   traceparent: "",
   tracestate: "",
 });
@@ -98,9 +101,9 @@ class Listener implements TurnListener {
   ended(): void {
     this.over = this.over === undefined ? "ended" : "twice";
   }
-  failed(fault: Fault, accepted: boolean): void {
+  failed(fault: Fault, mayHaveBegun: boolean): void {
     this.fault = fault;
-    this.over = this.over === undefined ? `failed ${accepted ? "accepted" : "unaccepted"}` : "twice";
+    this.over = this.over === undefined ? `failed, ${mayHaveBegun ? "may have begun" : "not sent"}` : "twice";
   }
 }
 
@@ -191,20 +194,64 @@ describe("lane", () => {
     expect(slow).toMatchObject({ text: "x".repeat(20), over: "ended" });
   });
 
-  test("a lost session fails every open turn once, says which were accepted, and stops their work", async () => {
-    const accepted = new Listener();
-    const waiting = new Listener();
-    wire.lane.open(open(), accepted);
-    await until(() => wire.turns.length === 1);
-    wire.turns[0]?.accepted();
-    await tick();
-    await tick();
-    wire.lane.open(open(), waiting);
-    await until(() => wire.turns.length === 2);
+  test("a lost session fails every open turn once, says which it may have begun, and stops their work", async () => {
+    const listeners = Array.from({ length: maxHanded + 1 }, () => new Listener());
+    for (const listener of listeners) wire.lane.open(open(), listener);
+    await until(() => wire.turns.length === maxHanded);
     wire.cut();
-    await until(() => accepted.over !== undefined && waiting.over !== undefined);
-    expect([accepted.over, waiting.over]).toEqual(["failed accepted", "failed unaccepted"]);
-    expect(wire.turns.map((turn) => turn.signal.aborted)).toEqual([true, true]);
+    await until(() => listeners.every(({ over }) => over !== undefined));
+    const states = listeners.map(({ over }) => over);
+    expect(states).toEqual([...Array.from({ length: maxHanded }, () => "failed, may have begun"), "failed, not sent"]);
+    expect(wire.turns.every((turn) => turn.signal.aborted)).toBe(true);
+  });
+
+  describe("that a turn was begun", () => {
+    /** Turns that the server was sent and has begun, and whether the gateway was told. */
+    async function begin(...opens: readonly Open[]): Promise<boolean[]> {
+      const told = opens.map(() => false);
+      for (const [index, each] of opens.entries()) {
+        wire.lane.open(each, Object.assign(new Listener(), { accepted: () => void (told[index] = true) }));
+      }
+      await until(() => wire.turns.length === opens.length);
+      for (const turn of wire.turns) turn.accepted();
+      await tick();
+      await tick();
+      return told;
+    }
+    const times = (count: number) => Array.from({ length: count }, (_, index) => open(`${index}`));
+
+    test("is not said by a message of its own, but by the first events", async () => {
+      expect(await begin(open())).toEqual([false]);
+      const [turn] = wire.turns as [ServerTurn];
+      void turn.take({ events: [delta("x")], cost: 8 }, false);
+      await until(() => wire.lane.waiting.size === 0);
+    });
+
+    test("is said for several turns together, before the gateway holds others back", async () => {
+      const told = await begin(...times(maxHanded / 2 - 1));
+      expect(told).not.toContain(true);
+      wire.lane.open(open("another"), new Listener());
+      await until(() => wire.turns.length === told.length + 1);
+      wire.turns.at(-1)?.accepted();
+      await until(() => !told.includes(false) && wire.lane.waiting.size === 0);
+    });
+
+    test("is said at once of a large request, and to a client that may repeat the turn", async () => {
+      const request = create(RunTurnRequestSchema, { inputJson: new Uint8Array(64 * 1024) });
+      expect(await begin({ ...open(), request }, { ...open(), atMostOnce: false })).toEqual([true, true]);
+    });
+
+    test("is not owed to a client that has cancelled it", async () => {
+      const controls = times(maxHanded).map((each) => wire.lane.open(each, new Listener()));
+      await until(() => wire.turns.length === maxHanded);
+      for (const turn of wire.turns) turn.accepted();
+      for (const control of controls) control.cancel();
+      await until(() => wire.server?.openTurns === 0);
+      expect(wire.lane.waiting.size).toBe(0);
+      const later = new Listener();
+      wire.lane.open(open("later"), later);
+      await until(() => wire.opened.at(-1) === "later");
+    });
   });
 
   test("no more turns are sent at once than a process can begin soon, and the next in their order", async () => {
@@ -248,7 +295,7 @@ describe("lane", () => {
     await until(() => wire.turns.length === maxHanded);
     wire.cut();
     await until(() => wire.sessions === 2 && wire.lane.ready);
-    expect(new Set(listeners.map(({ over }) => over))).toEqual(new Set(["failed unaccepted"]));
+    expect(listeners.map(({ over }) => over)).not.toContain(undefined);
     expect([wire.lane.waiting.size, wire.lane.openTurns]).toEqual([0, 0]);
     wire.lane.open(open("after"), new Listener());
     await until(() => wire.opened.at(-1) === "after");

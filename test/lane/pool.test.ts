@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { create } from "@bufbuild/protobuf";
 import type { Connect } from "@sluice/proto/runtime/session/link.js";
+import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import { ServerLane } from "@sluice/inference-svc/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
@@ -16,6 +17,7 @@ const open: Open = {
   policyGeneration: 0n,
   deadlineMs: 0,
   credit: 0,
+  atMostOnce: true,
   traceparent: "",
   tracestate: "",
 };
@@ -28,6 +30,7 @@ class Processes {
   readonly #waiting = new Map<string, (() => void)[]>();
   readonly #started = new Set<string>();
   readonly #earlier = new Set<string>();
+  readonly #sessions = new Map<string, (() => void)[]>();
   readonly opened: string[] = [];
 
   /** Greets without a word of what it knows, as builds did before that was asked. */
@@ -41,10 +44,17 @@ class Processes {
     for (const greet of this.#waiting.get(address) ?? []) greet();
   }
 
+  /** Ends the sessions with it. */
+  lose(address: string): void {
+    this.#started.delete(address);
+    for (const end of this.#sessions.get(address) ?? []) end();
+  }
+
   readonly connectorFor =
     (address: string): Connect =>
     (client) => {
       let server: ServerLane | undefined;
+      this.#sessions.set(address, [...(this.#sessions.get(address) ?? []), () => client.closed(undefined)]);
       const greet = () => {
         const down = (message: SessionResponse) => {
           if (message.hello && this.#earlier.has(address)) message.hello.knows = {};
@@ -87,6 +97,25 @@ test("a process that names have forgotten serves until another one does", async 
   for (let n = 0; n < 4; n++) pool.open(open, listener);
   await tick();
   expect(processes.opened).toEqual(["old:1", "new:1", "new:1", "new:1", "new:1"]);
+  pool.stop();
+});
+
+test("a turn that a lost process was not sent goes to another one, and one that it was sent fails", async () => {
+  const processes = new Processes();
+  processes.start("first:1");
+  processes.start("second:1");
+  const pool = new LanePool(async () => new Set(["first:1", "second:1"]), processes.connectorFor, log);
+  await pool.start();
+  await tick();
+  const failures: boolean[] = [];
+  const failing = { ...listener, failed: (_: unknown, mayHaveBegun: boolean) => void failures.push(mayHaveBegun) };
+  // Each process is sent what it may get at once, and one more turn waits for it.
+  for (let n = 0; n < 2 * maxHanded + 2; n++) pool.open({ ...open }, failing);
+  await tick();
+  expect([processes.opened.length, pool.waiting]).toEqual([2 * maxHanded, maxHanded + 1]);
+  processes.lose("first:1");
+  expect(failures).toEqual(Array.from({ length: maxHanded }, () => true));
+  expect([pool.addresses, pool.waiting]).toEqual([["second:1"], maxHanded + 2]);
   pool.stop();
 });
 

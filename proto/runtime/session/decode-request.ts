@@ -67,6 +67,7 @@ function readOpen(reader: WireReader, end: number): Open {
     generationId: "",
     traceparent: "",
     tracestate: "",
+    atMostOnce: false,
     // The type of an optional field leaves undefined out.
   } as unknown as Open;
   while (reader.at < end) readOpenField(reader, reader.varint(), value);
@@ -84,6 +85,7 @@ function readOpenField(reader: WireReader, tag: number, value: Open): void {
   else if (tag === openTags.generationId) value.generationId = reader.string();
   else if (tag === openTags.traceparent) value.traceparent = reader.string();
   else if (tag === openTags.tracestate) value.tracestate = reader.string();
+  else if (tag === openTags.atMostOnce) value.atMostOnce = reader.varint() !== 0;
   else throw unfamiliar;
 }
 

@@ -10,7 +10,7 @@ import type { ClientFrame, Open, SessionRequest } from "../../gen/sluice/inferen
 import { type RunTurnRequest, RunTurnRequestSchema } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import { BackwardWriter } from "./backward-writer.ts";
 import { isPlain, writeTurnRequest } from "./encode-turn-request.ts";
-import { closePart, longField, numberField, presentNumber, textField } from "./fields.ts";
+import { closePart, flagField, longField, numberField, presentNumber, textField } from "./fields.ts";
 import { clientFrameTags, openTags, requestTags } from "./tags.ts";
 
 /** Shared by all messages: each is written in one go, and copied out. */
@@ -48,6 +48,7 @@ function writeOpen(value: Open): void {
     writeRequest(value.request);
     closePart(writer, end, openTags.request);
   }
+  flagField(writer, value.atMostOnce, openTags.atMostOnce);
   textField(writer, value.tracestate, openTags.tracestate);
   textField(writer, value.traceparent, openTags.traceparent);
   textField(writer, value.generationId, openTags.generationId);

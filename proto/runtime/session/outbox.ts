@@ -4,6 +4,7 @@
  * After a turn without frames, the first ones leave at the end of the callback that brings them, and not at the end of the turn: the socket
  * is then written in the same turn. Under load there is no such turn, and messages stay few.
  */
+import type { Open } from "../../gen/sluice/inference/v1/session_pb.ts";
 
 /** A message is cut at this size, so that a small frame waits for one megabyte at most; a larger frame travels alone. */
 export const maxSessionMessageBytes = 1024 * 1024;
@@ -13,6 +14,10 @@ export const turnCredit = 128 * 1024;
 
 /** Larger inputs travel on a second session, so that an image never delays small turns. */
 export const largeInputBytes = 256 * 1024;
+
+/** Approximate size of a turn's request in bytes. */
+export const measureOpen = ({ request }: Open): number =>
+  256 + (request?.inputJson.length ?? 0) + (request?.toolsJson.length ?? 0);
 
 export class Outbox<Frame> {
   readonly #write: (frames: Frame[]) => boolean;

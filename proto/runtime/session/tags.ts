@@ -24,6 +24,7 @@ export const openTags = {
   generationId: lengthPrefixed(7),
   traceparent: lengthPrefixed(8),
   tracestate: lengthPrefixed(9),
+  atMostOnce: number(10),
 } as const;
 /** Fields of a RunTurnRequest, except those with messages or a map as values, which few requests have. */
 export const turnRequestTags = {

@@ -3,14 +3,14 @@ import type { TurnEvent } from "../../gen/sluice/inference/v1/turn_pb.ts";
 import type { Fault } from "../fault.ts";
 
 export interface TurnListener {
-  /** inference-svc has the whole request and has begun to work on it. Called once, before all others. */
+  /** inference-svc has the whole request and has begun to work on it. Called once, before any event. */
   accepted?(): void;
   /** @param cost approximate size in bytes */
   events(events: readonly TurnEvent[], cost: number): void;
   /** Nothing follows. */
   ended(): void;
-  /** Nothing follows. `accepted` says that inference-svc has begun to work on the turn, so it must not be repeated. */
-  failed(fault: Fault, accepted: boolean): void;
+  /** Nothing follows. `mayHaveBegun` is false for a turn that inference-svc was not sent, so that another process may get it. */
+  failed(fault: Fault, mayHaveBegun: boolean): void;
 }
 
 /** Lets a listener pause, resume or cancel its turn. */

@@ -65,6 +65,7 @@ models:
           policyGeneration: 0n,
           deadlineMs: 0,
           credit: 0,
+          atMostOnce: true,
           traceparent: "",
           tracestate: "",
         },

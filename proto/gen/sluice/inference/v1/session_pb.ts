@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sluice/inference/v1/session.proto.
  */
 export const file_sluice_inference_v1_session: GenFile = /*@__PURE__*/
-  fileDesc("CiFzbHVpY2UvaW5mZXJlbmNlL3YxL3Nlc3Npb24ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiQgoOU2Vzc2lvblJlcXVlc3QSMAoGZnJhbWVzGAEgAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5DbGllbnRGcmFtZSKQAQoLQ2xpZW50RnJhbWUSDAoEdHVybhgBIAEoDRIpCgRvcGVuGAIgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5PcGVuSAASEAoGY3JlZGl0GAMgASgNSAASLQoGY2FuY2VsGAQgASgLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5DYW5jZWxIAEIHCgVmcmFtZSLiAQoET3BlbhI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIQCghrZXlfaGFzaBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhkKEXBvbGljeV9nZW5lcmF0aW9uGAQgASgEEhMKC2RlYWRsaW5lX21zGAUgASgNEg4KBmNyZWRpdBgGIAEoDRIVCg1nZW5lcmF0aW9uX2lkGAcgASgJEhMKC3RyYWNlcGFyZW50GAggASgJEhIKCnRyYWNlc3RhdGUYCSABKAkiCAoGQ2FuY2VsIo8BCg9TZXNzaW9uUmVzcG9uc2USMAoGZnJhbWVzGAEgAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5TZXJ2ZXJGcmFtZRIuCgVoZWxsbxgCIAEoCzIaLnNsdWljZS5pbmZlcmVuY2UudjEuSGVsbG9IAIgBARIQCghkcmFpbmluZxgDIAEoCEIICgZfaGVsbG8iiQEKC1NlcnZlckZyYW1lEgwKBHR1cm4YASABKA0SKwoFYmF0Y2gYAiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkJhdGNoSAASKAoFZmF1bHQYAyABKAsyFy5zbHVpY2UuY29tbW9uLnYxLkZhdWx0SAASDAoEbGFzdBgEIAEoCEIHCgVmcmFtZSJFCgVCYXRjaBIuCgZldmVudHMYASADKAsyHi5zbHVpY2UuaW5mZXJlbmNlLnYxLlR1cm5FdmVudBIMCgRjb3N0GAIgASgNIn0KBUhlbGxvEhAKCGluc3RhbmNlGAEgASgJEjQKBWtub3dzGAIgAygLMiUuc2x1aWNlLmluZmVyZW5jZS52MS5IZWxsby5Lbm93c0VudHJ5GiwKCktub3dzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgNOgI4AWIGcHJvdG8z", [file_sluice_common_v1_fault, file_sluice_inference_v1_turn]);
+  fileDesc("CiFzbHVpY2UvaW5mZXJlbmNlL3YxL3Nlc3Npb24ucHJvdG8SE3NsdWljZS5pbmZlcmVuY2UudjEiQgoOU2Vzc2lvblJlcXVlc3QSMAoGZnJhbWVzGAEgAygLMiAuc2x1aWNlLmluZmVyZW5jZS52MS5DbGllbnRGcmFtZSKQAQoLQ2xpZW50RnJhbWUSDAoEdHVybhgBIAEoDRIpCgRvcGVuGAIgASgLMhkuc2x1aWNlLmluZmVyZW5jZS52MS5PcGVuSAASEAoGY3JlZGl0GAMgASgNSAASLQoGY2FuY2VsGAQgASgLMhsuc2x1aWNlLmluZmVyZW5jZS52MS5DYW5jZWxIAEIHCgVmcmFtZSL4AQoET3BlbhI0CgdyZXF1ZXN0GAEgASgLMiMuc2x1aWNlLmluZmVyZW5jZS52MS5SdW5UdXJuUmVxdWVzdBIQCghrZXlfaGFzaBgCIAEoCRISCgpyZXF1ZXN0X2lkGAMgASgJEhkKEXBvbGljeV9nZW5lcmF0aW9uGAQgASgEEhMKC2RlYWRsaW5lX21zGAUgASgNEg4KBmNyZWRpdBgGIAEoDRIVCg1nZW5lcmF0aW9uX2lkGAcgASgJEhMKC3RyYWNlcGFyZW50GAggASgJEhIKCnRyYWNlc3RhdGUYCSABKAkSFAoMYXRfbW9zdF9vbmNlGAogASgIIggKBkNhbmNlbCKPAQoPU2Vzc2lvblJlc3BvbnNlEjAKBmZyYW1lcxgBIAMoCzIgLnNsdWljZS5pbmZlcmVuY2UudjEuU2VydmVyRnJhbWUSLgoFaGVsbG8YAiABKAsyGi5zbHVpY2UuaW5mZXJlbmNlLnYxLkhlbGxvSACIAQESEAoIZHJhaW5pbmcYAyABKAhCCAoGX2hlbGxvIokBCgtTZXJ2ZXJGcmFtZRIMCgR0dXJuGAEgASgNEisKBWJhdGNoGAIgASgLMhouc2x1aWNlLmluZmVyZW5jZS52MS5CYXRjaEgAEigKBWZhdWx0GAMgASgLMhcuc2x1aWNlLmNvbW1vbi52MS5GYXVsdEgAEgwKBGxhc3QYBCABKAhCBwoFZnJhbWUiRQoFQmF0Y2gSLgoGZXZlbnRzGAEgAygLMh4uc2x1aWNlLmluZmVyZW5jZS52MS5UdXJuRXZlbnQSDAoEY29zdBgCIAEoDSJ9CgVIZWxsbxIQCghpbnN0YW5jZRgBIAEoCRI0CgVrbm93cxgCIAMoCzIlLnNsdWljZS5pbmZlcmVuY2UudjEuSGVsbG8uS25vd3NFbnRyeRosCgpLbm93c0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoDToCOAFiBnByb3RvMw", [file_sluice_common_v1_fault, file_sluice_inference_v1_turn]);
 
 /**
  * Frames from the gateway.
@@ -160,6 +160,13 @@ export type Open = Message<"sluice.inference.v1.Open"> & {
    * @generated from field: string tracestate = 9;
    */
   tracestate: string;
+
+  /**
+   * The client never sends the turn to another process, so the server may be late to say that it was accepted.
+   *
+   * @generated from field: bool at_most_once = 10;
+   */
+  atMostOnce: boolean;
 };
 
 /**
@@ -239,7 +246,9 @@ export type ServerFrame = Message<"sluice.inference.v1.ServerFrame"> & {
    */
   frame: {
     /**
-     * Events. The first batch is empty and means that the turn was accepted: from then on it may not be repeated elsewhere.
+     * Events. The first batch of a turn means that it was accepted: from then on it may not be repeated elsewhere, and the server holds its
+     * request. That batch is empty when the acceptance is said before any event. With `at_most_once` that is only done for several turns
+     * together, or for a large request.
      *
      * @generated from field: sluice.inference.v1.Batch batch = 2;
      */

@@ -48,10 +48,8 @@ const eventCost = 200;
 
 const batchOf = (...events: TurnEvent[]): Batch => create(BatchSchema, { events, cost: eventCost * events.length });
 
-/** The first batch says that the turn was accepted. */
-const wholeAnswer: readonly Batch[] = [batchOf(), batchOf(turnStart, itemEnd, turnEnd)];
+const wholeAnswer: readonly Batch[] = [batchOf(turnStart, itemEnd, turnEnd)];
 const streamedAnswer: readonly Batch[] = [
-  batchOf(),
   batchOf(turnStart, itemStart),
   ...Array.from({ length: words }, () => batchOf(textDelta)),
   batchOf(itemEnd, turnEnd),

@@ -1,23 +1,29 @@
 /** Resolves keys for the processes that serve requests, and streams which cached policies are no longer valid. */
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { create } from "@bufbuild/protobuf";
+import { type MessageInitShape, create, toBinary } from "@bufbuild/protobuf";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   type AccessService,
   type Caller,
   CallerSchema,
+  type FurtherKey,
+  FurtherKeySchema,
+  type Guardrail,
+  GuardrailSchema,
   KeyKind,
   ListInactiveEndUsersResponseSchema,
   type RateLimits,
   RateLimitsSchema,
+  type ResolveKeyResponse,
   ResolveKeyResponseSchema,
   type WatchPolicyRequest,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/runtime/rpc/supported-fields.js";
-import { type ResolvedKey, resolveKey } from "../store/access.ts";
+import { type ResolvedKey, resolveKeys } from "../store/access.ts";
 import { inactiveEndUsers } from "../store/end-users.ts";
+import type { EnforcedGuardrail } from "../store/guardrail-columns.ts";
 import { enforcedMessage } from "./guardrail-record.ts";
 import { orUnavailable } from "./outage.ts";
 import type { EndpointFeed } from "./endpoint-feed.ts";
@@ -26,16 +32,28 @@ import type { Watcher } from "./watcher.ts";
 
 /** Page of at most 2 MiB of names; a message may have 4 MiB. */
 const endUsersPage = 1_000;
+/** Bytes of guardrails in one answer about further keys. A message may have 4 MiB, half of which is left to the first key. */
+const maxGuardrailBytes = 2 * 1024 * 1024;
+/** Bounds the work for one request, which other requests wait for. */
+const maxFurtherKeys = 100;
+/** Postgres stores no NUL, and no key has the empty hash. */
+const storable = (keyHash: string): string => (keyHash.includes("\0") ? "" : keyHash);
 
 export function accessService({ reads, policy, endpoints, serviceToken }: Deps): ServiceImpl<typeof AccessService> {
   return {
-    resolveKey: ({ keyHash, refusesUnknown }, { requestHeader }) => {
+    resolveKey: ({ keyHash, refusesUnknown, furtherKeyHashes }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       return orUnavailable(async () => {
-        const { key, generation } = await resolveKey(reads, keyHash.includes("\0") ? "" : keyHash);
+        const further = furtherKeyHashes.slice(0, maxFurtherKeys);
+        const { keys, generation } = await resolveKeys(reads, [keyHash, ...further].map(storable));
+        const key = keys.get(keyHash);
         const caller = key && toCaller(key);
         if (caller && !refusesUnknown) requireEnforceable(caller);
-        return create(ResolveKeyResponseSchema, { generation, ...(caller && { caller }) });
+        return create(ResolveKeyResponseSchema, {
+          generation,
+          ...(caller && { caller }),
+          ...(further.length > 0 && answerFurther(further.map((hash) => keys.get(hash)))),
+        });
       });
     },
     listInactiveEndUsers: ({ workspaceId, after }, { requestHeader }) => {
@@ -95,38 +113,56 @@ function requireEnforceable(caller: Caller): void {
 
 const kinds = { inference: KeyKind.INFERENCE, management: KeyKind.MANAGEMENT } as const;
 
-function toCaller({
-  hash,
-  workspaceId,
-  kind,
-  expiresAt,
-  account,
-  hasBudget,
-  externalUserInactive,
-  capturesContent,
-  rateLimits,
-  guardrail,
-  workspaceGuardrails,
-}: NonNullable<ResolvedKey["key"]>): Caller {
-  return create(CallerSchema, {
-    keyHash: hash,
-    workspaceId,
-    kind: kinds[kind],
-    account,
-    hasBudget,
-    externalUserInactive,
-    capturesContent,
-    rateLimits: toRateLimits(rateLimits),
-    ...(expiresAt && { expiresAtMs: BigInt(expiresAt.getTime()) }),
-    ...(guardrail && { guardrail: enforcedMessage(guardrail) }),
-    workspaceGuardrails: workspaceGuardrails.map(enforcedMessage),
+const toCaller = (key: ResolvedKey): Caller =>
+  callerUnder(key, {
+    ...(key.guardrail && { guardrail: enforcedMessage(key.guardrail) }),
+    workspaceGuardrails: key.workspaceGuardrails.map(enforcedMessage),
   });
-}
+
+const callerUnder = (key: ResolvedKey, guardrails: MessageInitShape<typeof CallerSchema>): Caller =>
+  create(CallerSchema, {
+    keyHash: key.hash,
+    workspaceId: key.workspaceId,
+    kind: kinds[key.kind],
+    account: key.account,
+    hasBudget: key.hasBudget,
+    externalUserInactive: key.externalUserInactive,
+    capturesContent: key.capturesContent,
+    rateLimits: toRateLimits(key.rateLimits),
+    ...(key.expiresAt && { expiresAtMs: BigInt(key.expiresAt.getTime()) }),
+    ...guardrails,
+  });
 
 /** A missing limit is absent in the message, and null in the row. */
-const toRateLimits = (row: NonNullable<ResolvedKey["key"]>["rateLimits"]): RateLimits =>
+const toRateLimits = (row: ResolvedKey["rateLimits"]): RateLimits =>
   create(RateLimitsSchema, {
     ...(row.requests_per_minute !== null && { requestsPerMinute: row.requests_per_minute }),
     ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
     ...(row.concurrent_requests !== null && { concurrentRequests: row.concurrent_requests }),
+  });
+
+/** Leaves out the last keys where their guardrails have too many bytes. @param keys absent for keys that may not be used */
+function answerFurther(keys: readonly (ResolvedKey | undefined)[]): Pick<ResolveKeyResponse, "further" | "guardrails"> {
+  const guardrails = new Map<EnforcedGuardrail, Guardrail>();
+  const further: FurtherKey[] = [];
+  let bytes = 0;
+  for (const key of keys) {
+    const others = key ? guardrailsOf(key).filter((guardrail) => !guardrails.has(guardrail)) : [];
+    const messages = others.map((guardrail) => [guardrail, enforcedMessage(guardrail)] as const);
+    for (const [, message] of messages) bytes += toBinary(GuardrailSchema, message).length;
+    if (bytes > maxGuardrailBytes) break;
+    for (const [guardrail, message] of messages) guardrails.set(guardrail, message);
+    further.push(toFurther(key));
+  }
+  return { further, guardrails: [...guardrails.values()] };
+}
+
+const guardrailsOf = ({ guardrail, workspaceGuardrails }: ResolvedKey): readonly EnforcedGuardrail[] =>
+  guardrail ? [guardrail, ...workspaceGuardrails] : workspaceGuardrails;
+
+const toFurther = (key: ResolvedKey | undefined): FurtherKey =>
+  create(FurtherKeySchema, {
+    ...(key && { caller: callerUnder(key, {}) }),
+    guardrailId: key?.guardrail?.id ?? "",
+    workspaceGuardrailIds: key?.workspaceGuardrails.map(({ id }) => id) ?? [],
   });

@@ -1,6 +1,6 @@
 /** Permission to administrate: management keys, and the gateway on behalf of one. */
 import { create } from "@bufbuild/protobuf";
-import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import { Metadata } from "@grpc/grpc-js";
 import { defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { createEndUser } from "@sluice/admin-svc/store/end-users.js";
@@ -15,11 +15,14 @@ import { GuardrailService } from "@sluice/proto/gen/sluice/admin/v1/guardrail_se
 import { KeyService } from "@sluice/proto/gen/sluice/admin/v1/key_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { KeyKind, hashKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import { Registry } from "@sluice/proto/runtime/metrics.js";
+import { Access } from "@sluice/proto/runtime/policy/access.js";
+import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import {
   type AdminHouse,
   addGuardrail,
   addKey,
+  addKeys,
   administrate,
   assign,
   bearer,
@@ -179,6 +182,42 @@ describe("ResolveKey", () => {
     const { caller } = await resolveKey(house.client, hashKey(house.managementKey));
     expect(caller).toMatchObject({ kind: KeyKind.MANAGEMENT });
     expect(caller?.expiresAtMs).toBeUndefined();
+  });
+
+  test("answers further keys of one snapshot, and each of their guardrails once", async () => {
+    const [first = "", ...hashes] = await addKeys(house.database, 4);
+    const held = hashes.slice(0, 2);
+    const { generation } = await assign(house.client, guardrailId, held, bearer(house.managementKey));
+    const further = [...hashes, hashKey("nobody"), "a\0b"];
+    const request = { keyHash: first, refusesUnknown: true, furtherKeyHashes: further };
+    const answer = await call(
+      house.client,
+      AccessService.method.resolveKey,
+      create(ResolveKeyRequestSchema, request),
+      serviceMetadata(serviceToken),
+      timeoutMs,
+    );
+    expect([answer.caller?.keyHash, answer.generation]).toEqual([first, generation]);
+    expect(answer.further.map(({ caller }) => caller?.keyHash)).toEqual([...hashes, undefined, undefined]);
+    expect(answer.further.map((key) => key.guardrailId)).toEqual([guardrailId, guardrailId, "", "", ""]);
+    expect(answer.guardrails).toEqual([(await resolveKey(house.client, held[0] ?? "")).caller?.guardrail]);
+  });
+
+  test("a process that needs two hundred keys at once asks for them together, and gives each its policy", async () => {
+    const hashes = await addKeys(house.database, 200);
+    await assign(house.client, guardrailId, hashes.slice(100), bearer(house.managementKey));
+    const client = dial(`127.0.0.1:${house.port}`);
+    const calls = jest.spyOn(client, "makeUnaryRequest");
+    const registry = new Registry();
+    const access = new Access({ client, token: serviceToken, process: "burst", log: house.log, registry });
+    await access.watch();
+    const found = await Promise.all(hashes.map(async (hash) => (await access.resolve(hash)).caller));
+    access.stop();
+    for (const hash of hashes) {
+      const alone = (await resolveKey(house.client, hash)).caller;
+      expect(found[hashes.indexOf(hash)]).toEqual(alone);
+    }
+    expect(calls.mock.calls.length).toBeLessThanOrEqual(6);
   });
 
   test("answers unknown, revoked and expired keys without a caller", async () => {

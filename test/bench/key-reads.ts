@@ -20,6 +20,8 @@ import { cpuNs, cpuNsOfChildren } from "./measure/machine.ts";
 
 const keys = 20_000;
 const underWay = 50;
+/** Keys of one call while many are asked for at once. */
+const together = 100;
 const watches = 200;
 const idleS = 10;
 const log = openLog("bench", "warn");
@@ -59,12 +61,23 @@ async function fill(databaseUrl: string): Promise<string[]> {
   }
 }
 
-async function measureReads(name: string, admin: Admin, postgresPid: number, hashes: readonly string[]): Promise<void> {
+async function measureReads(
+  name: string,
+  admin: Admin,
+  postgresPid: number,
+  hashes: readonly string[],
+  perCall = 1,
+): Promise<void> {
   const [began, used, spent] = [performance.now(), cpuNs(admin.pid), cpuNsOfChildren(postgresPid)];
   let next = 0;
   const read = async (): Promise<void> => {
     while (next < hashes.length) {
-      const request = create(AccessService.method.resolveKey.input, { keyHash: hashes[next++]!, refusesUnknown: true });
+      const [keyHash, ...furtherKeyHashes] = hashes.slice(next, (next += perCall));
+      const request = create(AccessService.method.resolveKey.input, {
+        keyHash: keyHash!,
+        furtherKeyHashes,
+        refusesUnknown: true,
+      });
       await call(admin.client, AccessService.method.resolveKey, request, serviceMetadata(token), 10_000);
     }
   };
@@ -110,6 +123,7 @@ try {
     for (const _ of ["warm-up", "measured"]) {
       await measureReads("keys without a guardrail", admin, server.pid, hashes.slice(0, keys / 2));
       await measureReads("keys with a guardrail of twenty patterns", admin, server.pid, hashes.slice(keys / 2));
+      await measureReads("a hundred of these at once", admin, server.pid, hashes.slice(keys / 2), together);
     }
     await measureWatches(admin);
   } finally {

@@ -20,6 +20,8 @@ const leastDelayMs = 0.2;
 const furtherDelayMs = 0.8;
 /** A reading of a key that waits longer has failed for its reader (proto/runtime/policy/questions.ts). */
 const readLimitMs = 2_000;
+/** Time for each further key of a call, as a part of the time for a call of one key (`node test/dist/bench/key-reads.js`). */
+const furtherKeyCost = 0.05;
 
 /** Totals of the traffic since the start. */
 export interface Traffic {
@@ -29,20 +31,23 @@ export interface Traffic {
   readonly connects: number[];
   /** Times at which keys were read. */
   readonly reads: number[];
+  /** Calls that read keys, and the bytes of these calls and of their answers. */
+  calls: number;
+  readBytes: number;
 }
 
 export interface AdminLinkOptions {
   readonly time: VirtualTime;
   readonly random: Random;
-  /** Keys that admin-svc reads in a second; a reading waits for those before it. */
-  readonly readsPerSecond: number;
+  /** Calls for one key each that admin-svc answers in a second; a call waits for those before it. */
+  readonly callsPerSecond: number;
   readonly callerOf: (keyHash: string) => Caller;
 }
 
 type Listener = (value?: unknown) => void;
 
 export class AdminLink {
-  readonly traffic: Traffic = { messages: 0, bytes: 0, connects: [], reads: [] };
+  readonly traffic: Traffic = { messages: 0, bytes: 0, connects: [], reads: [], calls: 0, readBytes: 0 };
   /** Time of the last message of the watch that each client has got, in the order of the clients. */
   readonly heardAt: number[] = [];
   readonly #options: AdminLinkOptions;
@@ -51,6 +56,7 @@ export class AdminLink {
   readonly #watches = new Set<WatchCall>();
   /** Time at which admin-svc has read all keys that it was asked for. */
   #busyUntil = 0;
+  #workedMs = 0;
 
   constructor(options: AdminLinkOptions) {
     this.#options = options;
@@ -105,26 +111,56 @@ export class AdminLink {
     this.#options.time.after(ms, run);
   }
 
-  #read(decode: (bytes: Buffer) => unknown, request: Buffer, done: Done): object {
-    const { time, readsPerSecond, callerOf } = this.#options;
-    this.traffic.reads.push(time.now);
+  #read(decode: (bytes: Buffer) => unknown, bytes: Buffer, done: Done): object {
+    const { time, callsPerSecond } = this.#options;
+    const request = fromBinary(ResolveKeyRequestSchema, bytes);
+    const keyHashes = [request.keyHash, ...request.furtherKeyHashes];
+    for (const _ of keyHashes) this.traffic.reads.push(time.now);
+    this.traffic.calls++;
+    this.traffic.readBytes += bytes.length;
     const feed = this.#feed;
     const begunAt = Math.max(time.now + this.delay(), this.#busyUntil);
-    const readAt = begunAt + 1_000 / readsPerSecond;
+    const workMs = ((1 + furtherKeyCost * (keyHashes.length - 1)) * 1_000) / callsPerSecond;
+    const readAt = begunAt + workMs;
     const waitMs = readAt - time.now;
     // A key for which nobody waits any longer is not read.
-    if (feed !== undefined && waitMs <= readLimitMs) this.#busyUntil = readAt;
+    if (feed !== undefined && waitMs <= readLimitMs) {
+      this.#busyUntil = readAt;
+      this.#workedMs += workMs;
+    }
     if (feed === undefined) this.after(this.delay(), () => done(failure(status.UNAVAILABLE)));
     else if (waitMs > readLimitMs) this.after(readLimitMs, () => done(failure(status.DEADLINE_EXCEEDED)));
-    else {
-      this.after(waitMs, () => {
-        const { keyHash } = fromBinary(ResolveKeyRequestSchema, request);
-        const answer = create(ResolveKeyResponseSchema, { caller: callerOf(keyHash), generation: feed.generation });
-        const bytes = Buffer.from(toBinary(ResolveKeyResponseSchema, answer));
-        this.after(this.delay(), () => done(null, decode(bytes)));
-      });
-    }
+    else this.after(waitMs, () => this.#answer(keyHashes, feed.generation, (answer) => done(null, decode(answer))));
     return { cancel: () => {} };
+  }
+
+  #answer([keyHash = "", ...further]: readonly string[], generation: bigint, done: (answer: Buffer) => void): void {
+    const { callerOf } = this.#options;
+    const answer = create(ResolveKeyResponseSchema, {
+      caller: callerOf(keyHash),
+      generation,
+      further: further.map((hash) => ({ caller: callerOf(hash) })),
+    });
+    const bytes = Buffer.from(toBinary(ResolveKeyResponseSchema, answer));
+    this.traffic.readBytes += bytes.length;
+    this.after(this.delay(), () => done(bytes));
+  }
+
+  /** Begins to measure how busy admin-svc is. @returns the figures up to its call */
+  measureLoad(saturatedCalls: number): () => { readonly busy: number; readonly saturatedS: number } {
+    const { time, callsPerSecond } = this.#options;
+    const saturatedMs = (saturatedCalls * 1_000) / callsPerSecond;
+    const since = time.now;
+    const workedBefore = this.#workedMs;
+    let samples = 0;
+    let isOver = false;
+    time.every(100, () => {
+      if (!isOver && this.#busyUntil - time.now >= saturatedMs) samples++;
+    });
+    return () => {
+      isOver = true;
+      return { busy: (this.#workedMs - workedBefore) / (time.now - since), saturatedS: samples / 10 };
+    };
   }
 }
 

@@ -22,6 +22,8 @@ const secondRestS = 72;
 const enforcedMs = 250;
 /** Attempts of one process to connect within a second: after 50, 100, 200 and 400 ms, each half as long at the least. */
 const connectsOfSecond = 5;
+/** Longest wait of a request for its key while every key is read again. */
+const changeWaitMs = 500;
 
 export function findComplaints(figures: SimulationFigures, size: Size): readonly string[] {
   const { outages, sessions, fanOut, reads } = figures;
@@ -99,12 +101,22 @@ const complaintsOfFanOut = ({ replicas, changes, restarts }: FanOutFigures) =>
     ]),
   ]);
 
-/** Once caches are full, keys are read for those requests alone whose key is new to the process. */
-function complaintsOfReads([empty, filled]: readonly ReadFigures[], size: Size): readonly string[] {
-  if (empty === undefined || filled === undefined) return ["no keys were read"];
+/**
+ * Once caches are full, keys are read for those requests alone whose key is new to the process. A change of every key is a reading of each of
+ * them, which no request notices by more than a short wait.
+ */
+function complaintsOfReads([empty, filled, changed]: readonly ReadFigures[], size: Size): readonly string[] {
+  if (empty === undefined || filled === undefined || changed === undefined) return ["no keys were read"];
   return broken([
     [empty.reads <= size.readRequestsPerSecond, `${empty.reads} keys a second were read for fewer requests`],
     [size.fillS === 0 || filled.reads <= empty.reads / 2, `${filled.reads} keys a second were read with full caches`],
     [size.fillS === 0 || filled.failed === 0, `${filled.failed} of the requests found no policy with full caches`],
+    [changed.failed === 0, `${changed.failed} of the requests found no policy after a change of every key`],
+    [changed.longestMs <= changeWaitMs, `after a change of every key a request waited for ${changed.longestMs} ms`],
+    [
+      changed.reads <= 1.1 * empty.reads,
+      `${changed.reads} keys a second were read after a change of every key, and ${empty.reads} with empty caches`,
+    ],
+    [changed.saturatedS <= 1, `a change of every key kept admin-svc saturated for ${changed.saturatedS} s`],
   ]);
 }

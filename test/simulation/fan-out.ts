@@ -21,10 +21,10 @@ export class WatchingFleet {
   /** Generation of the database. */
   #generation = 1n;
 
-  constructor(time: VirtualTime, random: Random, replicas: number, readsPerSecond: number) {
+  constructor(time: VirtualTime, random: Random, replicas: number, callsPerSecond: number) {
     this.#time = time;
     const callerOf = (keyHash: string) => newCaller(Number(keyHash.slice("key-".length)));
-    this.link = new AdminLink({ time, random, readsPerSecond, callerOf });
+    this.link = new AdminLink({ time, random, callsPerSecond, callerOf });
     this.#feed = this.#newFeed();
     this.link.start(this.#feed);
     this.replicas = Array.from(

@@ -10,15 +10,27 @@ import { Random } from "../fuzz/random.ts";
 import type { Size } from "./size.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Keys that all processes of admin-svc together read in a second: twenty of them (`node test/dist/bench/key-reads.js`). */
-export const fleetReadsPerSecond = 20_000;
+/**
+ * Calls for one key that all processes of admin-svc together answer in a second, for each request: 20,000 by twenty of them at 100,000 requests
+ * (`node test/dist/bench/key-reads.js`).
+ */
+const callsPerRequest = 0.2;
+export const fleetCallsPerSecond = ({ readRequestsPerSecond }: Size): number => callsPerRequest * readRequestsPerSecond;
 const spanS = 60;
+/** Calls that wait for admin-svc when it counts as saturated. */
+const saturatedCalls = 10;
 
 export interface ReadFigures {
   readonly name: string;
   /** Keys read in a second, as a mean and within the busiest second, by all replicas of the fleet. */
   readonly reads: number;
   readonly readsPeak: number;
+  /** Calls that read them, and bytes of these calls and their answers without guardrails, in a second. */
+  readonly calls: number;
+  readonly bytes: number;
+  /** Share of the time in which admin-svc answered keys, and seconds in which the next call waited for ten others. */
+  readonly busy: number;
+  readonly saturatedS: number;
   /** Share of the requests that waited for a reading, and the longest wait. */
   readonly waited: number;
   readonly longestMs: number;
@@ -30,16 +42,24 @@ export interface ReadFigures {
 export async function simulateReads(time: VirtualTime, seed: number, size: Size): Promise<readonly ReadFigures[]> {
   const random = new Random(seed);
   const share = 1 / size.replicas;
-  const watching = new WatchingFleet(time, random, 1, fleetReadsPerSecond * share);
+  const watching = new WatchingFleet(time, random, 1, fleetCallsPerSecond(size) * share);
   await time.pass(2_000);
   const rate = size.readRequestsPerSecond * share;
   const pick = zipf(random, size.keys);
   const during = async (name: string, seconds: number): Promise<ReadFigures> => {
     const readings = new Readings(time, random, watching.replicas, rate, pick);
-    const before = watching.link.traffic.reads.length;
+    const load = watching.link.measureLoad(saturatedCalls);
+    const before = { ...watching.link.traffic, reads: watching.link.traffic.reads.length };
     await time.pass(seconds * 1_000);
     readings.end();
-    return { name, ...readings.figures(watching.link.traffic.reads.slice(before), seconds, share) };
+    const { reads, calls, readBytes } = watching.link.traffic;
+    return {
+      name,
+      ...readings.figures(reads.slice(before.reads), seconds, share),
+      calls: (calls - before.calls) / seconds / share,
+      bytes: (readBytes - before.readBytes) / seconds / share,
+      ...load(),
+    };
   };
   const empty = await during("empty caches", spanS);
   await during("caches fill", size.fillS);
@@ -107,7 +127,7 @@ class Readings {
       .finally(() => (this.#longestMs = Math.max(this.#longestMs, this.#time.now - askedAt)));
   }
 
-  figures(reads: readonly number[], seconds: number, share: number): Omit<ReadFigures, "name"> {
+  figures(reads: readonly number[], seconds: number, share: number) {
     return {
       reads: reads.length / seconds / share,
       readsPeak: busiest(reads, 1_000) / share,

@@ -1,7 +1,7 @@
 /** The lines that a simulation prints: figures alone, so that the same seed prints the same bytes. */
 import { type SimulationFigures, callsAllowed } from "./complaints.ts";
 import type { OutageFigures } from "./outage.ts";
-import { fleetReadsPerSecond } from "./reads.ts";
+import { fleetCallsPerSecond } from "./reads.ts";
 import type { Size } from "./size.ts";
 
 const percent = (share: number): string => `${(100 * share).toFixed(share < 0.01 ? 3 : 1)} %`;
@@ -27,10 +27,12 @@ export function simulationLines(
       ({ downS, peakTenth, peakSecond, connects, backS, silenceS, reads: again }) =>
         `policy: admin-svc gone for ${downS} s: ${whole(connects)} connects, at most ${whole(peakTenth)} in 100 ms and ${whole(peakSecond)} in a second; all watch ${seconds(backS)} after its return, longest silence ${seconds(silenceS)}, ${again} keys read again`,
     ),
-    `keys: ${whole(readRequestsPerSecond)} requests a second, admin-svc reads at most ${whole(fleetReadsPerSecond)} keys a second`,
-    ...reads.map(
-      ({ name, reads: mean, readsPeak, waited, longestMs, failed, superseded }) =>
+    `keys: ${whole(readRequestsPerSecond)} requests a second, admin-svc answers at most ${whole(fleetCallsPerSecond(size))} calls for a key a second`,
+    ...reads.flatMap(
+      ({ name, reads: mean, readsPeak, waited, longestMs, failed, superseded, calls, bytes, busy, saturatedS }) => [
         `keys: ${name}: ${whole(mean)} reads a second (peak ${whole(readsPeak)}), ${percent(waited)} of the requests waited (longest ${whole(longestMs)} ms), ${percent(failed)} failed, ${percent(superseded)} were served on an earlier policy`,
+        `keys: ${name}: ${whole(calls)} calls and ${whole(bytes)} bytes a second, admin-svc busy for ${percent(busy)} of the time, and saturated for ${seconds(saturatedS)}`,
+      ],
     ),
   ];
 }

@@ -12,10 +12,12 @@ import {
   AccessService,
   type Caller,
   CallerSchema,
+  type FurtherKey,
   type Guardrail,
   GuardrailSchema,
 } from "../../gen/sluice/admin/v1/access_service_pb.ts";
 import type { Logger } from "../log/log.ts";
+import { type AskKeys, KeyBatches } from "./key-batches.ts";
 import type { AskPolicy } from "./reader.ts";
 import { call, serviceMetadata } from "../rpc/dial.ts";
 import { unknownFieldIn } from "../rpc/supported-fields.ts";
@@ -37,13 +39,38 @@ export const endUsersOf = (workspaceId: string): string => `${endUsersPrefix}${w
 /** Policies of keys, by key hash. */
 export function askCaller(asking: Asking): AskPolicy<Caller> {
   const guardrails = new SharedGuardrails();
+  const batches = new KeyBatches(askCallers(asking));
   return async (keyHash, trace) => {
-    const input = { keyHash, refusesUnknown: true };
-    const { caller, generation } = await ask(asking, AccessService.method.resolveKey, input, trace);
+    const { value: caller, generation } = await batches.ask(keyHash, trace);
     requireUnderstood(caller, asking.log);
     if (caller) guardrails.share(caller);
     return { value: caller, generation };
   };
+}
+
+const askCallers =
+  (asking: Asking): AskKeys<Caller> =>
+  async ([keyHash, ...furtherKeyHashes], trace) => {
+    const input = { keyHash, refusesUnknown: true, furtherKeyHashes };
+    const answer = await ask(asking, AccessService.method.resolveKey, input, trace);
+    const { caller, generation, further, guardrails } = answer;
+    const byId = new Map(guardrails.map((guardrail) => [guardrail.id, guardrail]));
+    for (const key of further) joinGuardrails(key, byId);
+    return [caller, ...further.map((key) => key.caller)].map((value) => ({ value, generation }));
+  };
+
+/** @throws when a guardrail is missing, in which case the key cannot be enforced */
+function joinGuardrails(key: FurtherKey, byId: ReadonlyMap<string, Guardrail>): void {
+  const find = (id: string): Guardrail => {
+    const guardrail = byId.get(id);
+    if (!guardrail) throw new Error(`no guardrail ${id} came with its key`);
+    return guardrail;
+  };
+  if (!key.caller) return;
+  if (key.guardrailId !== "") key.caller.guardrail = find(key.guardrailId);
+  key.caller.workspaceGuardrails = key.workspaceGuardrailIds.map(find);
+  // A field that this build does not know may be one more rule.
+  if (key.$unknown) key.caller.$unknown = [...(key.caller.$unknown ?? []), ...key.$unknown];
 }
 
 /** Inactive end users, by the name that `endUsersOf` gives a workspace. */

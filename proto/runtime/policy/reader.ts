@@ -71,6 +71,6 @@ export class PolicyReader<Value> {
  */
 export const isOutage = (error: unknown): boolean => error instanceof Fault && isAway(error.cause);
 
-const isAway = (cause: unknown): boolean =>
+export const isAway = (cause: unknown): boolean =>
   cause instanceof Fault &&
   (cause.reason === FaultReason.UNAVAILABLE || cause.reason === FaultReason.DEADLINE_EXCEEDED);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { migrations } from "@sluice/admin-svc/migrations/index.js";
 import { NewerSchemaError, migrate } from "@sluice/admin-svc/store/postgres/migrate.js";
 import { prepareSchema } from "@sluice/admin-svc/prepare.js";
-import { resolveKey } from "@sluice/admin-svc/store/access.js";
+import { resolveKeys } from "@sluice/admin-svc/store/access.js";
 import { pageOfAssignments } from "@sluice/admin-svc/store/assignments.js";
 import { type Database, defaultWorkspaceId } from "@sluice/admin-svc/store/database.js";
 import { listEndUsers } from "@sluice/admin-svc/store/end-users.js";
@@ -89,7 +89,7 @@ test("an upgrade from the first schema keeps what is there, and the build before
   await insertKey(during);
   await insertAssignment(during);
   for (const hash of [before, during]) {
-    const { key } = await resolveKey(database, hash);
+    const key = (await resolveKeys(database, [hash])).keys.get(hash);
     expect(key).toMatchObject({ hash, kind: "inference", guardrail: { id, content_filters: [{ pattern: "x" }] } });
     expect(await findKey(database, defaultWorkspaceId, hash)).toMatchObject({
       name: "old",
@@ -127,7 +127,7 @@ test("an upgrade to guardrails of the account: none is one, none of the keys may
   await insertKey(during);
   await insertGuardrail("during");
   for (const hash of [before, during]) {
-    const { key } = await resolveKey(database, hash);
+    const key = (await resolveKeys(database, [hash])).keys.get(hash);
     expect(key?.workspaceGuardrails).toMatchObject([
       { name: "before", account_default: false },
       { name: "during", account_default: false },

@@ -1,0 +1,85 @@
+/**
+ * Asks admin-svc for keys: each alone while few calls are under way, and together those that come meanwhile.
+ *
+ * After a change of every key a process needs each of its keys again. One call for each made admin-svc the limit of the whole account for
+ * minutes, and a fifth of the requests found no policy; a further key of a call costs a small part of another call.
+ */
+import { type PolicyAnswer, isAway } from "./reader.ts";
+import type { TraceHeaders } from "../tracing/context.ts";
+
+/** Calls of one process that are under way at a time. One that is slow holds up no others, and a busy admin-svc gets fewer and larger ones. */
+const maxCalls = 4;
+/** As many as admin-svc answers at once. */
+const maxKeys = 101;
+
+/**
+ * Reads keys with one call. @returns their answers in order; the last of them may be missing, but not the first
+ * @throws the error of the call
+ */
+export type AskKeys<Value> = (
+  keyHashes: readonly [string, ...string[]],
+  trace: TraceHeaders | undefined,
+) => Promise<readonly PolicyAnswer<Value>[]>;
+
+interface Question<Value> {
+  readonly keyHash: string;
+  readonly trace: TraceHeaders | undefined;
+  readonly answered: (answer: PolicyAnswer<Value>) => void;
+  readonly failed: (error: unknown) => void;
+}
+
+export class KeyBatches<Value> {
+  readonly #ask: AskKeys<Value>;
+  #waiting: Question<Value>[] = [];
+  #calls = 0;
+
+  constructor(ask: AskKeys<Value>) {
+    this.#ask = ask;
+  }
+
+  /** @throws the error of the call */
+  ask(keyHash: string, trace: TraceHeaders | undefined): Promise<PolicyAnswer<Value>> {
+    return new Promise((answered, failed) => {
+      this.#waiting.push({ keyHash, trace, answered, failed });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#calls >= maxCalls) return;
+    const [first, ...further] = this.#waiting.splice(0, maxKeys);
+    if (first) void this.#call([first, ...further]);
+  }
+
+  async #call(questions: readonly [Question<Value>, ...Question<Value>[]]): Promise<void> {
+    this.#calls++;
+    const [first, ...further] = questions;
+    try {
+      const answers = await this.#ask([first.keyHash, ...further.map(({ keyHash }) => keyHash)], first.trace);
+      answers.forEach((answer, place) => questions[place]?.answered(answer));
+      for (const question of questions.slice(answers.length)) void this.#callAlone(question);
+    } catch (error) {
+      this.#failed(questions, error);
+    } finally {
+      this.#calls--;
+      this.#next();
+    }
+  }
+
+  /** Keys that wait would be asked for on the same connection, and wait for as long again. */
+  #failed(questions: readonly Question<Value>[], error: unknown): void {
+    if (!isAway(error) && questions.length > 1) return questions.forEach((question) => void this.#callAlone(question));
+    const waiting = isAway(error) ? this.#waiting.splice(0) : [];
+    for (const { failed } of [...questions, ...waiting]) failed(error);
+  }
+
+  /** An earlier build of admin-svc answers the first key alone, and one broken policy must not be an error of others. */
+  async #callAlone({ keyHash, trace, answered, failed }: Question<Value>): Promise<void> {
+    try {
+      const [answer] = await this.#ask([keyHash], trace);
+      answered(answer as PolicyAnswer<Value>);
+    } catch (error) {
+      failed(error);
+    }
+  }
+}

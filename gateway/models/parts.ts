@@ -14,21 +14,15 @@ import type { OperationCall } from "../http/context.ts";
 /** The members of a call that handlers of the catalogue use. */
 export type CatalogueCall = Pick<OperationCall, "parts" | "caller">;
 
-export const listTimeoutMs = 2_000;
+const listTimeoutMs = 2_000;
 
 /** Asks any inference process: all of them hold the same catalogue. @throws Fault */
 export function callCatalogue<Input extends DescMessage, Output extends DescMessage>(
-  { parts: { inference, token }, caller: { requestId, trace } }: CatalogueCall,
+  { parts: { inference, token }, caller }: CatalogueCall,
   method: DescMethodUnary<Input, Output>,
   request: MessageInitShape<Input>,
 ): Promise<MessageShape<Output>> {
-  return callService(
-    inference,
-    method,
-    create(method.input, request),
-    serviceMetadata(token, { requestId, trace }),
-    listTimeoutMs,
-  );
+  return callService(inference, method, create(method.input, request), serviceMetadata(token, caller), listTimeoutMs);
 }
 
 /** Both figures are -1 for an unknown price, as in other public lists of this form. */

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
 import type { OperationCall } from "../http/context.ts";
-import { type CatalogueCall, callCatalogue, listTimeoutMs } from "./parts.ts";
+import { type CatalogueCall, callCatalogue } from "./parts.ts";
 
 export async function listProviders(call: CatalogueCall): Promise<object> {
   const { providers } = await callCatalogue(call, InferenceService.method.listProviders, {});
@@ -26,15 +26,8 @@ const providerJson = (provider: Provider): Record<string, unknown> => ({
   status_page_url: provider.statusPageUrl ?? null,
 });
 
-export async function listLeftOutProviders({ parts: { inference, token }, caller }: CatalogueCall): Promise<object> {
-  const { listLeftOutProviders: method } = InferenceService.method;
-  const { providers } = await call(
-    inference,
-    method,
-    create(method.input),
-    serviceMetadata(token, caller),
-    listTimeoutMs,
-  );
+export async function listLeftOutProviders(call: CatalogueCall): Promise<object> {
+  const { providers } = await callCatalogue(call, InferenceService.method.listLeftOutProviders, {});
   return { data: providers.map(({ id: slug, reason }) => ({ slug, reason })) };
 }
 

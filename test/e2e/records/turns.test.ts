@@ -57,6 +57,13 @@ async function newKey(settings: object = {}): Promise<string> {
   return ((await answer.json()) as { key: string }).key;
 }
 
+/** Makes a guardrail. @returns its id */
+async function blockTiger(): Promise<string> {
+  const filters = [{ pattern: "Tiger", action: "block", label: "project names" }];
+  const answer = await manage("POST", "/guardrails", { name: "names", content_filters: filters });
+  return ((await answer.json()) as { data: { id: string } }).data.id;
+}
+
 const ask = (key: string, body: object = {}, path = "/responses") =>
   manage("POST", path, { model: "sluice/echo", input: "Hi", ...body }, key);
 
@@ -115,14 +122,7 @@ describe("a request", () => {
   });
 
   test("that is refused is a turn without a call, at whatever point it was refused", async () => {
-    const { id: guardrailId } = (
-      (await (
-        await manage("POST", "/guardrails", {
-          name: "names",
-          content_filters: [{ pattern: "Tiger", action: "block", label: "project names" }],
-        })
-      ).json()) as { data: { id: string } }
-    ).data;
+    const guardrailId = await blockTiger();
     const key = await newKey({ limit: 0.000_001 });
     await manage("POST", `/guardrails/${guardrailId}/assignments/keys`, { key_hashes: [hashKey(key)] });
     const refused = [
@@ -164,6 +164,23 @@ describe("a request", () => {
     expect(new Set(turns.map(({ request_id: id }) => id))).toEqual(new Set(ids));
     const hits = await list({ guardrail_id: guardrailId, status: "403" });
     expect(hits.data).toHaveLength(2);
+  });
+
+  test("that is refused leaves its row when its process is killed right after the answer", async () => {
+    const key = await newKey({ limit: 0.000_001 });
+    await manage("POST", `/guardrails/${await blockTiger()}/assignments/keys`, { key_hashes: [hashKey(key)] });
+    const refused = [
+      await ask(key, { model: "nobody/knows" }),
+      await ask(key, { temperature: 9 }),
+      await ask(key, { model: "acme/large" }),
+      await ask(key, { input: "Tiger" }),
+    ];
+    process.kill(house.pids()["inference-svc"] as number, "SIGKILL");
+    expect(refused.map(({ status }) => status)).toEqual([400, 400, 402, 403]);
+    const ids = refused.map(({ headers }) => headers.get("x-request-id"));
+    const turns = await turnsOf(key, refused.length);
+    expect(new Set(turns.map(({ request_id: id }) => id))).toEqual(new Set(ids));
+    await eventually(async () => (await ask(house.apiKey)).status === 200);
   });
 
   test("that is refused can be shown by its request id, to its own key, and to no other", async () => {

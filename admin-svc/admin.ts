@@ -1,4 +1,5 @@
 /** Composition root of admin-svc: database, policy feed, RPC port, and the order in which they close. */
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { AccessService } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AuditService } from "@sluice/proto/gen/sluice/admin/v1/audit_service_pb.js";
 import { EndUserService } from "@sluice/proto/gen/sluice/admin/v1/end_user_service_pb.js";
@@ -65,6 +66,8 @@ export interface AdminOptions {
   readonly tracing?: Tracing | undefined;
   /** Sinks and capture as the configuration file has them at the moment; none by default. */
   readonly sinks?: (() => SinkSettings) | undefined;
+  /** The changed configuration file that is not in force. */
+  readonly configRefusal?: (() => ConfigRefusal | undefined) | undefined;
 }
 
 /**
@@ -94,7 +97,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   folder.start();
   const endpoints = new EndpointFeed({ notify: (payload) => notifyNews(writes, payload), log });
   const { policy, listener } = openPolicy({ ...options, role }, generation, endpoints, lost);
-  const { sinks = () => noSinks, registry } = options;
+  const { sinks = () => noSinks, configRefusal = () => undefined, registry } = options;
   const sinkParts = { database: writes, settings: sinks, now: clock.now, log, registry };
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
@@ -108,6 +111,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
     alerts,
     serviceToken,
     capture: () => sinks().capture,
+    configRefusal,
   });
   const rounds = [
     new Rounds(() => clock.read(), log, "sinks cannot be served"),

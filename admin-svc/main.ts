@@ -1,7 +1,7 @@
 /** Entry point of admin-svc. */
 import { readEnvironment, withOwnToken } from "@sluice/proto/runtime/config.js";
 import { LiveFile } from "@sluice/proto/runtime/house/live.js";
-import { type SinkSettings, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
+import { type LoadedSinks, loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import type { Registry } from "@sluice/proto/runtime/metrics.js";
 import { serveProbes } from "@sluice/proto/runtime/probes.js";
@@ -11,7 +11,7 @@ import { openAdmin } from "./admin.ts";
 import { type Settings, environment } from "./config.ts";
 
 async function main(settings: Settings): Promise<void> {
-  const { token, certificates, lifecycle, log, registry, tracing } = await openProcess("admin-svc", settings);
+  const { instance, token, certificates, lifecycle, log, registry, tracing } = await openProcess("admin-svc", settings);
   const {
     DATABASE_URL: databaseUrl,
     SLUICE_ADMIN_PORT: listenPort,
@@ -21,6 +21,7 @@ async function main(settings: Settings): Promise<void> {
     SLUICE_BOOTSTRAP_API_KEY: apiKey,
   } = settings;
   const probes = await serveProbes({ port: healthPort, host }, lifecycle, registry);
+  const file = watchSinks(settings.SLUICE_CONFIG, log, registry);
   const { port } = await openAdmin({
     databaseUrl,
     port: listenPort,
@@ -32,19 +33,20 @@ async function main(settings: Settings): Promise<void> {
     registry,
     tls: certificates && { certificates, clients: ["gateway", "inference-svc"], token },
     tracing,
-    sinks: watchSinks(settings.SLUICE_CONFIG, log, registry),
+    sinks: file && (() => file.current.settings),
+    configRefusal: () => file?.findRefusal(`admin-svc/${instance}`),
   });
   lifecycle.onDrain(() => tracing?.close());
   log.info({ port, health_port: (probes.address() as AddressInfo).port }, "ready");
 }
 
-/** @returns the settings in force; undefined without a configuration file */
-function watchSinks(path: string | undefined, log: Logger, registry: Registry): (() => SinkSettings) | undefined {
+/** @returns undefined without a configuration file */
+function watchSinks(path: string | undefined, log: Logger, registry: Registry): LiveFile<LoadedSinks> | undefined {
   if (path === undefined) return undefined;
   const load = () => loadSinks(path, process.env);
   const file = new LiveFile({ path, load, files: (loaded) => loaded.files, log, registry });
   file.watch(() => log.info("the changed configuration file is in force"));
-  return () => file.current.settings;
+  return file;
 }
 
 try {

@@ -1,4 +1,5 @@
 /** Puts the parts of the gateway together: the app over its connections to inference-svc and admin-svc, served on its HTTP port. */
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import type { Server } from "node:http";
 import type { Client } from "@grpc/grpc-js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
@@ -46,6 +47,8 @@ export interface GatewayOptions extends ProcessParts {
   readonly settings: Settings;
   /** The sections of the configuration file that are in force. */
   readonly house: { readonly current: EdgeSettings };
+  /** The changed configuration file that is not in force. */
+  readonly configRefusal: () => ConfigRefusal | undefined;
   /** Opens sessions to the only inference service, which runs in this process; over the network when absent. */
   readonly connectHere?: Connect | undefined;
 }
@@ -110,6 +113,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     get signOutUrl() {
       return house.current.console.trusted_header?.sign_out_url;
     },
+    configRefusal: options.configRefusal,
     allowsOrigin: (origin: string) => originsAllowed(house.current.cors.allow_origins)(origin),
   } satisfies AppParts & SocketParts;
   const sockets = new ResponseSockets(parts, registry);

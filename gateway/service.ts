@@ -28,7 +28,9 @@ export async function openService(
     log,
     registry,
   });
-  const { port, access, pool, pressure, change } = await openGateway({ ...parts, settings, house, connectHere });
+  const configRefusal = () => house.findRefusal(`gateway/${parts.instance}`);
+  const opened = await openGateway({ ...parts, settings, house, configRefusal, connectHere });
+  const { port, access, pool, pressure, change } = opened;
   const probes = { port: settings.SLUICE_GATEWAY_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);
   lifecycle.onDrain(() => tracing?.close());

@@ -1,4 +1,5 @@
 /** Puts the parts of inference-svc together: engine and handlers over the runtime, the ledger and the policy, served on its RPC port. */
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import type { HouseFile, LeftOut } from "@sluice/proto/runtime/house-file.js";
@@ -51,6 +52,8 @@ export interface InferenceOptions extends ProcessParts {
   readonly settings: Settings;
   /** Configuration file without the providers that cannot be used. */
   readonly file: HouseFile;
+  /** The changed configuration file that is not in force. */
+  readonly configRefusal: () => ConfigRefusal | undefined;
   /** Providers that cannot be used at present. */
   readonly leftOut: () => readonly LeftOut[];
   /** AI SDK packages that were loaded at the start. */
@@ -114,6 +117,7 @@ export async function openInference(options: InferenceOptions): Promise<Inferenc
     version,
     packages: options.packages,
     leftOut: options.leftOut,
+    configRefusal: options.configRefusal,
   };
   const handlers = new InferenceHandlers(parts);
   const server = await serve(options, { handlers, access, budget, config });

@@ -37,7 +37,15 @@ export async function openService(settings: Settings, parts: ProcessParts): Prom
   const { file, leftOut } = usable(liveFile.current);
   logLeftOut(leftOut, log);
   let leftOutNow = leftOut;
-  const opened = await openInference({ ...parts, settings, file, leftOut: () => leftOutNow, packages });
+  const configRefusal = () => liveFile.findRefusal(`inference-svc/${parts.instance}`);
+  const opened = await openInference({
+    ...parts,
+    settings,
+    file,
+    configRefusal,
+    leftOut: () => leftOutNow,
+    packages,
+  });
   const { server, connectHere, access, config, runtime, pressure, learned } = opened;
   const probes = { port: settings.SLUICE_INFERENCE_HEALTH_PORT, host: settings.SLUICE_INTERNAL_HOST };
   await serveProbes(probes, lifecycle, registry);

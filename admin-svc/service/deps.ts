@@ -1,4 +1,5 @@
 /** Dependencies of the services. */
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
 import type { CaptureSettings } from "@sluice/proto/runtime/house/sinks/capture.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import type { Kysely } from "kysely";
@@ -20,5 +21,7 @@ export interface Deps {
   readonly alerts: Alerts;
   /** How content is captured at the moment; undefined where it is not. */
   readonly capture: () => CaptureSettings | undefined;
+  /** The changed configuration file that is not in force. */
+  readonly configRefusal: () => ConfigRefusal | undefined;
   readonly serviceToken: ServiceToken;
 }

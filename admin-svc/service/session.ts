@@ -4,6 +4,7 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
 import {
   EndSessionResponseSchema,
+  FindConfigRefusalResponseSchema,
   type OpenSessionResponse,
   OpenSessionResponseSchema,
   type Person,
@@ -91,6 +92,11 @@ export function sessionService(deps: Deps): ServiceImpl<typeof SessionService> {
         await recordRefusal(writes, administrator, refusal);
         return create(RecordRefusalResponseSchema);
       });
+    },
+    findConfigRefusal: (_, { requestHeader }) => {
+      requireServiceToken(requestHeader, serviceToken);
+      const refusal = deps.configRefusal();
+      return create(FindConfigRefusalResponseSchema, refusal && { refusal });
     },
   };
 }

@@ -18,6 +18,7 @@ import { type ExchangeParts, enter, fail } from "../http/exchange.ts";
 import { pathIn } from "../http/path.ts";
 import { writePublished } from "../http/published.ts";
 import type { KnownPerson } from "./people.ts";
+import { type ConfigurationParts, listConfigRefusals } from "./configuration.ts";
 import { session as sessionCookie, presentedCookie, setCookie } from "./cookie.ts";
 import type { LiveTurns } from "./live.ts";
 import { LiveStream } from "./live-stream.ts";
@@ -34,8 +35,15 @@ const root = "/console";
 const api = `${root}/api`;
 /** Open turns, below `api`. */
 const live = "/live";
+/** Refusals of the configuration file, below `api`. */
+const configuration = "/configuration";
 
-export interface ConsoleParts extends ExchangeParts, SignInParts, ShownSettings, Pick<HandlerParts, "admin" | "token"> {
+export interface ConsoleParts
+  extends ExchangeParts,
+    SignInParts,
+    ShownSettings,
+    ConfigurationParts,
+    Pick<HandlerParts, "admin" | "token"> {
   readonly live: LiveTurns;
   /** Proxy that names the person of a request; undefined without one. */
   readonly trustedHeader: TrustedHeader | undefined;
@@ -116,6 +124,7 @@ export class Console {
     if (asksForSession) return this.#showSession(context, session);
     if (!session) throw noSession();
     if (path === live || path.startsWith(`${live}/`)) return await this.#serveLive(context, session, path);
+    if (path === configuration && request.method === "GET") return await this.#showConfiguration(context, session);
     if (path !== "/session" && path !== "/sessions") return await this.#operate(context, session, path);
     context.route = `${api}${path}`;
     if (request.method !== "DELETE") throw notFound(context);
@@ -160,6 +169,14 @@ export class Console {
     if (!(await this.#parts.live.end(generationId, caller))) throw notFound(context);
     await this.#sessions.recordEndedTurn(generationId, caller);
     writeNothing(response, context);
+  }
+
+  /** Names and errors of the configuration file are for administrators of the account. */
+  async #showConfiguration(context: EdgeContext, session: Session): Promise<void> {
+    context.route = `${api}${configuration}`;
+    if (!session.account) throw accountOnly();
+    await requireRole(this.#sessions, session, "admin", `GET ${configuration}`, context);
+    writeJson(context.res, await listConfigRefusals(this.#parts, actingFor(session, context)), context);
   }
 
   /** Answers null where nobody is signed in: that is no failure, and a browser would report one. */
@@ -219,6 +236,15 @@ export class Console {
 }
 
 const noSession = (): Fault => new Fault(FaultReason.UNAUTHENTICATED, "Not signed in, or the session has ended");
+
+const accountOnly = (): Fault =>
+  new Fault(
+    FaultReason.PERMISSION_DENIED,
+    "Only administrators of the account see the state of the configuration file",
+    {
+      origin: FaultOrigin.CLIENT,
+    },
+  );
 
 const notFound = ({ req: { method, url = "" } }: EdgeContext): Fault =>
   new Fault(FaultReason.NOT_FOUND, `Resource not found: ${method} ${pathIn(url)}`);

@@ -46,8 +46,8 @@ export class LiveTurns {
   /** Watchers by the key whose workspace they see. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #timer: NodeJS.Timeout | undefined;
-  /** Ends that are being asked for. */
-  #ending = 0;
+  /** Questions beyond those of watches that wait for answers. */
+  #asking = 0;
 
   constructor(parts: LiveParts) {
     this.#parts = parts;
@@ -68,16 +68,29 @@ export class LiveTurns {
 
   /** @returns whether a process had the turn, as soon as one says so. @throws Fault where none had it and one did not answer */
   async end(generationId: string, caller: Caller): Promise<boolean> {
-    this.#ending++;
+    this.#asking++;
     const answers = this.#ask(endTurn, create(endTurn.input, { generationId }), caller, endTimeoutMs);
     const settled = Promise.allSettled(answers).finally(() => {
-      this.#ending--;
+      this.#asking--;
       this.#rest();
     });
     if (await hasEnded(answers)) return true;
     const silent = (await settled).find((answer) => answer.status === "rejected");
     if (silent) throw silent.reason;
     return false;
+  }
+
+  /** Asks every inference process. @returns the answers of those that gave one in time */
+  async askAll<Input extends DescMessage, Output extends DescMessage>(
+    method: DescMethodUnary<Input, Output>,
+    request: MessageShape<Input>,
+    caller: OnBehalf,
+  ): Promise<MessageShape<Output>[]> {
+    this.#asking++;
+    const settled = await Promise.allSettled(this.#ask(method, request, caller, snapshotTimeoutMs));
+    this.#asking--;
+    this.#rest();
+    return settled.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
 
   /** Ends all watches, because this process stops. */
@@ -120,7 +133,7 @@ export class LiveTurns {
     if (this.#watchers.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    if (this.#ending > 0) return;
+    if (this.#asking > 0) return;
     for (const client of this.#clients.values()) client.close();
     this.#clients.clear();
   }

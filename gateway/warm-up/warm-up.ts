@@ -35,6 +35,7 @@ export async function warmUp(
   const inference = await openInference(parts);
   const { port, access, pool } = await openGateway({
     ...parts,
+    configRefusal: () => undefined,
     settings: {
       ...settings,
       SLUICE_HOST: loopback,

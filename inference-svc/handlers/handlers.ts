@@ -5,6 +5,7 @@ import { pathOf } from "@sluice/proto/runtime/rpc/dial.js";
 import type { InternalCalls } from "@sluice/proto/runtime/rpc/internal-streams.js";
 import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { type CatalogueDeps, catalogueHandlers } from "./catalogue.ts";
+import { type ConfigurationDeps, findConfigRefusalHandler } from "./configuration.ts";
 import { type CountTokensDeps, countTokensHandler } from "./count-tokens.ts";
 import { createResponseHandler } from "./create-response.ts";
 import { type DryRunDeps, dryRunEmbedHandler, dryRunHandler } from "./dry-run.ts";
@@ -26,7 +27,8 @@ export type HandlerDeps = SharedTurnDeps &
   RecordRefusalsDeps &
   TryGuardrailDeps &
   TestProviderDeps &
-  OpenTurnsDeps;
+  OpenTurnsDeps &
+  ConfigurationDeps;
 
 export class InferenceHandlers {
   readonly #deps: HandlerDeps;
@@ -52,6 +54,7 @@ export class InferenceHandlers {
       tryGuardrail: tryGuardrailHandler(this.#deps),
       testProvider: testProviderHandler(this.#deps),
       ...openTurnsHandlers(this.#deps),
+      findConfigRefusal: findConfigRefusalHandler(this.#deps),
     });
   };
 

@@ -60,6 +60,7 @@ export async function openWarmUpService(settings: Settings): Promise<WarmUpServi
       REDIS_URL: undefined,
     },
     file: houseFile(provider.baseUrl),
+    configRefusal: () => undefined,
     leftOut: () => [],
     packages: noPackages,
   });

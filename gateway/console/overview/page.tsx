@@ -10,12 +10,14 @@ import { count, dollars, milliseconds, percent, plural } from "../parts/words.ts
 import type { Key } from "../keys/data.ts";
 import { spentOf } from "../keys/record.tsx";
 import type { Total } from "../usage/data.ts";
+import { ConfigurationNotice } from "./configuration.tsx";
 import { type OverviewData, loadOverview, nearLimit } from "./data.ts";
 
 export function OverviewPage() {
   const overview = useLoad(loadOverview);
   return (
     <Page title="Overview" lead="What this workspace spends on models, and what fails. Days are counted in UTC.">
+      <ConfigurationNotice />
       <Show of={overview} lines={10}>
         {(data) => (
           <>

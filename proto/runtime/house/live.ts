@@ -3,6 +3,8 @@
  * ConfigMap), and on SIGHUP. A broken file changes nothing: the last good one stays in force.
  */
 import { statSync } from "node:fs";
+import { create } from "@bufbuild/protobuf";
+import { type ConfigRefusal, ConfigRefusalSchema } from "../../gen/sluice/common/v1/configuration_pb.ts";
 import { ConfigError } from "../config.ts";
 import type { Logger } from "../log/log.ts";
 import { Counter, type Registry, gauge } from "../metrics.ts";
@@ -10,6 +12,11 @@ import { Counter, type Registry, gauge } from "../metrics.ts";
 /** Polls with stat, because a file watcher sees neither through links nor on every file system. */
 const lookMs = 500;
 const looksBetweenTrials = 10;
+/** A file can have as many problems as lines. */
+const maxProblems = 20;
+
+/** An error that is no problem of the file may quote what people must not see. */
+const unexpected = "the file could not be put into force; the log of this process says why";
 
 export interface LiveParts<Loaded> {
   /** Path of the configuration file. */
@@ -22,6 +29,14 @@ export interface LiveParts<Loaded> {
   readonly registry: Registry;
 }
 
+/** A changed file that is not in force. */
+interface Refusal {
+  /** Milliseconds since 1970. */
+  readonly atMs: number;
+  /** Texts for administrators, each with the field that it is about. */
+  readonly problems: readonly string[];
+}
+
 export class LiveFile<Loaded> {
   readonly #parts: LiveParts<Loaded>;
   readonly #reloads: Counter<"result">;
@@ -31,7 +46,7 @@ export class LiveFile<Loaded> {
   /** State of the files at the previous look, after a change: a file that is still being written is read later. */
   #changing = "";
   #looksSinceFailure = 0;
-  #successful = true;
+  #refusal: Refusal | undefined;
   #successAtMs = Date.now();
 
   /** Reads the file. @throws ConfigError */
@@ -44,7 +59,7 @@ export class LiveFile<Loaded> {
       parts.registry,
       "sluice_config_last_reload_successful",
       "Whether the configuration file, as it was last read, is in force: 0 or 1.",
-      () => Number(this.#successful),
+      () => Number(this.#refusal === undefined),
     );
     gauge(
       parts.registry,
@@ -59,6 +74,17 @@ export class LiveFile<Loaded> {
     return this.#current;
   }
 
+  /** Undefined while the file, as it was last read, is in force. @param process service and name of this process */
+  findRefusal(process: string): ConfigRefusal | undefined {
+    if (!this.#refusal) return undefined;
+    const { atMs, problems } = this.#refusal;
+    return create(ConfigRefusalSchema, {
+      process,
+      refusedAtMs: BigInt(atMs),
+      problems: problems.slice(0, maxProblems),
+    });
+  }
+
   /** Watches until the process ends. @param apply called with each new configuration */
   watch(apply: (loaded: Loaded) => void): void {
     setInterval(() => this.#look(apply), lookMs).unref();
@@ -70,7 +96,7 @@ export class LiveFile<Loaded> {
     if (looks === textOf(this.#read)) {
       this.#changing = "";
       // A missing file may appear later, such as a secret that is mounted after the configuration file.
-      if (!this.#successful && ++this.#looksSinceFailure % looksBetweenTrials === 0) this.#reload(apply, true);
+      if (this.#refusal && ++this.#looksSinceFailure % looksBetweenTrials === 0) this.#reload(apply, true);
     } else if (looks === this.#changing) this.#reload(apply);
     else this.#changing = looks;
   }
@@ -82,9 +108,10 @@ export class LiveFile<Loaded> {
       const loaded = this.#load();
       apply(loaded);
       this.#current = loaded;
-      this.#note(true);
+      this.#note(undefined);
     } catch (error) {
-      this.#note(false);
+      const problems = error instanceof ConfigError ? error.problems : [unexpected];
+      this.#note({ atMs: (again ? this.#refusal?.atMs : undefined) ?? Date.now(), problems });
       if (again) return;
       const reason = error instanceof ConfigError ? { problems: error.problems } : { err: error };
       this.#parts.log.error(reason, "the configuration file was refused; the last good one stays in force");
@@ -100,10 +127,10 @@ export class LiveFile<Loaded> {
     return loaded;
   }
 
-  #note(success: boolean): void {
-    this.#successful = success;
-    if (success) this.#successAtMs = Date.now();
-    this.#reloads.labels({ result: success ? "success" : "failure" }).inc();
+  #note(refusal: Refusal | undefined): void {
+    this.#refusal = refusal;
+    if (!refusal) this.#successAtMs = Date.now();
+    this.#reloads.labels({ result: refusal ? "failure" : "success" }).inc();
   }
 }
 

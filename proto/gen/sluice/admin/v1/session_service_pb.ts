@@ -8,13 +8,15 @@ import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegen
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { ConfigRefusal } from "../../common/v1/configuration_pb.ts";
+import { file_sluice_common_v1_configuration } from "../../common/v1/configuration_pb.ts";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file sluice/admin/v1/session_service.proto.
  */
 export const file_sluice_admin_v1_session_service: GenFile = /*@__PURE__*/
-  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIvChZSZWNvcmRFbmRlZFR1cm5SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGQoXUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2UiigIKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcm9sZRgJIAEoCRIOCgZwZXJzb24YCiABKAkSDAoEcnVsZRgLIAEoCSJXCgZQZXJzb24SDQoFZW1haWwYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg8KB2FjY291bnQYAyABKAgSDAoEcm9sZRgEIAEoCRIMCgRydWxlGAUgASgJIj0KEk9wZW5TZXNzaW9uUmVxdWVzdBInCgZwZXJzb24YASABKAsyFy5zbHVpY2UuYWRtaW4udjEuUGVyc29uIlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiJCChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJEhMKC2tub3dzX3JvbGVzGAIgASgIIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIj8KFFJlc29sdmVQZXJzb25SZXF1ZXN0EicKBnBlcnNvbhgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5QZXJzb24iQgoVUmVzb2x2ZVBlcnNvblJlc3BvbnNlEikKB3Nlc3Npb24YASABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiI2ChFFbmRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSCwoDYWxsGAIgASgIIhQKEkVuZFNlc3Npb25SZXNwb25zZTLKBAoOU2Vzc2lvblNlcnZpY2USWAoLT3BlblNlc3Npb24SIy5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXF1ZXN0GiQuc2x1aWNlLmFkbWluLnYxLk9wZW5TZXNzaW9uUmVzcG9uc2USYQoOUmVzb2x2ZVNlc3Npb24SJi5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXF1ZXN0Gicuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVTZXNzaW9uUmVzcG9uc2USXgoNUmVzb2x2ZVBlcnNvbhIlLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlUGVyc29uUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlUGVyc29uUmVzcG9uc2USVQoKRW5kU2Vzc2lvbhIiLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVxdWVzdBojLnNsdWljZS5hZG1pbi52MS5FbmRTZXNzaW9uUmVzcG9uc2USZAoPUmVjb3JkRW5kZWRUdXJuEicuc2x1aWNlLmFkbWluLnYxLlJlY29yZEVuZGVkVHVyblJlcXVlc3QaKC5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2USXgoNUmVjb3JkUmVmdXNhbBIlLnNsdWljZS5hZG1pbi52MS5SZWNvcmRSZWZ1c2FsUmVxdWVzdBomLnNsdWljZS5hZG1pbi52MS5SZWNvcmRSZWZ1c2FsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp]);
+  fileDesc("CiVzbHVpY2UvYWRtaW4vdjEvc2Vzc2lvbl9zZXJ2aWNlLnByb3RvEg9zbHVpY2UuYWRtaW4udjEiRwoUUmVjb3JkUmVmdXNhbFJlcXVlc3QSDAoEY2FsbBgBIAEoCRIMCgRyb2xlGAIgASgJEhMKC25lZWRlZF9yb2xlGAMgASgJIhcKFVJlY29yZFJlZnVzYWxSZXNwb25zZSIvChZSZWNvcmRFbmRlZFR1cm5SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGQoXUmVjb3JkRW5kZWRUdXJuUmVzcG9uc2UiigIKB1Nlc3Npb24SEAoIa2V5X2hhc2gYASABKAkSEAoIa2V5X25hbWUYAiABKAkSEQoJa2V5X2xhYmVsGAMgASgJEhQKDHdvcmtzcGFjZV9pZBgEIAEoCRIWCg53b3Jrc3BhY2VfbmFtZRgFIAEoCRIPCgdhY2NvdW50GAYgASgIEi0KCW9wZW5lZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKZXhwaXJlc19hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEcm9sZRgJIAEoCRIOCgZwZXJzb24YCiABKAkSDAoEcnVsZRgLIAEoCSJXCgZQZXJzb24SDQoFZW1haWwYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg8KB2FjY291bnQYAyABKAgSDAoEcm9sZRgEIAEoCRIMCgRydWxlGAUgASgJIj0KEk9wZW5TZXNzaW9uUmVxdWVzdBInCgZwZXJzb24YASABKAsyFy5zbHVpY2UuYWRtaW4udjEuUGVyc29uIlAKE09wZW5TZXNzaW9uUmVzcG9uc2USDgoGc2VjcmV0GAEgASgJEikKB3Nlc3Npb24YAiABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiJCChVSZXNvbHZlU2Vzc2lvblJlcXVlc3QSFAoMc2Vzc2lvbl9oYXNoGAEgASgJEhMKC2tub3dzX3JvbGVzGAIgASgIIkMKFlJlc29sdmVTZXNzaW9uUmVzcG9uc2USKQoHc2Vzc2lvbhgBIAEoCzIYLnNsdWljZS5hZG1pbi52MS5TZXNzaW9uIj8KFFJlc29sdmVQZXJzb25SZXF1ZXN0EicKBnBlcnNvbhgBIAEoCzIXLnNsdWljZS5hZG1pbi52MS5QZXJzb24iQgoVUmVzb2x2ZVBlcnNvblJlc3BvbnNlEikKB3Nlc3Npb24YASABKAsyGC5zbHVpY2UuYWRtaW4udjEuU2Vzc2lvbiI2ChFFbmRTZXNzaW9uUmVxdWVzdBIUCgxzZXNzaW9uX2hhc2gYASABKAkSCwoDYWxsGAIgASgIIhQKEkVuZFNlc3Npb25SZXNwb25zZSIaChhGaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QiTQoZRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZRIwCgdyZWZ1c2FsGAEgASgLMh8uc2x1aWNlLmNvbW1vbi52MS5Db25maWdSZWZ1c2FsMrYFCg5TZXNzaW9uU2VydmljZRJYCgtPcGVuU2Vzc2lvbhIjLnNsdWljZS5hZG1pbi52MS5PcGVuU2Vzc2lvblJlcXVlc3QaJC5zbHVpY2UuYWRtaW4udjEuT3BlblNlc3Npb25SZXNwb25zZRJhCg5SZXNvbHZlU2Vzc2lvbhImLnNsdWljZS5hZG1pbi52MS5SZXNvbHZlU2Vzc2lvblJlcXVlc3QaJy5zbHVpY2UuYWRtaW4udjEuUmVzb2x2ZVNlc3Npb25SZXNwb25zZRJeCg1SZXNvbHZlUGVyc29uEiUuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVQZXJzb25SZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlc29sdmVQZXJzb25SZXNwb25zZRJVCgpFbmRTZXNzaW9uEiIuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXF1ZXN0GiMuc2x1aWNlLmFkbWluLnYxLkVuZFNlc3Npb25SZXNwb25zZRJkCg9SZWNvcmRFbmRlZFR1cm4SJy5zbHVpY2UuYWRtaW4udjEuUmVjb3JkRW5kZWRUdXJuUmVxdWVzdBooLnNsdWljZS5hZG1pbi52MS5SZWNvcmRFbmRlZFR1cm5SZXNwb25zZRJeCg1SZWNvcmRSZWZ1c2FsEiUuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXF1ZXN0GiYuc2x1aWNlLmFkbWluLnYxLlJlY29yZFJlZnVzYWxSZXNwb25zZRJqChFGaW5kQ29uZmlnUmVmdXNhbBIpLnNsdWljZS5hZG1pbi52MS5GaW5kQ29uZmlnUmVmdXNhbFJlcXVlc3QaKi5zbHVpY2UuYWRtaW4udjEuRmluZENvbmZpZ1JlZnVzYWxSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_timestamp, file_sluice_common_v1_configuration]);
 
 /**
  * A call that the role of a session does not permit.
@@ -426,6 +428,42 @@ export const EndSessionResponseSchema: GenMessage<EndSessionResponse> = /*@__PUR
   messageDesc(file_sluice_admin_v1_session_service, 13);
 
 /**
+ * Question for the state of the configuration file.
+ *
+ * @generated from message sluice.admin.v1.FindConfigRefusalRequest
+ */
+export type FindConfigRefusalRequest = Message<"sluice.admin.v1.FindConfigRefusalRequest"> & {
+};
+
+/**
+ * Describes the message sluice.admin.v1.FindConfigRefusalRequest.
+ * Use `create(FindConfigRefusalRequestSchema)` to create a new message.
+ */
+export const FindConfigRefusalRequestSchema: GenMessage<FindConfigRefusalRequest> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 14);
+
+/**
+ * State of the configuration file.
+ *
+ * @generated from message sluice.admin.v1.FindConfigRefusalResponse
+ */
+export type FindConfigRefusalResponse = Message<"sluice.admin.v1.FindConfigRefusalResponse"> & {
+  /**
+   * Absent when the file, as it was last read, is in force, and in a process without one.
+   *
+   * @generated from field: sluice.common.v1.ConfigRefusal refusal = 1;
+   */
+  refusal?: ConfigRefusal | undefined;
+};
+
+/**
+ * Describes the message sluice.admin.v1.FindConfigRefusalResponse.
+ * Use `create(FindConfigRefusalResponseSchema)` to create a new message.
+ */
+export const FindConfigRefusalResponseSchema: GenMessage<FindConfigRefusalResponse> = /*@__PURE__*/
+  messageDesc(file_sluice_admin_v1_session_service, 15);
+
+/**
  * Internal: only callers that present the service token are served.
  *
  * @generated from service sluice.admin.v1.SessionService
@@ -492,6 +530,16 @@ export const SessionService: GenService<{
     methodKind: "unary";
     input: typeof RecordRefusalRequestSchema;
     output: typeof RecordRefusalResponseSchema;
+  },
+  /**
+   * Says whether this process has refused the configuration file as it is now.
+   *
+   * @generated from rpc sluice.admin.v1.SessionService.FindConfigRefusal
+   */
+  findConfigRefusal: {
+    methodKind: "unary";
+    input: typeof FindConfigRefusalRequestSchema;
+    output: typeof FindConfigRefusalResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sluice_admin_v1_session_service, 0);

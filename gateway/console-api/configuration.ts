@@ -1,0 +1,45 @@
+/** Processes that have refused the configuration file as it is now: this gateway, every inference process, and the admin-svc that it asks. */
+import { create } from "@bufbuild/protobuf";
+import type { Client } from "@grpc/grpc-js";
+import { SessionService } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
+import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { type OnBehalf, call, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+import type { LiveTurns } from "./live.ts";
+
+const timeoutMs = 1_000;
+
+export interface ConfigurationParts {
+  readonly admin: Client;
+  readonly token: ServiceToken;
+  readonly live: Pick<LiveTurns, "askAll">;
+  /** The changed configuration file that is not in force in this process. */
+  readonly configRefusal: () => ConfigRefusal | undefined;
+}
+
+/** A process that does not answer, or that is older than the question, is left out. */
+export async function listConfigRefusals(parts: ConfigurationParts, caller: OnBehalf): Promise<object> {
+  const asked = [askAdmin(parts, caller), askInference(parts, caller)];
+  const refusals = [parts.configRefusal(), ...(await Promise.all(asked)).flat()];
+  return { data: refusals.flatMap((refusal) => (refusal ? [toShown(refusal)] : [])) };
+}
+
+type Refusals = readonly (ConfigRefusal | undefined)[];
+
+async function askAdmin({ admin, token }: ConfigurationParts, caller: OnBehalf): Promise<Refusals> {
+  const { findConfigRefusal: method } = SessionService.method;
+  const asking = call(admin, method, create(method.input), serviceMetadata(token, caller), timeoutMs);
+  return [await asking.then(({ refusal }) => refusal).catch(() => undefined)];
+}
+
+async function askInference({ live }: ConfigurationParts, caller: OnBehalf): Promise<Refusals> {
+  const { findConfigRefusal: method } = InferenceService.method;
+  return (await live.askAll(method, create(method.input), caller)).map(({ refusal }) => refusal);
+}
+
+const toShown = ({ process, refusedAtMs, problems }: ConfigRefusal): object => ({
+  process,
+  refused_at: new Date(Number(refusedAtMs)).toISOString(),
+  problems,
+});

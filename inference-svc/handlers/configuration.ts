@@ -1,0 +1,24 @@
+/** FindConfigRefusal: whether this process has refused the configuration file, for the console. */
+import { create } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ConfigRefusal } from "@sluice/proto/gen/sluice/common/v1/configuration_pb.js";
+import {
+  FindConfigRefusalResponseSchema,
+  type InferenceService,
+} from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
+import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
+import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
+
+export interface ConfigurationDeps {
+  readonly token: ServiceToken;
+  /** The changed configuration file that is not in force. */
+  readonly configRefusal: () => ConfigRefusal | undefined;
+}
+
+export const findConfigRefusalHandler =
+  ({ token, configRefusal }: ConfigurationDeps): ServiceImpl<typeof InferenceService>["findConfigRefusal"] =>
+  (_, { requestHeader }) => {
+    requireServiceToken(requestHeader, token);
+    const refusal = configRefusal();
+    return create(FindConfigRefusalResponseSchema, refusal && { refusal });
+  };

@@ -58,6 +58,8 @@ const described = (row: AuditRow) => ({
   actor: row.actor,
   action: row.action,
   target: row.target,
+  actor_name: row.actor_name,
+  target_name: row.target_name,
   before: row.before,
   after: row.after,
   request_id: row.request_id,

@@ -98,6 +98,8 @@ const entryMessage = (row: AuditRow): AuditEntry =>
     afterJson: jsonBytes(row.after),
     hash: row.hash.toString("hex"),
     ...(row.target !== null && { target: row.target }),
+    ...(row.target_name !== null && { targetName: row.target_name }),
+    ...(row.actor_name !== null && { actorName: row.actor_name }),
     ...(row.request_id !== null && { requestId: row.request_id }),
     ...(row.generation !== null && { generation: BigInt(row.generation) }),
     ...(row.erased_at !== null && { erasedAt: timestampFromDate(row.erased_at) }),

@@ -4,7 +4,13 @@ import type { Database } from "./database.ts";
 import type { AuditLogTable } from "./tables/administration.ts";
 
 /** An entry with its time to the microsecond. */
-export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & { readonly at_us: string };
+export type AuditRow = Omit<Selectable<AuditLogTable>, "salt" | "digest"> & {
+  readonly at_us: string;
+  /** Name of the changed key, guardrail or workspace. */
+  readonly target_name: string | null;
+  /** Name of the management key that made the change. */
+  readonly actor_name: string | null;
+};
 
 /** The place of an entry in the list. */
 export type AuditPlace = Pick<AuditRow, "at_us" | "workspace_id" | "sequence">;
@@ -30,6 +36,12 @@ export interface AuditPage {
   readonly hasMore: boolean;
 }
 
+/** A target that is no UUID, such as the name of an end user, is the id of nothing. */
+const targetId = sql`case when target ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then target::uuid end`;
+
+/** An entry that made or removed a record has its name, also when the record is gone. */
+const writtenName = sql`case when action ~ '^(keys|guardrails|workspaces)[.]' then coalesce(after ->> 'name', before ->> 'name') end`;
+
 const atUs = sql<string>`(extract(epoch from at) * 1000000)::bigint`;
 
 /** Reads one entry more than asked for, to know whether there is a next page. */
@@ -49,9 +61,14 @@ export async function listAudit(database: Kysely<Database>, filter: AuditFilter)
       from listed window place as (order by at desc, workspace_id desc, sequence desc)
     )
     select
-      workspace_id, sequence, at, at_us, actor, action, target, before, after, request_id, generation, hash, erased_at,
+      listed.workspace_id, sequence, at, at_us, actor, action, target, before, after, request_id, generation, listed.hash, erased_at,
+      coalesce(target_key.name, guardrail.name, workspace.name, written_name) as target_name, actor_key.name as actor_name,
       number <= ${limit} as fits, found::integer
-    from measured
+    from (select *, ${targetId} as target_id, ${writtenName} as written_name from measured) as listed
+    left join api_keys target_key on target_key.hash = target
+    left join api_keys actor_key on actor_key.hash = actor
+    left join guardrails guardrail on guardrail.id = target_id
+    left join workspaces workspace on workspace.id = target_id
     where number = 1 or ${maxBytes}::bigint is null or bytes <= ${maxBytes}::bigint
     order by number`.execute(database);
   const shown = rows.filter(({ fits }) => fits);

@@ -75,29 +75,46 @@ export function AuditPage() {
   );
 }
 
-const AuditTable = ({ entries }: { entries: readonly Entry[] }) => (
-  <Table columns={[["Change"], ["Actor", "wide"], ["When"]]}>
-    {entries.map((entry) => (
-      <tr key={`${entry.workspace_id} ${entry.sequence}`} class="top">
-        <th scope="row">
-          <details>
-            <summary>
-              <strong>{entry.action}</strong> <span class="mono muted">{short(entry.target)}</span>
-            </summary>
-            <Difference before={entry.before} after={entry.after} />
-            <p class="hint mono">
-              entry {entry.sequence}, {entry.request_id ?? "no request"}
-            </p>
-          </details>
-        </th>
-        <td class="wide mono">{isPerson(entry.actor) ? entry.actor : short(entry.actor)}</td>
-        <td>
-          <Time at={entry.at} />
-        </td>
-      </tr>
-    ))}
-  </Table>
-);
+function AuditTable({ entries }: { entries: readonly Entry[] }) {
+  // An entry that removed a record names it for the others.
+  const names = new Map(entries.flatMap(({ target, target_name: name }) => (name === null ? [] : [[target, name]])));
+  return (
+    <Table columns={[["Change"], ["Actor", "wide"], ["When"]]}>
+      {entries.map((entry) => (
+        <tr key={`${entry.workspace_id} ${entry.sequence}`} class="top">
+          <th scope="row">
+            <details>
+              <summary>
+                <strong>{entry.action}</strong>{" "}
+                <Named id={entry.target} name={entry.target_name ?? names.get(entry.target)} />
+              </summary>
+              <Difference before={entry.before} after={entry.after} />
+              <p class="hint mono">
+                entry {entry.sequence}, {entry.request_id ?? "no request"}
+              </p>
+            </details>
+          </th>
+          <td class="wide">
+            <Named id={entry.actor} name={entry.actor_name} />
+          </td>
+          <td>
+            <Time at={entry.at} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+}
+
+/** A name with the hash or id under the pointer; without a name, its beginning. */
+const Named = ({ id, name }: { id: string | null; name: string | null | undefined }) =>
+  name ? (
+    <span title={id ?? undefined}>{name}</span>
+  ) : (
+    <span class="mono muted" title={id ?? undefined}>
+      {id !== null && isPerson(id) ? id : short(id)}
+    </span>
+  );
 
 const isPerson = (actor: string): boolean => actor.includes("@");
 

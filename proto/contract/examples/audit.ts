@@ -9,6 +9,8 @@ export const auditEntryExample = {
   actor: "5f2d1b0c8a7e6d5c4b3a29180716f5e4d3c2b1a0998877665544332211009f8e",
   action: "keys.update",
   target: hash,
+  actor_name: "terraform",
+  target_name: "billing-team",
   before: { disabled: false },
   after: { disabled: true },
   request_id: "req_5dRt1QwErTyUiOpAsDfGhJ",

@@ -24,7 +24,7 @@ const pages = [
   { path: "/live", title: "Live", shows: "Nothing is running" },
   { path: "/end-users", title: "End users", shows: "customer-1" },
   { path: "/workspaces", title: "Workspaces", shows: "default" },
-  { path: "/audit", title: "Audit log", shows: "keys.create" },
+  { path: "/audit", title: "Audit log", shows: "checkout-service" },
   { path: "/playground", title: "Playground", shows: "Dry run" },
   { path: "/reference/createKey", title: "API reference", shows: "Answers" },
   { path: "/docs/createResponse", title: "API reference", shows: "Answers" },

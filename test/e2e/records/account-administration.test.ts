@@ -16,6 +16,7 @@ interface EntryJson {
   readonly actor: string;
   readonly action: string;
   readonly target: string;
+  readonly target_name: string | null;
   readonly at: string;
 }
 
@@ -121,7 +122,7 @@ describe("the audit log", () => {
     await send("PATCH", `/keys/${hash}`, house.managementKey, { disabled: true });
     const { entries } = await list(`?target=${hash}`, house.managementKey);
     expect(entries).toMatchObject([
-      { action: "keys.update", before: { disabled: false }, after: { disabled: true } },
+      { action: "keys.update", target_name: "watched", before: { disabled: false }, after: { disabled: true } },
       { action: "keys.create", actor: hashKey(house.managementKey), before: null, after: { name: "watched" } },
     ]);
     const { stdout } = await house.admin("audit", "list", "--target", hash, "--json");
@@ -129,6 +130,19 @@ describe("the audit log", () => {
     expect(entries.map(({ at: _at, workspace_id: _workspace, ...entry }) => entry)).toEqual(
       shown.map(({ at: _at, ...entry }) => entry),
     );
+  });
+
+  test("names what was changed and by which key, also what is gone, where the entry has its name", async () => {
+    const { body } = await send("POST", "/guardrails", house.managementKey, { name: "short-lived" });
+    const { id } = body.data as { readonly id: string };
+    await send("PATCH", `/guardrails/${id}`, house.managementKey, { description: "Soon gone" });
+    const names = async () =>
+      (await list(`?target=${id}`, house.managementKey)).entries.map(({ target_name: name }) => name);
+    expect(await names()).toEqual(["short-lived", "short-lived"]);
+    await send("DELETE", `/guardrails/${id}`, house.managementKey);
+    expect(await names()).toEqual(["short-lived", null, "short-lived"]);
+    const { entries } = await list(`?target=${foreign.workspace.id}&action=workspaces.create`);
+    expect(entries).toMatchObject([{ actor_name: "made", target_name: "other" }]);
   });
 
   test("is filtered by actor, action and time", async () => {

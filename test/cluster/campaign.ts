@@ -1,22 +1,37 @@
 /** Puts the manifests and the chart before a real API server, and its controllers. */
 import { type Cluster, evictsInTurn, fitsQuota, helmTakesOver, overlayRuns, templateRuns } from "./checks.ts";
+import type { Helm } from "../deploy/helm/helm.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { Nodes } from "./nodes.ts";
-import { helmUpgrades } from "./release.ts";
+import { helmUpgrades, releasePassesOn } from "./release.ts";
 import type { Programs } from "./programs.ts";
 
 export type Check = (cluster: Cluster) => Promise<void>;
 
 /** By name; the short ones first. */
-export const checks = (progress: (line: string) => void): Readonly<Record<string, Check>> => ({
+export const checks = (helms: readonly Helm[], progress: (line: string) => void): Readonly<Record<string, Check>> => ({
   "overlay for development": (cluster) => overlayRuns(cluster, "overlays/development", 1),
   "overlay for production": (cluster) => overlayRuns(cluster, "overlays/production", 3),
-  "helm template with every option": templateRuns,
+  ...forEach(helms, "template with every option", templateRuns),
   quota: fitsQuota,
   eviction: evictsInTurn,
-  "from kubectl to helm": helmTakesOver,
-  "helm install, upgrade, rollback and uninstall": (cluster) => helmUpgrades(cluster, progress),
+  ...forEach(helms, "takes over what kubectl has applied", helmTakesOver),
+  ...forEach(helms.slice(1), "upgrades a release of the first helm", (cluster, helm) =>
+    releasePassesOn(cluster, helms[0] as Helm, helm),
+  ),
+  ...forEach(helms, "install, upgrade, rollback and uninstall", (cluster, helm) =>
+    helmUpgrades(cluster, helm, progress),
+  ),
 });
+
+const forEach = (
+  helms: readonly Helm[],
+  name: string,
+  check: (cluster: Cluster, helm: Helm) => Promise<void>,
+): Record<string, Check> =>
+  Object.fromEntries(
+    helms.map((helm) => [`helm ${helm.version}: ${name}`, (cluster: Cluster) => check(cluster, helm)]),
+  );
 
 /** @returns the nodes and the control plane, and what ends both */
 export async function startCluster(programs: Programs): Promise<Cluster & { stop(): Promise<void> }> {
@@ -26,5 +41,5 @@ export async function startCluster(programs: Programs): Promise<Cluster & { stop
     await nodes.stop();
     await plane.stop();
   };
-  return { plane, nodes, programs, stop };
+  return { plane, nodes, stop };
 }

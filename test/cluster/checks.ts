@@ -2,18 +2,16 @@
 import { strict as assert } from "node:assert";
 import { mkdtempSync } from "node:fs";
 import { join, relative } from "node:path";
-import { chart, runTemplate } from "../deploy/helm/helm.ts";
+import { type Helm, chart, runTemplate } from "../deploy/helm/helm.ts";
 import { manifests } from "../deploy/kubernetes/overlays.ts";
 import { type Finished, eventually } from "../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { Namespace, type WorkloadName, workloadNames } from "./namespaces.ts";
 import type { Nodes } from "./nodes.ts";
-import type { Programs } from "./programs.ts";
 
 export interface Cluster {
   readonly plane: ControlPlane;
   readonly nodes: Nodes;
-  readonly programs: Programs;
 }
 
 /** @throws AssertionError with what was printed where a program failed, or warned */
@@ -50,9 +48,9 @@ export async function overlayRuns(cluster: Cluster, overlay: string, replicas: n
 }
 
 /** The same objects by `helm template`, with every option. */
-export async function templateRuns(cluster: Cluster): Promise<void> {
-  const namespace = await Namespace.create(cluster.plane, "template");
-  const made = await runTemplate(cluster.programs.helm, [...production, ...everything, "--namespace", namespace.name]);
+export async function templateRuns({ plane }: Cluster, helm: Helm): Promise<void> {
+  const namespace = await Namespace.create(plane, `template-${helm.major}`);
+  const made = await runTemplate(helm.program, [...production, ...everything, "--namespace", namespace.name]);
   assertQuiet(made);
   assertQuiet(await namespace.applyObjects("template.yaml", made.stdout));
   for (const service of workloadNames) await namespace.settle(service);
@@ -98,15 +96,17 @@ async function evictsOne(namespace: Namespace, service: WorkloadName, nodes: Nod
 }
 
 /** Objects that kubectl has applied pass to helm, and no process is started anew for it. */
-export async function helmTakesOver(cluster: Cluster): Promise<void> {
-  const namespace = await Namespace.create(cluster.plane, "takeover");
+export async function helmTakesOver(cluster: Cluster, helm: Helm): Promise<void> {
+  const namespace = await Namespace.create(cluster.plane, `takeover-${helm.major}`);
   await applyOverlay(namespace, cluster, "overlays/production");
   for (const service of workloadNames) await namespace.settle(service);
   const before = await Promise.all(
     workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );
   await cluster.plane.kubectl("--namespace", namespace.name, "delete", "job", "schema", "bootstrap");
-  assertQuiet(await namespace.upgrade(...production, "--take-ownership", "--wait", "--timeout", "120s"));
+  // Since Helm 4 the API server merges, and takes a list without its defaults for another one than kubectl has applied.
+  const takes = ["--take-ownership", ...(helm.major < 4 ? [] : ["--force-conflicts"])];
+  assertQuiet(await namespace.upgrade(helm, ...production, ...takes, "--wait", "--timeout", "120s"));
   const after = await Promise.all(
     workloadNames.map(async (service) => (await namespace.pods(service)).map(uidOf).toSorted()),
   );

@@ -14,7 +14,7 @@ const missing = typeof programs === "string" ? ` (${programs})` : "";
   }, 300_000);
   afterAll(() => cluster?.stop());
 
-  const all = checks(() => undefined);
+  const all = checks(typeof programs === "string" ? [] : programs.helms, () => undefined);
   test.each(Object.keys(all).slice(0, 3))("%s", async (name) => {
     await all[name]?.(cluster);
   });

@@ -137,8 +137,8 @@ export class ControlPlane {
     return runProgram("kubectl", [...args, ...this.#asAdministrator]);
   }
 
-  helm(...args: readonly string[]): Promise<Finished> {
-    return runProgram(this.#programs.helm, [...args, ...this.#asAdministrator]);
+  helm(program: string, ...args: readonly string[]): Promise<Finished> {
+    return runProgram(program, [...args, ...this.#asAdministrator]);
   }
 
   /** Asks the API server. @throws Error for a status of 400 or more */

@@ -9,7 +9,7 @@ if (typeof programs === "string") {
 }
 const cluster = await startCluster(programs);
 try {
-  for (const [name, check] of Object.entries(checks(console.log))) {
+  for (const [name, check] of Object.entries(checks(programs.helms, console.log))) {
     const start = performance.now();
     const complaint = await check(cluster).then(
       () => undefined,

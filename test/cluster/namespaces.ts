@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { chart } from "../deploy/helm/helm.ts";
+import { type Helm, chart } from "../deploy/helm/helm.ts";
 import { type Finished, eventually } from "../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { type Pod, isPodReady } from "./nodes.ts";
@@ -68,12 +68,13 @@ export class Namespace {
     );
   }
 
-  upgrade(...args: readonly string[]): Promise<Finished> {
-    return this.#plane.helm("upgrade", "--install", "sluice", chart, "--namespace", this.name, ...args);
+  /** Runs a helm here. */
+  helm({ program }: Helm, ...args: readonly string[]): Promise<Finished> {
+    return this.#plane.helm(program, ...args, "--namespace", this.name);
   }
 
-  helm(...args: readonly string[]): Promise<Finished> {
-    return this.#plane.helm(...args, "--namespace", this.name);
+  upgrade(helm: Helm, ...args: readonly string[]): Promise<Finished> {
+    return this.helm(helm, "upgrade", "--install", "sluice", chart, ...args);
   }
 
   workload(service: WorkloadName): Promise<LiveWorkload> {

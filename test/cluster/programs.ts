@@ -2,12 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { findHelm, missingHelm } from "../deploy/helm/helm.ts";
+import { type Helm, findHelms, missingHelm } from "../deploy/helm/helm.ts";
 
 export interface Programs {
   readonly apiserver: string;
   readonly controllers: string;
-  readonly helm: string;
+  readonly helms: readonly [Helm, ...Helm[]];
 }
 
 const isOnPath = (program: string): boolean => spawnSync(program, ["--help"], { stdio: "ignore" }).error === undefined;
@@ -24,6 +24,6 @@ export async function findPrograms(): Promise<Programs | string> {
   if (missing !== undefined) return `there is no ${missing}: see test/README.md`;
   const absent = ["etcd", "kubectl"].find((program) => !isOnPath(program));
   if (absent !== undefined) return `there is no ${absent}`;
-  const helm = await findHelm();
-  return helm === undefined ? missingHelm : { apiserver, controllers, helm };
+  const [helm, ...others] = await findHelms();
+  return helm === undefined ? missingHelm : { apiserver, controllers, helms: [helm, ...others] };
 }

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { root, runProgram } from "../support/processes.ts";
 import { byName } from "./helm/compare.ts";
-import { chart, findHelm, missingHelm, renderChart, runTemplate } from "./helm/helm.ts";
+import { chart, findHelms, missingHelm, renderChart, runTemplate } from "./helm/helm.ts";
 import { describedValues, openObjects, schemaPaths, valuePaths } from "./helm/values.ts";
 import { type Resource, render } from "./kubernetes/kustomize.ts";
 import { makeOverlay } from "./kubernetes/overlays.ts";
@@ -29,7 +29,7 @@ test("the schema knows each value and nothing else, and the page describes each"
   expect(describedValues()).toEqual(valuePaths());
 });
 
-const helm = await findHelm();
+const helm = (await findHelms())[0]?.program;
 const renderWith = (...args: string[]): Promise<Resource[]> => renderChart(helm as string, args);
 
 /** The manifests in the base have no version of the images; the overlay for production has. */

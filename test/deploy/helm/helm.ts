@@ -1,6 +1,6 @@
 /** Renders the chart by the real helm, where the machine has one. */
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { type Finished, root, runProgram } from "../../support/processes.ts";
 import type { Resource } from "../kubernetes/kustomize.ts";
@@ -8,16 +8,32 @@ import type { Resource } from "../kubernetes/kustomize.ts";
 export const chart = join(root, "deploy/helm/sluice");
 
 /** Shown in the place of the tests that need it. */
-export const missingHelm = "there is no helm; `go install helm.sh/helm/v3/cmd/helm@v3.22.0` brings it";
+export const missingHelm =
+  "there is no helm; `go install helm.sh/helm/v3/cmd/helm@v3.22.0` brings it, and so does helm.sh/helm/v4/cmd/helm@v4.3.0";
 
-/** On the path, or where `go install` puts it. */
-export async function findHelm(): Promise<string | undefined> {
+export interface Helm {
+  readonly program: string;
+  /** Such as `v4.3`. */
+  readonly version: string;
+  readonly major: number;
+}
+
+/** @returns those that the variable HELM lists like a path, each of which has to be there, else the one on the path or where `go install` puts it */
+export async function findHelms(): Promise<Helm[]> {
+  const named = (process.env["HELM"] ?? "").split(delimiter).filter((program) => program !== "");
+  const helms = await Promise.all(named.map(readHelm));
+  const absent = named[helms.indexOf(undefined)];
+  if (absent !== undefined) throw new Error(`HELM names ${absent}, which is no helm`);
   const installed = join(process.env["GOPATH"] ?? join(homedir(), "go"), "bin", "helm");
-  for (const program of ["helm", installed]) {
-    const { code } = await runProgram(program, ["version"]).catch(() => ({ code: 1 }));
-    if (code === 0) return program;
-  }
-  return undefined;
+  const found = named.length > 0 ? helms : [(await readHelm("helm")) ?? (await readHelm(installed))];
+  return found.filter((helm) => helm !== undefined);
+}
+
+async function readHelm(program: string): Promise<Helm | undefined> {
+  const args = ["version", "--template", "{{.Version}}"];
+  const { code, stdout } = await runProgram(program, args).catch(() => ({ code: 1, stdout: "" }));
+  const major = Number(/^v(\d+)\./.exec(stdout)?.[1]);
+  return code === 0 && major > 0 ? { program, version: stdout.trim(), major } : undefined;
 }
 
 /** The version of Kubernetes is told, because a helm that is built from its module knows none that is newer than 1.20. */

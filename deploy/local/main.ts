@@ -59,9 +59,15 @@ async function startOrEnd(supervisor: Supervisor): Promise<void> {
   }
 }
 
+/** Ctrl-C arrives twice, from the terminal and a little later from npm, which passes it on. */
+const sameSignalMs = 500;
+
 /** The first signal lets open requests finish, the second ends them. */
 function handleSignals(supervisor: Supervisor): void {
+  let countedAt = Number.NEGATIVE_INFINITY;
   const onSignal = () => {
+    if (performance.now() - countedAt < sameSignalMs) return;
+    countedAt = performance.now();
     if (supervisor.stopping) return end(supervisor.kill(), 1);
     say("stopping once open requests have finished; the same signal again ends them at once");
     end(supervisor.stop(), 0);

@@ -1,0 +1,67 @@
+/** How signals end `npm start`. npm passes them on to the shell of its script, and a terminal sends them to every process. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually, root } from "../support/processes.ts";
+import { type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
+
+let folder: string;
+let upstream: Upstream;
+let house: House;
+
+/** A project with the script of ours, whose program is the supervisor without the preparation of the checkout. */
+function writeProject(): void {
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { start: scripts.start } }));
+  mkdirSync(join(folder, "deploy/local"), { recursive: true });
+  const program = `await import(${JSON.stringify(join(root, "deploy/local/dist/main.js"))});\n`;
+  writeFileSync(join(folder, "deploy/local/start.mjs"), program);
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-test-npm-"));
+  writeProject();
+  upstream = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
+  house = await startHouse({
+    prefix: ["/bin/sh", "-c", `cd "${folder}" && exec npm start`],
+    environment: { SLUICE_DRAIN_LIMIT_MS: "240000", npm_config_update_notifier: "false" },
+    config: `
+providers: [{id: acme, dialect: chat, base_url: "${upstream.url}/v1"}]
+models: [{id: acme/large, endpoints: [{provider: acme}]}]
+`,
+  });
+}, 60_000);
+afterEach(async () => {
+  await house?.stop();
+  await upstream?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function openStream(): Promise<Response> {
+  const asked = upstream.nextRequest();
+  const response = await fetch(`${house.baseUrl}/responses`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${house.apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ model: "acme/large", input: "x", stream: true }),
+  });
+  expect(response.status).toBe(200);
+  await asked;
+  return response;
+}
+
+test("signals that arrive together are one and let requests finish; a later one to npm itself reaches Sluice and ends them", async () => {
+  const response = await openStream();
+  const pid = house.pids()["supervisor"] as number;
+  process.kill(pid, "SIGINT");
+  process.kill(pid, "SIGTERM");
+  await eventually(() => house.output().includes("stopping once open requests have finished"));
+  // Longer than signals that arrive together are apart.
+  await delay(600);
+  expect(upstream.openSockets).toBe(1);
+  const closed = upstream.nextClose();
+  await Promise.all([closed, house.stop()]);
+  await response.text().catch(() => "");
+});

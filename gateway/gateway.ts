@@ -175,7 +175,7 @@ function connect({ settings, instance, token, certificates, log, registry, conne
   gauge(
     registry,
     "sluice_lane_waiting_turns",
-    "Turns for the least busy inference process that it has not begun.",
+    "Turns for the least busy inference process that it has not said to have begun.",
     () => pool.waiting,
   );
   const inference = dialAny(settings.SLUICE_INFERENCE_ADDRESSES as [string, ...string[]], inferencePeer);

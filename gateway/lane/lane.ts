@@ -45,7 +45,7 @@ export class Lane {
   #stopped = false;
   #nextId = 1;
   #backoffMs = 50;
-  /** Turns that inference-svc has not begun to work on. */
+  /** Turns that inference-svc has not said to have begun. */
   readonly waiting = new WaitingTurns();
 
   constructor(address: string, connect: Connect) {

@@ -1,4 +1,4 @@
-/** Turns of a lane that inference-svc has not begun. A limited number is handed over; the rest wait here, and keys are served in rotation. */
+/** Turns of a lane that inference-svc has not said to have begun. A limited number is handed over; the rest wait here, and keys are served in rotation. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 

@@ -9,7 +9,10 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import { measureOpen } from "@sluice/proto/runtime/session/outbox.js";
 
-/** The gateway hands over only so many turns before it is told, and its other turns wait. */
+/**
+ * The gateway hands over twice as many before it is told, and its other turns wait. One turn less is a queue that the gateway calls calm, so that it
+ * leaves a state of overload while so many long turns run.
+ */
 const maxUntold = maxHanded / 2;
 /** A larger request is told at once, so that the gateway keeps half a megabyte in memory for a lane. */
 const maxLateBytes = 32 * 1024;

@@ -1,5 +1,5 @@
 /** Reads callers in one query: keys, guardrails and policy generation from a single snapshot. */
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type QueryCreator, sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { EnforcedGuardrail } from "./guardrail-columns.ts";
 import type { KeyRow } from "./keys.ts";
@@ -40,45 +40,57 @@ interface FoundKey extends Pick<KeyRow, "requests_per_minute" | "tokens_per_minu
   readonly guardrail_id: string | null;
 }
 
-interface Found {
-  readonly generation: string;
-  readonly keys: readonly FoundKey[];
-  readonly guardrails: readonly EnforcedGuardrail[];
-}
-
 const limits = ({ mode, limit_usd: limit }: EnforcedGuardrail): boolean => mode === "enforce" && limit !== null;
 
 /** A single statement, so that the generation belongs to the other values: two statements could see two different commits. */
 export async function resolveKeys(database: Kysely<Database>, hashes: readonly string[]): Promise<ResolvedKeys> {
-  const {
-    rows: [found],
-  } = await sql<Found>`
-    with found as materialized (
-      select key.hash, key.workspace_id, key.kind, key.expires_at, key.account, key.capture_content,
-        key.requests_per_minute, key.tokens_per_minute, key.concurrent_requests, assignment.guardrail_id,
-        key.limit_usd is not null or workspace.limit_usd is not null as is_limited,
-        exists (
-          select from end_users as person
-          where person.workspace_id = key.workspace_id and person."user" = key.external_user and not person.is_active
-        ) as external_user_inactive
-      from api_keys as key
-      join workspaces as workspace on workspace.id = key.workspace_id
-      left join guardrail_key_assignments as assignment on assignment.key_hash = key.hash
-      where key.hash = any(${hashes}::text[]) and key.revoked_at is null and not key.disabled
-        and (key.expires_at is null or key.expires_at > now())
+  const { generation, keys, guardrails } = await database
+    .with(
+      (name) => name("found").materialized(),
+      (query) => selectUsable(query, hashes),
     )
-    select generation,
-      array(select to_json(found) from found) as keys,
-      array(
+    .selectFrom("policy_generation")
+    .select([
+      "generation",
+      sql<readonly FoundKey[]>`array(select to_json(found) from found)`.as("keys"),
+      sql<readonly EnforcedGuardrail[]>`array(
         select to_json(guardrail) from guardrails as guardrail
         where guardrail.id in (select guardrail_id from found) or guardrail.account_default
           or (guardrail.workspace_default and guardrail.workspace_id in (select workspace_id from found))
         order by guardrail.account_default desc, guardrail.created_at, guardrail.id
-      ) as guardrails
-    from policy_generation`.execute(database);
-  const { generation, keys, guardrails } = found as Found;
+      )`.as("guardrails"),
+    ])
+    .executeTakeFirstOrThrow();
   return { generation: BigInt(generation), keys: new Map(keys.map((key) => [key.hash, toResolved(key, guardrails)])) };
 }
+
+/** Keys that are neither revoked, disabled nor expired. */
+const selectUsable = (database: QueryCreator<Database>, hashes: readonly string[]) =>
+  database
+    .selectFrom("api_keys as key")
+    .innerJoin("workspaces as workspace", "workspace.id", "key.workspace_id")
+    .leftJoin("guardrail_key_assignments as assignment", "assignment.key_hash", "key.hash")
+    .where("key.hash", "=", sql<string>`any(${hashes}::text[])`)
+    .where("key.revoked_at", "is", null)
+    .where("key.disabled", "=", false)
+    .where((key) => key.or([key("key.expires_at", "is", null), key("key.expires_at", ">", sql<Date>`now()`)]))
+    .select([
+      "key.hash",
+      "key.workspace_id",
+      "key.kind",
+      "key.expires_at",
+      "key.account",
+      "key.capture_content",
+      "key.requests_per_minute",
+      "key.tokens_per_minute",
+      "key.concurrent_requests",
+      "assignment.guardrail_id",
+      sql<boolean>`key.limit_usd is not null or workspace.limit_usd is not null`.as("is_limited"),
+      sql<boolean>`exists (
+        select from end_users as person
+        where person.workspace_id = key.workspace_id and person."user" = key.external_user and not person.is_active
+      )`.as("external_user_inactive"),
+    ]);
 
 /** @param all guardrails of any of the keys, in their order */
 function toResolved(key: FoundKey, all: readonly EnforcedGuardrail[]): ResolvedKey {

@@ -1,8 +1,8 @@
 /**
  * Tells the gateway late which turns of a lane were begun: with the first events of their answers, or for several turns together.
  *
- * A message for each turn wakes the gateway once more, which took a fifth of the processor time of a request that is alone, and a twentieth of
- * that of one of 32 at a time (Node 20, 2026-11-27). Until the gateway knows, it keeps the request in memory, and counts the turn among those
+ * A message for each turn wakes the gateway once more. Without it a request takes 0.94 of the processor time, 32 at a time with both processes on
+ * one processor, one of 20 KB 0.92, and one that is alone 0.92 to 0.98 (Node 20, 2026-11-27). Until the gateway knows, it keeps the request in memory, and counts the turn among those
  * that this process has yet to begin.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";

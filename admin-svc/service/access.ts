@@ -19,6 +19,7 @@ import {
   type WatchPolicyRequest,
 } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { Fault, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { maxFurtherKeys } from "@sluice/proto/runtime/policy/key-batches.js";
 import { requireServiceToken } from "@sluice/proto/runtime/rpc/caller.js";
 import { legacyPeers, unsupportedFieldIn } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { type ResolvedKey, resolveKeys } from "../store/access.ts";
@@ -34,8 +35,6 @@ import type { Watcher } from "./watcher.ts";
 const endUsersPage = 1_000;
 /** Bytes of guardrails in one answer about further keys. A message may have 4 MiB, half of which is left to the first key. */
 const maxGuardrailBytes = 2 * 1024 * 1024;
-/** Bounds the work for one request, which other requests wait for. */
-const maxFurtherKeys = 100;
 /** Postgres stores no NUL, and no key has the empty hash. */
 const storable = (keyHash: string): string => (keyHash.includes("\0") ? "" : keyHash);
 
@@ -44,7 +43,7 @@ export function accessService({ reads, policy, endpoints, serviceToken }: Deps):
     resolveKey: ({ keyHash, refusesUnknown, furtherKeyHashes }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       return orUnavailable(async () => {
-        const further = furtherKeyHashes.slice(0, maxFurtherKeys);
+        const further = refusesUnknown ? furtherKeyHashes.slice(0, maxFurtherKeys) : [];
         const { keys, generation } = await resolveKeys(reads, [keyHash, ...further].map(storable));
         const key = keys.get(keyHash);
         const caller = key && toCaller(key);

@@ -189,18 +189,21 @@ describe("ResolveKey", () => {
     const held = hashes.slice(0, 2);
     const { generation } = await assign(house.client, guardrailId, held, bearer(house.managementKey));
     const further = [...hashes, hashKey("nobody"), "a\0b"];
-    const request = { keyHash: first, refusesUnknown: true, furtherKeyHashes: further };
-    const answer = await call(
-      house.client,
-      AccessService.method.resolveKey,
-      create(ResolveKeyRequestSchema, request),
-      serviceMetadata(serviceToken),
-      timeoutMs,
-    );
+    const askFor = (refusesUnknown: boolean) =>
+      call(
+        house.client,
+        AccessService.method.resolveKey,
+        create(ResolveKeyRequestSchema, { keyHash: first, refusesUnknown, furtherKeyHashes: further }),
+        serviceMetadata(serviceToken),
+        timeoutMs,
+      );
+    const answer = await askFor(true);
     expect([answer.caller?.keyHash, answer.generation]).toEqual([first, generation]);
     expect(answer.further.map(({ caller }) => caller?.keyHash)).toEqual([...hashes, undefined, undefined]);
     expect(answer.further.map((key) => key.guardrailId)).toEqual([guardrailId, guardrailId, "", "", ""]);
     expect(answer.guardrails).toEqual([(await resolveKey(house.client, held[0] ?? "")).caller?.guardrail]);
+    // A process that might enforce less than a guardrail says gets no key without a check.
+    expect((await askFor(false)).further).toEqual([]);
   });
 
   test("a process that needs two hundred keys at once asks for them together, and gives each its policy", async () => {

@@ -9,8 +9,8 @@ import type { TraceHeaders } from "../tracing/context.ts";
 
 /** Calls of one process that are under way at a time. One that is slow holds up no others, and a busy admin-svc gets fewer and larger ones. */
 const maxCalls = 4;
-/** As many as admin-svc answers at once. */
-const maxKeys = 101;
+/** Number of keys that admin-svc reads beside the first one of a call. It bounds the work for one call, which others wait for. */
+export const maxFurtherKeys = 100;
 
 /**
  * Reads keys with one call. @returns their answers in order; the last of them may be missing, but not the first
@@ -47,7 +47,7 @@ export class KeyBatches<Value> {
 
   #next(): void {
     if (this.#calls >= maxCalls) return;
-    const [first, ...further] = this.#waiting.splice(0, maxKeys);
+    const [first, ...further] = this.#waiting.splice(0, 1 + maxFurtherKeys);
     if (first) void this.#call([first, ...further]);
   }
 

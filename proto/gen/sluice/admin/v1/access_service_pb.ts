@@ -533,7 +533,7 @@ export type ResolveKeyRequest = Message<"sluice.admin.v1.ResolveKeyRequest"> & {
   refusesUnknown: boolean;
 
   /**
-   * SHA-256 of further keys. Only with `refuses_unknown`.
+   * SHA-256 of further keys, a hundred at most. They are answered only with `refuses_unknown`.
    *
    * @generated from field: repeated string further_key_hashes = 3;
    */
@@ -554,7 +554,7 @@ export const ResolveKeyRequestSchema: GenMessage<ResolveKeyRequest> = /*@__PURE_
  */
 export type FurtherKey = Message<"sluice.admin.v1.FurtherKey"> & {
   /**
-   * Without its guardrails. Absent when the key is unknown, disabled or expired.
+   * The key without its guardrails; absent when it is unknown, disabled or expired.
    *
    * @generated from field: optional sluice.admin.v1.Caller caller = 1;
    */

@@ -155,7 +155,7 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   const ratio = median(ratios);
   const gate: number | undefined = isHouse ? scenario.gate : undefined;
   const each = (process: number) => us(middle(({ eachUs }) => eachUs[process] ?? Number.NaN));
-  const parts = isHouse ? ` (gateway ${each(0)}, inference-svc ${each(1)})` : "";
+  const parts = isHouse && subject.pids.length > 1 ? ` (gateway ${each(0)}, inference-svc ${each(1)})` : "";
   const named = isHouse && bench.houses.length === 1 ? "" : ` [${subject.name}]`;
   return {
     measure: scenario.title + named,

@@ -39,14 +39,18 @@ function list(path: string): string[] {
   }
 }
 
-/** Time on a processor since the process began, all threads. */
-export function cpuNs(pid: number): number {
-  let sum = 0;
-  for (const thread of list(`/proc/${pid}/task`)) {
-    sum += Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(" ")[0] ?? 0);
-  }
-  return sum;
+/** Time on a processor of each thread that a process has now, since the thread began. */
+export function threadsNs(pid: number): ReadonlyMap<string, number> {
+  const path = `/proc/${pid}/task`;
+  return new Map(list(path).map((id) => [id, Number(read(`${path}/${id}/schedstat`)?.split(" ")[0] ?? 0)]));
 }
+
+/** Time on a processor since the process began, all threads. */
+export const cpuNs = (pid: number): number => [...threadsNs(pid).values()].reduce((sum, ns) => sum + ns, 0);
+
+/** Time since an earlier reading. A thread that has ended meanwhile counts nothing: what it had used before must not be taken from the others. */
+export const nsSince = (pid: number, before: ReadonlyMap<string, number> = new Map()): number =>
+  [...threadsNs(pid)].reduce((sum, [id, ns]) => sum + Math.max(0, ns - (before.get(id) ?? 0)), 0);
 
 /** Of the processes that this one has started and that still run. */
 export function cpuNsOfChildren(pid: number): number {

@@ -4,7 +4,7 @@
  */
 import { cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import { busyNs, cpuNs, familyOf, sharedNow } from "./machine.ts";
+import { busyNs, familyOf, nsSince, sharedNow, threadsNs } from "./machine.ts";
 
 export interface WindowOptions {
   readonly windowMs: number;
@@ -23,14 +23,14 @@ export interface WindowUse {
 
 interface Snapshot {
   readonly atMs: number;
-  readonly watchedNs: number[];
+  readonly watched: readonly ReadonlyMap<string, number>[];
   readonly busyNs: number;
-  readonly ownNs: ReadonlyMap<number, number>;
+  readonly own: ReadonlyMap<number, ReadonlyMap<string, number>>;
 }
 
 function snapshot({ watched, root }: WindowOptions): Snapshot {
-  const ownNs = new Map(familyOf(root).map((pid) => [pid, cpuNs(pid)]));
-  return { ownNs, busyNs: busyNs(), watchedNs: watched.map(cpuNs), atMs: sharedNow() };
+  const own = new Map(familyOf(root).map((pid) => [pid, threadsNs(pid)]));
+  return { own, busyNs: busyNs(), watched: watched.map(threadsNs), atMs: sharedNow() };
 }
 
 /** @param boundary called at the very beginning and at the very end */
@@ -39,11 +39,11 @@ export async function measureWindow(options: WindowOptions, boundary: () => void
   boundary();
   await delay(options.windowMs);
   boundary();
-  const watchedNs = options.watched.map((pid, index) => cpuNs(pid) - (before.watchedNs[index] ?? 0));
+  const watchedNs = options.watched.map((pid, index) => nsSince(pid, before.watched[index]));
   const after = snapshot(options);
   const durationMs = after.atMs - before.atMs;
   let own = 0;
-  for (const [pid, ns] of after.ownNs) own += ns - (before.ownNs.get(pid) ?? 0);
+  for (const pid of after.own.keys()) own += nsSince(pid, before.own.get(pid));
   const foreign = after.busyNs - before.busyNs - own;
   return {
     durationMs,

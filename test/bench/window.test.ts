@@ -1,0 +1,48 @@
+/** A window of measurement in which watched processes and threads end. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "@jest/globals";
+import { measureWindow } from "./measure/window.ts";
+
+const busy = "const until = Date.now() + 200; while (Date.now() < until);";
+
+/** It has used a thread for 200 ms before it says so, and ends that thread when its input ends. */
+const thread = `
+  const { Worker } = require("node:worker_threads");
+  const worker = new Worker('${busy} require("node:worker_threads").parentPort.once("message", () => process.exit()).postMessage(1)', { eval: true });
+  worker.once("message", () => console.log("used"));
+  worker.once("exit", () => console.log("ended"));
+  process.stdin.once("data", () => worker.postMessage(1));
+  setInterval(() => {}, 1000);`;
+
+async function usedIn(code: string, end: (child: ChildProcess) => Promise<unknown>): Promise<number> {
+  const child = spawn(process.execPath, ["-e", code], { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    await once(child.stdout, "data");
+    const options = { windowMs: 300, watched: [child.pid as number], root: process.pid };
+    let ended: Promise<unknown> | undefined;
+    const { watchedNs } = await measureWindow(options, () => {
+      ended ??= end(child);
+    });
+    await ended;
+    return (watchedNs[0] as number) / 1e6;
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+test("a thread that ends takes nothing from what its process used in the window", async () => {
+  const ms = await usedIn(thread, (child) => {
+    child.stdin?.write("end");
+    return once(child.stdout as NodeJS.ReadableStream, "data");
+  });
+  expect(ms).toBeGreaterThanOrEqual(0);
+});
+
+test("a process that ends takes nothing from the others", async () => {
+  const ms = await usedIn(`${busy} console.log("used"); setInterval(() => {}, 1000)`, (child) => {
+    child.kill("SIGKILL");
+    return once(child, "exit");
+  });
+  expect(ms).toBe(0);
+});

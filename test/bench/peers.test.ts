@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readOptions } from "./options.ts";
-import type { PeerRow } from "./peers/rows.ts";
+import type { Cell, PeerRow } from "./peers/rows.ts";
 import { stalledText } from "./peers/streams.ts";
 import { featureNames } from "./peers/peer.ts";
 import { peers } from "./peers/peers.ts";
@@ -70,6 +70,30 @@ test("nobody is ahead without figures of both sides, or where the machine was bu
   expect(report).not.toContain("is ahead");
 });
 
+const inRounds = (...rounds: readonly number[]) => ({ text: "some us", value: 1, rounds });
+
+test("a figure is a multiple of the first column within single rounds, whatever moved the machine between them", () => {
+  const cells = new Map([
+    [own, inRounds(10, 20, 40, 10)],
+    [quick, inRounds(20, 42, 76, 20)],
+  ]);
+  const report = reportOf({ measure: "a", cells });
+  expect(report).toContain("| a | some us | some us, 2.00x (1.90x to 2.10x) |  |  |");
+  expect(report).toContain("Settled: no multiple differs by more than 10 %");
+});
+
+test("the report names each multiple of which another run may say something else", () => {
+  const cells = new Map<LoadSubject, Cell>([
+    [own, inRounds(10, 10, 10, 10)],
+    [quick, inRounds(40, 40, 48, 48)],
+    [broken, { text: "cannot: status 500" }],
+    [pipe, inRounds(100, 100, 109, 109)],
+  ]);
+  const report = reportOf({ measure: "a", cells });
+  expect(report).toContain('- Not settled: Quick 1.0.0 in "a", 4.00x and 4.80x.');
+  expect(report).not.toMatch(/Not settled: a pipe|Settled: no/);
+});
+
 test.each([
   [{ comments: 0, endedMs: undefined, last: "" }, "no end, nothing"],
   [{ comments: 9, endedMs: undefined, last: "" }, "no end, 9 comments"],
@@ -81,7 +105,7 @@ test.each([
 });
 
 test("the modes of the bench are told apart", () => {
-  expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 1 } });
+  expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 2 } });
   expect(readOptions(["--install-peers"])).toEqual({ installs: true });
   expect(readOptions(["--reference", "nginx,litellm"])).toMatchObject({ references: ["nginx", "litellm"] });
   expect(() => readOptions(["--reference", "nobody"])).toThrow("nobody");

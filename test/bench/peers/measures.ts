@@ -3,9 +3,11 @@ import type { Bench } from "../bench.ts";
 import { cancelScript } from "../scenarios/cancel.ts";
 import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
+import { measureCosts, pacedLoad } from "./costs.ts";
+import { measureDelays } from "./delays.ts";
 import type { PeerRow } from "./rows.ts";
-import { measureCosts, measureDelays, pacedLoad } from "./speed.ts";
 import { cancels, measureCancels, measureMemory, watchStalls } from "./streams.ts";
+import { warmUp } from "./warm-up.ts";
 
 export const peerScripts: readonly Script[] = [pacedLoad.script, cancelScript(cancels)];
 
@@ -14,6 +16,7 @@ export async function measurePeers(bench: Bench, subjects: readonly LoadSubject[
   // Memory comes first: free space in a heap that has served others would hide what streams take.
   const memory = await measureMemory(bench, subjects);
   const stalls = watchStalls(bench, subjects);
+  await warmUp(bench, subjects);
   const rows = [
     ...(await measureCosts(bench, subjects)),
     ...(await measureDelays(bench, subjects)),

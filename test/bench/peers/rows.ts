@@ -1,11 +1,17 @@
-/** A row of the table: a measure, and its figure for each gateway. */
+/** A row of the table: a measure, its figure for each gateway, and how those compare round by round. */
+import { median } from "../measure/rounds.ts";
 import type { LoadSubject } from "../subject.ts";
 
 /** A figure of one subject; less is better. Without a value it takes no part in the comparison. */
 export interface Cell {
   readonly text: string;
   readonly value?: number;
+  /** The figure in each round in which the subjects took turns. */
+  readonly rounds?: readonly number[];
 }
+
+/** A cell that can be compared. */
+export type ComparableCell = Cell & { readonly value: number };
 
 export interface PeerRow {
   readonly measure: string;
@@ -13,6 +19,34 @@ export interface PeerRow {
   /** Rounds were disturbed, so that the figures decide nothing. */
   readonly inconclusive?: boolean;
 }
+
+/** A figure as a multiple of another one, by the ratios within single rounds, which disturb both alike. */
+export interface Multiple {
+  readonly median: number;
+  readonly least: number;
+  readonly most: number;
+  /** Medians of the first and of the second half of the rounds. */
+  readonly halves: readonly [number, number];
+}
+
+/** @returns undefined without rounds in which both have a figure */
+export function multipleOf({ rounds = [] }: Cell, { rounds: base = [] }: Cell): Multiple | undefined {
+  const ratios = rounds.map((figure, round) => figure / (base[round] ?? Number.NaN));
+  if (ratios.length < 2 || !ratios.every(Number.isFinite)) return undefined;
+  const middle = Math.floor(ratios.length / 2);
+  return {
+    median: median(ratios),
+    least: Math.min(...ratios),
+    most: Math.max(...ratios),
+    halves: [median(ratios.slice(0, middle)), median(ratios.slice(-middle))],
+  };
+}
+
+/** Two runs are to agree within this, and the halves of one are as two short runs. */
+export const halvesTolerance = 0.1;
+
+export const isSettled = ({ halves: [first, second] }: Multiple): boolean =>
+  Math.abs(first - second) <= halvesTolerance * Math.min(Math.abs(first), Math.abs(second));
 
 /** One after the other, so that none is measured while another works. A failure is a figure like any other. */
 export async function eachCell(

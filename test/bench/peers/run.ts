@@ -57,7 +57,7 @@ function gatewayColumns({ house, references }: Bench): Column[] {
   ];
 }
 
-function head({ house }: Bench, measured: readonly Described[], loadBefore: number): string {
+function head({ house, pace }: Bench, measured: readonly Described[], loadBefore: number): string {
   const placement = pinning
     ? "each gateway with all its processes on processor 0, upstream and clients on processor 1"
     : "processes placed by the kernel";
@@ -65,6 +65,8 @@ function head({ house }: Bench, measured: readonly Described[], loadBefore: numb
     `\`npm run bench -- --peers\`, ${new Date().toISOString().slice(0, 10)}: ${house.name}, ` +
     `${measured.map(({ name, version }) => `${name} ${version}`).join(", ")}; Node ${process.versions.node}; ` +
     `${cpus().length} x ${processorModel()}, ${placement}, in a network of loopback alone; load of the machine before it ${loadBefore.toFixed(1)}. ` +
-    "Processor time is that of all processes of a gateway, Sluice's with admin-svc and Postgres. Less is better in every row."
+    "Processor time is that of all processes of a gateway, Sluice's with admin-svc and Postgres. Less is better in every row. " +
+    `Each gateway has served ${pace.warmUpUnits} requests or events of each kind before; figures are medians of rounds, and 2.00x (1.90x to 2.10x) is ` +
+    "the median of the multiples of the first column in the same round, with the least and the largest."
   );
 }

@@ -6,7 +6,7 @@ import { ownBytes } from "../measure/machine.ts";
 import { percentile } from "../measure/rounds.ts";
 import { type CancelBatches, cancelDelays, cancelText, patienceMs } from "../scenarios/cancel.ts";
 import type { LoadSubject } from "../subject.ts";
-import { type Cell, type PeerRow, eachCell } from "./rows.ts";
+import { type Cell, type ComparableCell, type PeerRow, eachCell } from "./rows.ts";
 
 const idleStreams = 500;
 const settleMs = 3_000;
@@ -25,7 +25,7 @@ async function idleBytes({ load }: Bench, subject: LoadSubject, count: number) {
   }
 }
 
-async function streamMemory(bench: Bench, subject: LoadSubject): Promise<Required<Cell>> {
+async function streamMemory(bench: Bench, subject: LoadSubject): Promise<ComparableCell> {
   const before = residentBytes(subject);
   const { bytes, open } = await idleBytes(bench, subject, idleStreams);
   const value = (bytes - before) / kib / idleStreams;

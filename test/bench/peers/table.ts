@@ -1,7 +1,7 @@
 /** The result of `--peers` as Markdown: the figures, who is ahead, what each gateway does meanwhile, and who is absent. */
 import type { LoadSubject } from "../subject.ts";
 import { markdownRow, unsettled } from "../report.ts";
-import type { Cell, PeerRow } from "./rows.ts";
+import { type ComparableCell, type Multiple, type PeerRow, halvesTolerance, isSettled, multipleOf } from "./rows.ts";
 import { type Described, type FeatureId, featureNames } from "./peer.ts";
 
 export interface Column {
@@ -28,6 +28,8 @@ export function peerReport({ head, columns, rows, described, absent }: PeerRepor
     ...figures(columns, rows),
     "",
     ...(rows.some(({ inconclusive }) => inconclusive) ? [unsettled, ""] : []),
+    ...settlement(columns, rows),
+    "",
     ...rows.flatMap((row) => lead(columns, row)),
     "",
     ...features(described),
@@ -44,14 +46,45 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 function figures(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
   const cells = rows.map(({ measure, cells, inconclusive }) => [
     measure + (inconclusive ? " (inconclusive)" : ""),
-    ...columns.map(({ subject }) => cells.get(subject)?.text ?? ""),
+    ...columns.map(({ subject }) => figure(columns, cells, subject)),
   ]);
   return table(["measure", ...columns.map(({ title }) => title)], cells);
 }
 
+type Cells = PeerRow["cells"];
+
+const figure = (columns: readonly Column[], cells: Cells, subject: LoadSubject): string =>
+  [cells.get(subject)?.text ?? "", multipleText(multiple(columns, cells, subject))].filter(Boolean).join(", ");
+
+const multipleText = (found: Multiple | undefined): string =>
+  found === undefined ? "" : `${times(found.median)} (${times(found.least)} to ${times(found.most)})`;
+
+const times = (ratio: number): string => `${ratio.toFixed(2)}x`;
+
+/** Figures are multiples of those of the first column. */
+function multiple([base]: readonly Column[], cells: Cells, subject: LoadSubject): Multiple | undefined {
+  const [own, first] = [cells.get(subject), base && cells.get(base.subject)];
+  return own === undefined || first === undefined || own === first ? undefined : multipleOf(own, first);
+}
+
+/** Whether another run would say the same, as far as the halves of this one tell. */
+function settlement(columns: readonly Column[], rows: readonly PeerRow[]): string[] {
+  const percent = `${halvesTolerance * 100} %`;
+  const lines = rows.flatMap(({ measure, cells }) =>
+    columns.flatMap(({ title, subject }) => {
+      const found = multiple(columns, cells, subject);
+      if (found === undefined || isSettled(found)) return [];
+      return [`- Not settled: ${title} in "${measure}", ${found.halves.map(times).join(" and ")}.`];
+    }),
+  );
+  const compared = "between the first and the second half of its rounds";
+  if (lines.length === 0) return [`Settled: no multiple differs by more than ${percent} ${compared}.`];
+  return [`A multiple is settled when it differs by ${percent} at most ${compared}:`, "", ...lines];
+}
+
 interface Placed {
   readonly column: Column;
-  readonly cell: Required<Cell>;
+  readonly cell: ComparableCell;
 }
 
 function lowest(columns: readonly Column[], { cells }: PeerRow, kind: Column["kind"]): Placed | undefined {

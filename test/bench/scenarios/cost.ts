@@ -88,16 +88,21 @@ export async function measureCost(bench: Bench, scenario: CostScenario): Promise
 
 /** @param subjects those that take turns with the pipe */
 export async function measureRounds(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
-  const { pipe, pace } = bench;
   const windows = new SubjectWindows(bench, load);
+  for (const subject of [bench.pipe, ...subjects])
+    await windows.warmUp(subject, bench.pace.warmUpUnits, ({ units }) => units);
+  return { rounds: await costRounds(bench, windows, subjects), problems: windows.problems };
+}
+
+/** @param subjects warm ones, which take turns with the pipe */
+export function costRounds(bench: Bench, windows: SubjectWindows, subjects: readonly LoadSubject[]) {
+  const { pipe, pace } = bench;
   const all = [pipe, ...subjects];
-  for (const subject of all) await windows.warmUp(subject, pace.warmUpUnits, ({ units }) => units);
-  const rounds = await pairedRounds(
+  return pairedRounds(
     pace.rounds,
     (round) => measureRound(bench, windows, round % 2 === 0 ? all : all.toReversed()),
     () => performance.now() < pace.repeatUntilMs,
   );
-  return { rounds, problems: windows.problems };
 }
 
 /** Some references cannot stream on every version of Node. Asked twice: on a busy machine a time limit may pass. @returns why it cannot serve the load at all */
@@ -115,9 +120,9 @@ export async function findProblem(
   }
 }
 
-/** Microseconds of a unit. */
-export const medianCost = ({ used }: Rounds<CostRound>, subject: LoadSubject): number =>
-  median(used.map(({ windows }) => of(windows, subject).us));
+/** Microseconds of a unit in each round. */
+export const costsOf = ({ used }: Rounds<CostRound>, subject: LoadSubject): number[] =>
+  used.map(({ windows }) => of(windows, subject).us);
 
 /** @param subjects in the order of this round: whatever runs second finds warm caches */
 async function measureRound(

@@ -1,0 +1,57 @@
+/** Processor time of requests and events. */
+import type { Bench } from "../bench.ts";
+import { median } from "../measure/rounds.ts";
+import { type SubjectLoad, SubjectWindows } from "../measure/subject-windows.ts";
+import { costRounds, costsOf, findProblem } from "../scenarios/cost.ts";
+import type { LoadSubject } from "../subject.ts";
+import { type Cell, type PeerRow, eachCell } from "./rows.ts";
+
+/**
+ * As many streams as one core of every gateway serves without falling behind. LiteLLM ends a stream with an error when a hundred events of the same
+ * text come one after the other, as those of the scripted upstream do.
+ */
+export const pacedLoad: SubjectLoad = {
+  script: { kind: "paced", deltas: 90, gapMs: 20 },
+  connections: 20,
+  spreadMs: 1_000,
+};
+
+/** Connections open over a second, so that what a gateway does up to a second late, such as storing records, is as much in the window as its requests. */
+const requests: SubjectLoad = { script: { kind: "json" }, connections: 32, spreadMs: 1_000 };
+
+export const costs = [
+  { measure: "processor time of a request, 1 KB, 32 at a time", load: requests },
+  { measure: "the same, 20 KB", load: { ...requests, form: { long: true } } },
+  { measure: "processor time of an event, 20 streams of one event every 20 ms", load: pacedLoad },
+] as const;
+
+/** A window in which a slow gateway ended no request has no cost of a request. */
+function costCell(rounds: readonly number[]): Cell {
+  const us = median(rounds);
+  if (!Number.isFinite(us)) return { text: "too slow for a window" };
+  return { text: `${us.toFixed(us < 100 ? 1 : 0)} us`, value: us, rounds };
+}
+
+export async function measureCosts(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
+  const rows: PeerRow[] = [];
+  for (const { measure, load } of costs) {
+    bench.say(measure);
+    const cells = await findProblems(bench, load, subjects);
+    const able = subjects.filter((subject) => !cells.has(subject));
+    const windows = new SubjectWindows(bench, load);
+    const rounds = await costRounds(bench, windows, able);
+    for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
+    for (const subject of [...able, bench.pipe]) cells.set(subject, costCell(costsOf(rounds, subject)));
+    rows.push({ measure, cells, inconclusive: rounds.inconclusive });
+  }
+  return rows;
+}
+
+/** @returns a cell for each that cannot serve the load */
+async function findProblems(bench: Bench, load: SubjectLoad, subjects: readonly LoadSubject[]) {
+  const cells = await eachCell(subjects, async (subject) => {
+    const problem = await findProblem(bench, load, subject);
+    return { text: problem === undefined ? "" : `cannot: ${problem}` };
+  });
+  return new Map([...cells].filter(([, { text }]) => text !== ""));
+}

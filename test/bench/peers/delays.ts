@@ -1,0 +1,73 @@
+/** The delay that a gateway adds to an answer, and to the first event of a stream. */
+import type { Bench } from "../bench.ts";
+import { foreignTolerance, median, percentile } from "../measure/rounds.ts";
+import { measureWindow } from "../measure/window.ts";
+import { firstEventScript } from "../scenarios/first-event.ts";
+import type { Script } from "../script.ts";
+import type { LoadSubject } from "../subject.ts";
+import type { Cell, PeerRow } from "./rows.ts";
+
+/** Below what the slowest of them can serve on one core. */
+const perSecond = 40;
+/** All rounds together are some seven hundred requests: the collections of V8 decide a p99, and a shorter time may have none or two. */
+const windowMs = 3_000;
+/** Connections are open by then, and those of the subject before it are closed. */
+const settleMs = 500;
+
+export async function measureDelays(bench: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow[]> {
+  return [
+    await addedRow(bench, subjects, { script: { kind: "json" }, title: "an answer of a 1 KB request" }),
+    await addedRow(bench, subjects, { script: firstEventScript, title: "the first event of a stream" }),
+  ];
+}
+
+interface DelayWindow {
+  readonly ms: readonly number[];
+  readonly failed: number;
+  readonly foreignShare: number;
+}
+
+async function measureDelay(bench: Bench, { target }: LoadSubject, script: Script): Promise<DelayWindow> {
+  const [offered, { foreignShare }] = await Promise.all([
+    bench.load.call("offer", { target, script, perSecond, connections: 100, forMs: windowMs, settleMs }),
+    measureWindow({ windowMs: settleMs + windowMs, watched: [], root: process.pid }, () => undefined),
+  ]);
+  for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
+  const failed = offered.sent + offered.away - offered.servedMs.length;
+  return { ms: script.kind === "json" ? offered.servedMs : offered.firstMs, failed, foreignShare };
+}
+
+async function addedRow(
+  bench: Bench,
+  subjects: readonly LoadSubject[],
+  { script, title }: { readonly script: Script; readonly title: string },
+): Promise<PeerRow> {
+  const measure = `time to ${title}, added to the upstream's own, ${perSecond} a second, p50 / p99`;
+  bench.say(measure);
+  const all = [bench.direct, bench.pipe, ...subjects];
+  const windows = new Map<LoadSubject, DelayWindow[]>(all.map((subject) => [subject, []]));
+  for (let round = 0; round < bench.pace.rounds; round++)
+    for (const subject of round % 2 === 0 ? all : all.toReversed())
+      windows.get(subject)?.push(await measureDelay(bench, subject, script));
+  const direct = windows.get(bench.direct) ?? [];
+  const foreignShares = [...windows.values()].flat().map(({ foreignShare }) => foreignShare);
+  return {
+    measure: `${measure} of ${direct.flatMap(({ ms }) => ms).length}`,
+    cells: new Map([...windows].slice(1).map(([subject, of]) => [subject, addedCell(of, direct)])),
+    inconclusive: median(foreignShares) > foreignTolerance,
+  };
+}
+
+function addedCell(windows: readonly DelayWindow[], direct: readonly DelayWindow[]): Cell {
+  const failed = Math.max(...windows.map((window) => window.failed));
+  // Those that were sent last are still under way.
+  if (failed >= perSecond) return { text: `falls behind: ${failed} not answered in time` };
+  const added = windows.map(({ ms }, round) => percentile(ms, 50) - percentile(direct[round]?.ms ?? [], 50));
+  const worst = (of: readonly DelayWindow[]) =>
+    percentile(
+      of.flatMap(({ ms }) => ms),
+      99,
+    );
+  const [p50, p99] = [median(added), worst(windows) - worst(direct)];
+  return { text: `${p50.toFixed(1)} / ${p99.toFixed(1)} ms`, value: p50, rounds: added };
+}

@@ -1,9 +1,10 @@
 /** Processor time of requests and events. */
 import type { Bench } from "../bench.ts";
 import { median } from "../measure/rounds.ts";
-import { type SubjectLoad, SubjectWindows } from "../measure/subject-windows.ts";
+import { type SubjectLoad, type SubjectWindow, SubjectWindows } from "../measure/subject-windows.ts";
 import { costRounds, costsOf, findProblem } from "../scenarios/cost.ts";
 import type { LoadSubject } from "../subject.ts";
+import { alone } from "./alone.ts";
 import { type Cell, type PeerRow, eachCell } from "./rows.ts";
 
 /**
@@ -25,6 +26,19 @@ export const costs = [
   { measure: "processor time of an event, 20 streams of one event every 20 ms", load: pacedLoad },
 ] as const;
 
+class WindowsAlone extends SubjectWindows {
+  readonly #gateways: readonly LoadSubject[];
+
+  constructor(bench: Bench, load: SubjectLoad) {
+    super(bench, load);
+    this.#gateways = bench.references;
+  }
+
+  override of(subject: LoadSubject, windowMs: number): Promise<SubjectWindow> {
+    return alone(this.#gateways, subject, () => super.of(subject, windowMs));
+  }
+}
+
 /** A window in which a slow gateway ended no request has no cost of a request. */
 function costCell(rounds: readonly number[]): Cell {
   const us = median(rounds);
@@ -38,7 +52,7 @@ export async function measureCosts(bench: Bench, subjects: readonly LoadSubject[
     bench.say(measure);
     const cells = await findProblems(bench, load, subjects);
     const able = subjects.filter((subject) => !cells.has(subject));
-    const windows = new SubjectWindows(bench, load);
+    const windows = new WindowsAlone(bench, load);
     const rounds = await costRounds(bench, windows, able);
     for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
     for (const subject of [...able, bench.pipe]) cells.set(subject, costCell(costsOf(rounds, subject)));

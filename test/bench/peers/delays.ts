@@ -5,6 +5,7 @@ import { measureWindow } from "../measure/window.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
 import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
+import { alone } from "./alone.ts";
 import type { Cell, PeerRow } from "./rows.ts";
 
 /** Below what the slowest of them can serve on one core. */
@@ -48,7 +49,7 @@ async function addedRow(
   const windows = new Map<LoadSubject, DelayWindow[]>(all.map((subject) => [subject, []]));
   for (let round = 0; round < bench.pace.rounds; round++)
     for (const subject of round % 2 === 0 ? all : all.toReversed())
-      windows.get(subject)?.push(await measureDelay(bench, subject, script));
+      windows.get(subject)?.push(await alone(bench.references, subject, () => measureDelay(bench, subject, script)));
   const direct = windows.get(bench.direct) ?? [];
   const foreignShares = [...windows.values()].flat().map(({ foreignShare }) => foreignShare);
   return {

@@ -17,11 +17,13 @@ export async function measurePeers(bench: Bench, subjects: readonly LoadSubject[
   const memory = await measureMemory(bench, subjects);
   const stalls = watchStalls(bench, subjects);
   await warmUp(bench, subjects);
-  const rows = [
+  // From here on gateways stop in turn, which the watch would take for their silence.
+  const silence = await stalls;
+  return [
     ...(await measureCosts(bench, subjects)),
     ...(await measureDelays(bench, subjects)),
     ...memory,
     await measureCancels(bench, subjects),
+    silence,
   ];
-  return [...rows, await stalls];
 }

@@ -70,7 +70,7 @@ export async function measureCancels(bench: Bench, subjects: readonly LoadSubjec
 /** Longer than the limit for silence of any gateway here that has one by default. */
 const silenceMs = 150_000;
 
-/** Runs beside all others, since it waits for minutes and does nothing meanwhile. */
+/** Runs beside the warm-up, since it waits for minutes and does nothing meanwhile. */
 export async function watchStalls({ load }: Bench, subjects: readonly LoadSubject[]): Promise<PeerRow> {
   const watched = subjects.map(async (subject) => {
     const stalled = await load.call("watchStalled", { target: subject.target, limitMs: silenceMs });

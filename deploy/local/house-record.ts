@@ -102,5 +102,5 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
 
 /** True when the recorded id still belongs to a process of Sluice, and not to a newer process. */
 function isSluice(pid: number): boolean {
-  return pid !== process.pid && isAlive(pid) && /(start\.mjs|dist\/main\.js)/.test(commandOf(pid) ?? "");
+  return pid !== process.pid && isAlive(pid) && /(start\.mjs|dist\/(main|one-process)\.js)/.test(commandOf(pid) ?? "");
 }

@@ -1,0 +1,46 @@
+/** What a start does with processes that an earlier supervisor has left in the record of its data folder. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { RecordKeeper } from "@sluice/local/house-record.js";
+import { portsOf } from "@sluice/local/ports.js";
+import { isAlive } from "@sluice/local/processes.js";
+import { readSettings } from "@sluice/local/settings.js";
+
+let folder: string;
+let left: ChildProcess | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-test-record-"));
+});
+afterEach(async () => {
+  const ended = left && left.exitCode === null && left.signalCode === null && once(left, "exit");
+  left?.kill("SIGKILL");
+  await ended;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts a program of this name that does not end by itself. @returns its process id, once it runs */
+async function leave(program: string): Promise<number> {
+  const file = join(folder, program);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, 'console.log("running"); setInterval(() => undefined, 60_000);');
+  left = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });
+  if (left.stdout) await once(left.stdout, "data");
+  return left.pid as number;
+}
+
+test.each([
+  ["gateway/dist/main.js", false],
+  ["deploy/local/dist/one-process.js", false],
+  ["another/program.js", true],
+])("%s, left by a killed supervisor, lives on: %p", async (program, livesOn) => {
+  const pid = await leave(program);
+  writeFileSync(join(folder, "house.json"), JSON.stringify({ pids: { gateway: pid } }));
+  const record = await RecordKeeper.claim(folder, portsOf(readSettings({})), { gateway: "::1", internal: "127.0.0.1" });
+  expect(isAlive(pid)).toBe(livesOn);
+  record.release();
+});

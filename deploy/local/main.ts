@@ -27,7 +27,7 @@ async function start(): Promise<void> {
   const hosts = hostsOf(settings, file.host);
   const record = await RecordKeeper.claim(settings.dataDir, ports, hosts);
   process.once("exit", () => record.release());
-  await requireFree(ports, hosts, settings.SLUICE_INFERENCE_REPLICAS);
+  await requireFree(ports, hosts, settings.replicas.count);
   const keys = readKeys(settings);
   const secrets = readSecrets(settings);
   const supervisor = new Supervisor({ settings, ports, hosts, keys, secrets, record, environment: process.env, say });

@@ -87,7 +87,7 @@ export function inferenceServices(house: House): Service[] {
   // Providers are configured by variables of any name, so inference-svc gets all that no other service owns.
   const ofOthers = secretVariables(settings.config, environment);
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name) && !ofOthers.has(name));
-  return replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS).map(({ rpc, health, http }, n) => ({
+  return replicasOf(ports, settings.replicas.count).map(({ rpc, health, http }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
     script: script("inference-svc"),
     healthPort: health,
@@ -108,7 +108,7 @@ export function inferenceServices(house: House): Service[] {
 
 export function gatewayService(house: House): Service {
   const { ports, hosts, secrets, settings, environment } = house;
-  const replicas = replicasOf(ports, settings.SLUICE_INFERENCE_REPLICAS);
+  const replicas = replicasOf(ports, settings.replicas.count);
   return {
     name: "gateway",
     script: script("gateway"),

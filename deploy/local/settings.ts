@@ -1,10 +1,12 @@
 /** Settings of the operator for Sluice on this machine; everything has a default. */
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { host, internalHost, milliseconds, readEnvironment, secret } from "@sluice/proto/runtime/config.js";
 import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
 import { z } from "zod";
+import { type Replicas, chooseReplicas } from "./replicas.ts";
 
 /** Path of the checkout: this file is deploy/local/dist/settings.js in it. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -30,7 +32,7 @@ const schema = z.object({
   SLUICE_INFERENCE_HEALTH_PORT: fixedPort(9081),
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
   /** 0: inference-svc runs in the process of the gateway. */
-  SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).default(1),
+  SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).optional(),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_PACKAGES_DIR: z.string().optional(),
@@ -56,6 +58,7 @@ export interface Settings extends Readonly<z.infer<typeof schema>> {
   readonly config: string;
   /** Prefix of `npm install --prefix` for packages that the configuration file names. */
   readonly packagesDir: string;
+  readonly replicas: Replicas;
 }
 
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
@@ -65,6 +68,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     dataDir: dataPath(settings.SLUICE_DATA_DIR),
     config: configPath(settings.SLUICE_CONFIG),
     packagesDir: packagesPath(settings),
+    replicas: chooseReplicas(settings.SLUICE_INFERENCE_REPLICAS, availableParallelism()),
   };
 }
 

@@ -64,12 +64,11 @@ export class Supervisor {
     this.#deps.record.database(databaseUrl);
     await this.#warnOfNewSecret(databaseUrl);
     const house: House = { ...this.#deps, databaseUrl };
-    const turns =
-      house.settings.SLUICE_INFERENCE_REPLICAS === 0
-        ? [[oneService(house)]]
-        : [inferenceServices(house), [gatewayService(house)]];
+    const { count, account } = house.settings.replicas;
+    const turns = count === 0 ? [[oneService(house)]] : [inferenceServices(house), [gatewayService(house)]];
     const order = [[adminService(house)], ...turns];
     this.#deps.say("starting admin-svc, inference-svc and gateway");
+    this.#deps.say(account);
     for (const services of order) {
       this.#stopping.signal.throwIfAborted();
       this.#steps.push(await Promise.all(services.map((service) => this.#keepService(service))));

@@ -1,0 +1,30 @@
+/** Which processes run gateway and inference-svc, and why. */
+
+export interface Replicas {
+  /** Inference processes; 0 when inference-svc runs in the process of the gateway. */
+  readonly count: number;
+  /** The processes, and why it is these, in words for the operator. */
+  readonly account: string;
+}
+
+/**
+ * Without a wish of the operator the number of processors decides: on a single one, two processes only wake each other.
+ * @param wanted SLUICE_INFERENCE_REPLICAS
+ * @param processors that Sluice may use
+ */
+export function chooseReplicas(wanted: number | undefined, processors: number): Replicas {
+  if (wanted !== undefined)
+    return { count: wanted, account: `${whoHas(wanted)}: SLUICE_INFERENCE_REPLICAS is ${wanted}` };
+  const count = processors === 1 ? 0 : 1;
+  return { count, account: `${whoHas(count)}: ${reason(processors)}` };
+}
+
+function whoHas(count: number): string {
+  if (count === 0) return "gateway and inference-svc share one process";
+  return count === 1 ? "gateway and inference-svc have a process each" : `a gateway and ${count} inference processes`;
+}
+
+const reason = (processors: number): string =>
+  processors === 1
+    ? "this machine gives Sluice one processor; SLUICE_INFERENCE_REPLICAS=1 gives each its own"
+    : `this machine gives Sluice ${processors} processors; SLUICE_INFERENCE_REPLICAS=0 puts both into one`;

@@ -1,0 +1,94 @@
+/** Which processes `npm start` starts for gateway and inference-svc, and what it says of them. */
+import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { chooseReplicas } from "@sluice/local/replicas.js";
+import { readSettings } from "@sluice/local/settings.js";
+import { type House, startHouse } from "../support/house.ts";
+import { eventually, root, runProgram } from "../support/processes.ts";
+import { freePort } from "../support/runner/free-ports.ts";
+
+test.each([
+  [undefined, 1, 0, "gateway and inference-svc share one process: this machine gives Sluice one processor"],
+  [undefined, 2, 1, "gateway and inference-svc have a process each: this machine gives Sluice 2 processors"],
+  [0, 2, 0, "gateway and inference-svc share one process: SLUICE_INFERENCE_REPLICAS is 0"],
+  [1, 1, 1, "gateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1"],
+  [2, 1, 2, "a gateway and 2 inference processes: SLUICE_INFERENCE_REPLICAS is 2"],
+])("with SLUICE_INFERENCE_REPLICAS=%s and %i processors", (wanted, processors, count, account) => {
+  const chosen = chooseReplicas(wanted, processors);
+  expect([chosen.count, chosen.account.split(";")[0]]).toEqual([count, account]);
+});
+
+test.each([{}, { SLUICE_INFERENCE_REPLICAS: "" }])("%j follows the processors that this process may use", (given) => {
+  expect(readSettings(given).replicas).toEqual(chooseReplicas(undefined, availableParallelism()));
+});
+
+/** Words before a command that give it one processor. */
+const pinned = ["taskset", "-c", "0"] as const;
+
+/** Whether this machine can give a program one processor alone. */
+async function canPin(): Promise<boolean> {
+  const [command, ...args] = pinned;
+  return (await runProgram(command, [...args, "true"]).catch(() => ({ code: 1 }))).code === 0;
+}
+
+((await canPin()) ? describe : describe.skip)("npm start on one processor (needs taskset)", () => {
+  let house: House | undefined;
+  afterEach(async () => {
+    await house?.stop();
+    house = undefined;
+  });
+
+  /** @param given SLUICE_INFERENCE_REPLICAS; unset when empty @param inferenceReplicas number that is expected */
+  async function start(given: string, inferenceReplicas: number, more: NodeJS.ProcessEnv = {}): Promise<House> {
+    house = await startHouse({
+      prefix: [...pinned, "/bin/sh", "-c", `cd "${root}" && exec npm start`],
+      environment: { SLUICE_INFERENCE_REPLICAS: given, npm_config_update_notifier: "false", ...more },
+      inferenceReplicas,
+    });
+    return house;
+  }
+
+  async function statusesOf({ baseUrl, apiKey, ports }: House): Promise<number[]> {
+    const answer = await fetch(`${baseUrl}/responses`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "sluice/echo", input: "hello" }),
+    });
+    const { gateway_health, inference_health } = ports;
+    const probes = [gateway_health, inference_health].map((port) => fetch(`http://127.0.0.1:${port}/readyz`));
+    return [answer, ...(await Promise.all(probes))].map(({ status }) => status);
+  }
+
+  test("joins gateway and inference-svc, says why, and starts them again as one process", async () => {
+    const started = await start("", 0);
+    expect(started.output()).toContain(
+      "\ngateway and inference-svc share one process: this machine gives Sluice one processor; SLUICE_INFERENCE_REPLICAS=1 gives each its own\n",
+    );
+    const { gateway, "inference-svc": inference } = started.pids();
+    expect([gateway, await statusesOf(started)]).toEqual([inference, [200, 200, 200]]);
+    expect((await started.admin("keys", "list")).stdout).toContain("bootstrap");
+    process.kill(gateway as number, "SIGKILL");
+    await eventually(() => started.output().includes("gateway runs again"));
+    await eventually(async () => String(await statusesOf(started).catch(() => [])) === "200,200,200");
+  });
+
+  test("gives each its own process where the operator says so", async () => {
+    const started = await start("1", 1);
+    expect(started.output()).toContain(
+      "\ngateway and inference-svc have a process each: SLUICE_INFERENCE_REPLICAS is 1\n",
+    );
+    const { gateway, "inference-svc": inference } = started.pids();
+    expect(inference).not.toBe(gateway);
+    expect(await statusesOf(started)).toEqual([200, 200, 200]);
+  });
+
+  test("names a port of inference-svc that is in use, also where that has no process of its own", async () => {
+    const other = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
+    const started = start("", 0, { SLUICE_INFERENCE_HEALTH_PORT: String(port) });
+    await expect(started).rejects.toThrow(`port ${port} is in use: set SLUICE_INFERENCE_HEALTH_PORT to another one`);
+    other.close();
+  });
+});

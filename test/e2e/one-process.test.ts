@@ -128,6 +128,25 @@ test("a client that leaves stops its call, and a slow reader is one reader's mat
   slow.abort();
 });
 
+const untilReady = () =>
+  eventually(() =>
+    fetch(`http://127.0.0.1:${together.ports.gateway_health}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+
+/** How often the process has ended in good order. */
+const goodEnds = (): number => together.output().split("gateway ended: exit code 0").length - 1;
+
+async function rowsOf(table: "turns" | "usage_records", ids: readonly string[]): Promise<readonly string[]> {
+  const database = new pg.Client(together.databaseUrl);
+  await database.connect();
+  const { rows } = await database.query(`select generation_id from ${table} where generation_id = any($1)`, [ids]);
+  await database.end();
+  return rows.map((row) => row.generation_id as string).toSorted();
+}
+
 test("a killed process loses no turn that a client has heard the end of, and doubles none", async () => {
   upstream.script([chatAnswer({ role: "assistant", content: "Fine." })]);
   const ids: string[] = [];
@@ -139,26 +158,32 @@ test("a killed process loses no turn that a client has heard the end of, and dou
   await Promise.all(Array.from({ length: 20 }, ask));
   process.kill(together.pids()["gateway"] as number, "SIGKILL");
   expect(ids).toHaveLength(20);
-  const ready = `http://127.0.0.1:${together.ports.gateway_health}/readyz`;
-  await eventually(() =>
-    fetch(ready).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  const database = new pg.Client(together.databaseUrl);
-  await database.connect();
-  const rowsOf = async (table: "turns" | "usage_records") =>
-    (await database.query(`select generation_id from ${table} where generation_id = any($1)`, [ids])).rows;
-  await eventually(async () => (await rowsOf("turns")).length >= ids.length);
-  for (const table of ["turns", "usage_records"] as const) {
-    const named = (await rowsOf(table)).map((row) => row.generation_id as string);
-    expect(named.toSorted()).toEqual(ids.toSorted());
-  }
-  await database.end();
+  await untilReady();
+  await eventually(async () => (await rowsOf("turns", ids)).length >= ids.length);
+  for (const table of ["turns", "usage_records"] as const) expect(await rowsOf(table, ids)).toEqual(ids.toSorted());
+});
+
+test("SIGTERM lets a stream finish, and its record is in Postgres when the process has ended", async () => {
+  const endsBefore = goodEnds();
+  let finish = () => {};
+  const after = new Promise<void>((resolve) => (finish = resolve));
+  const rest = { after, sse: [chatChunk({ content: " done" }), chatChunk({}, "stop"), "[DONE]"] };
+  upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }, rest] }]);
+  const response = await post(together, { stream: true });
+  process.kill(together.pids()["gateway"] as number, "SIGTERM");
+  const { gateway_health, inference_health } = together.ports;
+  for (const port of [gateway_health, inference_health])
+    await eventually(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status === 503);
+  finish();
+  expect(parseSse(await response.text()).events.at(-1)?.type).toBe("response.completed");
+  await eventually(() => goodEnds() > endsBefore);
+  const id = response.headers.get("x-generation-id") as string;
+  expect([await rowsOf("turns", [id]), await rowsOf("usage_records", [id])]).toEqual([[id], [id]]);
+  await untilReady();
 });
 
 test("a stream that outlives the drain ends with response.failed, and the process in good order", async () => {
+  const endsBefore = goodEnds();
   upstream.script([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   const response = await post(together, { stream: true });
   const closed = upstream.nextClose();
@@ -166,5 +191,5 @@ test("a stream that outlives the drain ends with response.failed, and the proces
   const { events, done } = parseSse(await response.text());
   expect([events.at(-1)?.type, done]).toEqual(["response.failed", true]);
   await closed;
-  await eventually(() => together.output().includes("gateway ended: exit code 0"));
+  await eventually(() => goodEnds() > endsBefore);
 });

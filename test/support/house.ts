@@ -19,7 +19,10 @@ export interface HouseOptions {
   readonly config?: string;
   /** Environment variables in addition to the minimum. */
   readonly environment?: Readonly<NodeJS.ProcessEnv>;
-  /** 0: gateway and inference-svc are one process, named gateway. The INFERENCE_REPLICAS of the run when absent, else 1. */
+  /**
+   * 0: gateway and inference-svc are one process, named gateway. The INFERENCE_REPLICAS of the run when absent, else 1. A test that ends or
+   * stops one of the two, and expects the other to go on, asks for 1.
+   */
   readonly inferenceReplicas?: number;
   /** The house runs its own Postgres, for tests that kill it; otherwise it gets a database on the server of the run. */
   readonly embeddedPostgres?: boolean;

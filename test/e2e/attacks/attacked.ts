@@ -1,6 +1,6 @@
 /** A whole house under attack: what is sent are bytes, and after every case the same processes serve a good request. */
 import { expect } from "@jest/globals";
-import { type House, startHouse } from "../../support/house.ts";
+import { type House, type HouseOptions, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { type HttpAnswer, rawRequest, sendRaw } from "../../support/raw-http.ts";
 import { type Upstream, chatStream, startUpstream } from "../../support/providers/upstream.ts";
@@ -25,9 +25,10 @@ export class Attacked {
     this.#pids = house.pids();
   }
 
-  static async start(): Promise<Attacked> {
+  static async start(options: Pick<HouseOptions, "inferenceReplicas"> = {}): Promise<Attacked> {
     const upstream = await startUpstream([chatStream("Hello")]);
     const house = await startHouse({
+      ...options,
       config: `
 providers:
   - {id: sluice, dialect: echo}

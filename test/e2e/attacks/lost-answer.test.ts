@@ -8,7 +8,7 @@ import { Attacked, parseBody } from "./attacked.ts";
 let attacked: Attacked;
 let database: pg.Client;
 beforeAll(async () => {
-  attacked = await Attacked.start();
+  attacked = await Attacked.start({ inferenceReplicas: 1 });
   database = new pg.Client({ connectionString: attacked.house.databaseUrl });
   await database.connect();
 });

@@ -1,4 +1,4 @@
-/** A process whose time to drain is over: what is still open is told so, and ends in good order. */
+/** A process whose time to drain is over: what is still open is told so, and ends in good order. e2e/one-process.test.ts does the same with one process. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
@@ -11,6 +11,7 @@ let house: House;
 beforeEach(async () => {
   acme = await startUpstream([{ chunks: [{ sse: [chatChunk({ content: "begun" })] }], hang: true }]);
   house = await startHouse({
+    inferenceReplicas: 1,
     environment: { SLUICE_DRAIN_LIMIT_MS: "6000" },
     config: `
 providers: [{id: acme, dialect: chat, base_url: "${acme.url}/v1"}]

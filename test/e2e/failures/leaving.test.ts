@@ -193,6 +193,7 @@ limits: {streams_per_key: 1000, status_gate_ms: 20, keep_alive_ms: 100}
     await askedTimes(before + 20);
     process.kill(house.pids()["gateway"] as number, "SIGKILL");
     await eventually(() => upstream.openSockets === 0);
-    await eventually(async () => (await openTurns(house.ports.inference_health)) === 0);
+    // An inference-svc that runs in the gateway's process answers again once that has been restarted.
+    await eventually(async () => (await openTurns(house.ports.inference_health).catch(() => Number.NaN)) === 0);
   });
 });

@@ -76,7 +76,7 @@ describe("admin-svc that does not answer", () => {
 describe("an inference process that stands still while its policy changes", () => {
   let house: House;
   beforeAll(async () => {
-    house = await startHouse({});
+    house = await startHouse({ inferenceReplicas: 1 });
   });
   afterAll(() => house?.stop());
 

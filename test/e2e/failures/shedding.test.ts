@@ -19,6 +19,7 @@ describe("an inference process that begins nothing", () => {
 
   beforeAll(async () => {
     house = await startHouse({
+      inferenceReplicas: 1,
       config: `
 providers: [{id: built-in, dialect: echo}]
 models: [{id: sluice/echo, endpoints: [{provider: built-in}]}]

@@ -15,6 +15,8 @@ import { startWriting } from "./assignments.ts";
 export interface ChaosOptions {
   readonly seed: number;
   readonly kills: number;
+  /** Inference processes; with 0 they are one process with the gateway. */
+  readonly replicas: number;
   /** Called after every kill that the house has healed from. */
   readonly progress?: (line: string) => void;
 }
@@ -37,13 +39,12 @@ const writesBetween = 3;
 const healLimitMs = 90_000;
 const deliveryLimitMs = 60_000;
 
-const victims = ["gateway", "inference-svc", "inference-svc-1", "admin-svc", "postgres"];
 const ways = ["SIGKILL", "SIGKILL", "SIGKILL", "SIGTERM", "SIGSTOP"] as const;
 const longestStopMs = 1_500;
 
-export async function runChaosCampaign({ seed, kills, progress }: ChaosOptions): Promise<ChaosReport> {
+export async function runChaosCampaign({ seed, kills, replicas, progress }: ChaosOptions): Promise<ChaosReport> {
   const acme = await startUpstream([reply]);
-  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: 2, config: configOf(acme) });
+  const house = await startHouse({ embeddedPostgres: true, inferenceReplicas: replicas, config: configOf(acme) });
   try {
     return await new Campaign(house, acme, new Random(seed), progress ?? (() => {})).run(kills);
   } finally {
@@ -65,6 +66,8 @@ class Campaign {
   readonly #random: Random;
   readonly #progress: (line: string) => void;
   readonly #complaints: string[] = [];
+  /** Names of the processes that are killed: all but the one that starts them again. */
+  readonly #victims: readonly string[];
   #over = false;
 
   constructor(house: House, acme: Upstream, random: Random, progress: (line: string) => void) {
@@ -72,6 +75,10 @@ class Campaign {
     this.#acme = acme;
     this.#random = random;
     this.#progress = progress;
+    // In one order whichever process has started first, so that a seed draws the same.
+    this.#victims = Object.keys(house.pids())
+      .filter((name) => name !== "supervisor")
+      .toSorted();
   }
 
   async run(kills: number): Promise<ChaosReport> {
@@ -152,7 +159,7 @@ class Campaign {
   }
 
   async #kill(number: number): Promise<void> {
-    const name = this.#random.pick(victims);
+    const name = this.#random.pick(this.#victims);
     const chosen = this.#random.pick(ways);
     // To Postgres SIGTERM means: when the last client has gone. None goes, and nobody new is let in.
     const way = name === "postgres" && chosen === "SIGTERM" ? "SIGINT" : chosen;

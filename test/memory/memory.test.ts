@@ -4,21 +4,21 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
 import { type Room, startLimited } from "./limited.ts";
-import { type Pressed, peakMib, startPressed } from "./pressing.ts";
+import { type Pressed, type PressedTogether, peakMib, startPressed, startPressedTogether } from "./pressing.ts";
 
 const onLinux = process.platform === "linux" ? describe : describe.skip;
 
+const mib = 1024 * 1024;
+// A heap of so much is that of a container of 512 MiB: half of that may be reserved.
+const limits = { nodeOptions: ["--max-old-space-size=256"] };
+const maxPeakMib = 512;
+
 onLinux("one client that sends more than there is memory", () => {
-  // A heap of so much is that of a container of 512 MiB: half of that may be reserved.
-  const limits = { nodeOptions: ["--max-old-space-size=256"] };
-  const maxPeakMib = 512;
   let pressed: Pressed;
   beforeAll(async () => {
     pressed = await startPressed({ gateway: limits, inference: limits });
   }, 300_000);
   afterAll(() => pressed?.stop());
-
-  const mib = 1024 * 1024;
 
   test("14 bodies of 31 MiB of one key: each is answered or told to come back, and another key is answered", async () => {
     const { outcomes, small } = await pressed.press({
@@ -38,6 +38,29 @@ onLinux("one client that sends more than there is memory", () => {
     const { outcomes } = await pressed.press({ kind: "messages", count: 40, bytes: 48 * mib - 1_000 });
     expect([outcomes, pressed.inference.alive]).toEqual([{ 16: 40 }, true]);
     expect(peakMib(pressed.inference)).toBeLessThan(Math.max(before, maxPeakMib));
+  }, 600_000);
+});
+
+onLinux("one client that sends more than there is memory for gateway and inference-svc in one process", () => {
+  let pressed: PressedTogether;
+  beforeAll(async () => {
+    pressed = await startPressedTogether(limits);
+  }, 300_000);
+  afterAll(() => pressed?.stop());
+
+  test("14 bodies of 31 MiB to the gateway, then 40 messages of 48 MiB to inference-svc, leave it alive and its memory bounded", async () => {
+    const { outcomes, small } = await pressed.press({
+      kind: "bodies",
+      count: 14,
+      bytes: 31 * mib,
+      key: pressed.house.apiKey,
+    });
+    expect(Object.keys(outcomes).toSorted()).toEqual(["200", "503"]);
+    expect(small.filter(([status]) => status === 200).length).toBeGreaterThan(0);
+    const refused = await pressed.press({ kind: "messages", count: 40, bytes: 48 * mib - 1_000 });
+    expect(refused.outcomes).toEqual({ 16: 40 });
+    expect(pressed.house.pids()["gateway"]).toBe(pressed.pid);
+    expect(peakMib(pressed)).toBeLessThan(maxPeakMib);
   }, 600_000);
 });
 

@@ -51,6 +51,31 @@ export async function startPressed(
   };
 }
 
+export interface PressedTogether extends Pick<Pressed, "house" | "press" | "stop"> {
+  /** Process id. */
+  readonly pid: number;
+}
+
+/** Gateway and inference-svc as one process. */
+export async function startPressedTogether({ nodeOptions = [] }: Limits): Promise<PressedTogether> {
+  const upstream = await startUpstream([chatAnswer({ role: "assistant", content: "Yes." })]);
+  const environment = { NODE_OPTIONS: nodeOptions.join(" ") };
+  const house = await startHouse({ config: configOf(upstream), environment, inferenceReplicas: 0 });
+  const { gateway, inference } = house.ports;
+  const otherKey = await makeKey(house);
+  const ask = () => askSmall(gateway, otherKey);
+  await ask();
+  return {
+    house,
+    pid: house.pids()["gateway"] as number,
+    press: (storm) => press({ ...storm, port: storm.kind === "bodies" ? gateway : inference }, ask),
+    stop: async () => {
+      await house.stop();
+      await upstream.stop();
+    },
+  };
+}
+
 const configOf = (upstream: Upstream): string => `
 providers:
   - {id: built-in, dialect: echo}
@@ -101,7 +126,7 @@ function sent(storm: Storm): Promise<Outcomes> {
 }
 
 /** The most memory that a process has had. */
-export function peakMib({ pid }: Limited): number {
+export function peakMib({ pid }: Pick<Limited, "pid">): number {
   const [, kib = "0"] = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Math.round(Number(kib) / 1_024);
 }

@@ -14,7 +14,10 @@ export interface HouseRecord {
   readonly ready: boolean;
   readonly base_url: string;
   readonly ports: Ports;
-  /** Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. */
+  /**
+   * Process ids by name: supervisor, gateway, inference-svc, inference-svc-1 ..., admin-svc, postgres. Without inference-svc where that runs in
+   * the process of the gateway.
+   */
   readonly pids: Readonly<Record<string, number>>;
 }
 

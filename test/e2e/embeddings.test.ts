@@ -344,10 +344,12 @@ describe("a key with", () => {
 
   test("limits: a request counts with its tokens", async () => {
     const key = await newKey("--tokens-per-minute", "1000");
-    upstream.script([vectors([1])]);
+    const usage = { prompt_tokens: 900, total_tokens: 900 };
+    upstream.script([json({ data: [{ index: 0, embedding: [1] }], usage })]);
     const first = await embed({ model: "near/one", input: "Hi" }, { key });
     expect(first.headers.get("x-ratelimit-limit-tokens")).toBe("1000");
     const next = await embed({ model: "near/one", input: "Hi" }, { key });
-    expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThanOrEqual(997);
+    // 17 come back each second, and a busy machine may need some of them.
+    expect(Number(next.headers.get("x-ratelimit-remaining-tokens"))).toBeLessThan(500);
   });
 });

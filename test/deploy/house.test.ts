@@ -37,15 +37,17 @@ async function stop(): Promise<void> {
   house = undefined;
 }
 
-async function statusOf({ baseUrl, apiKey }: House): Promise<number> {
+async function ask({ baseUrl, apiKey }: House): Promise<Response> {
   const response = await fetch(`${baseUrl}/responses`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ model: "sluice/echo", input: "hello" }),
   });
   await response.arrayBuffer();
-  return response.status;
+  return response;
 }
+
+const statusOf = async (asked: House): Promise<number> => (await ask(asked)).status;
 
 /** The variables that put a second house where the first one was. */
 const samePorts = ({ ports }: House): Record<string, string> => ({
@@ -169,7 +171,7 @@ describe("where it cannot start", () => {
 
 describe("when something dies", () => {
   test("each process is started again and the house serves", async () => {
-    const started = await start();
+    const started = await start({ inferenceReplicas: 1 });
     for (const name of ["gateway", "inference-svc", "admin-svc", "postgres"]) {
       const pid = started.pids()[name] as number;
       process.kill(pid, "SIGKILL");
@@ -191,6 +193,19 @@ describe("when something dies", () => {
     expect(Object.values(others).filter(isAlive)).toEqual([]);
     expect((await second.admin("keys", "list")).stdout).toContain("kept");
     expect(await statusOf(second)).toBe(200);
+  });
+
+  test("what gateway and inference-svc in one process have not delivered by then, two processes deliver", async () => {
+    const first = await start({ inferenceReplicas: 0 });
+    expect(await statusOf(first)).toBe(200);
+    process.kill(first.pids()["admin-svc"] as number, "SIGSTOP");
+    const { status, headers } = await ask(first);
+    expect(status).toBe(200);
+    process.kill(first.pids()["supervisor"] as number, "SIGKILL");
+    const second = await start({ inferenceReplicas: 1 });
+    const generation = `${second.baseUrl}/generation?id=${headers.get("x-generation-id")}`;
+    const authorization = `Bearer ${second.managementKey}`;
+    await eventually(async () => (await fetch(generation, { headers: { authorization } })).status === 200);
   });
 });
 

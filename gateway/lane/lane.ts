@@ -11,7 +11,7 @@ import type {
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import type { Connect, Link } from "@sluice/proto/runtime/session/link.js";
 import { Outbox, measureOpen, turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import {
@@ -24,7 +24,7 @@ import {
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
 import { OpenTurn } from "./open-turn.ts";
-import { WaitingTurns } from "./waiting.ts";
+import { TurnsByKey, WaitingTurns } from "./waiting.ts";
 
 const maxBackoffMs = 500;
 const own = supportedFieldsOf(RunTurnRequestSchema);
@@ -34,6 +34,7 @@ const interrupted = () =>
 export class Lane {
   readonly address: string;
   readonly #openLink: Connect;
+  readonly #loop: FairShares;
   readonly #turns = new TurnTable<OpenTurn>();
   #link: Link | undefined;
   #outbox: Outbox<ClientFrame> | undefined;
@@ -46,11 +47,14 @@ export class Lane {
   #nextId = 1;
   #backoffMs = 50;
   /** Turns that inference-svc has not said to have begun. */
-  readonly waiting = new WaitingTurns();
+  readonly waiting: WaitingTurns;
 
-  constructor(address: string, connect: Connect) {
+  /** @param waiting turns of all lanes of the gateway that inference-svc has not said to have begun */
+  constructor(address: string, connect: Connect, waiting = new TurnsByKey(), loop = eventLoop) {
     this.address = address;
     this.#openLink = connect;
+    this.waiting = new WaitingTurns(waiting);
+    this.#loop = loop;
     this.#connect();
   }
 
@@ -188,8 +192,8 @@ export class Lane {
       this.#begun(turn);
       turn.listener.accepted?.();
     }
-    if (eventLoop.hasTime()) return this.#deliver(id, turn, frame, last);
-    eventLoop.wait(turn.keyHash, () => {
+    if (this.#loop.hasTime()) return this.#deliver(id, turn, frame, last);
+    this.#loop.wait(turn.keyHash, () => {
       if (this.#turns.get(id) === turn) this.#deliver(id, turn, frame, last);
     });
   }

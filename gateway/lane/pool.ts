@@ -4,6 +4,7 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import type { Logger } from "@sluice/proto/runtime/log/log.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { largeInputBytes } from "@sluice/proto/runtime/session/outbox.js";
 import type { Resolve } from "./addresses.ts";
@@ -11,6 +12,7 @@ import { Lane } from "./lane.ts";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
 import { Outages } from "./outages.ts";
 import { PooledTurn } from "./pooled-turn.ts";
+import { TurnsByKey } from "./waiting.ts";
 import { unitAt } from "@sluice/proto/runtime/text/unit-at.js";
 
 /** Interval of name resolution: a new pod gets turns within this time. */
@@ -41,13 +43,16 @@ export class LanePool {
   readonly #resolveAddresses: Resolve;
   readonly #connectorFor: (address: string) => Connect;
   readonly #outages: Outages;
+  readonly #loop: FairShares;
+  readonly #waiting = new TurnsByKey();
   readonly #peers = new Map<string, Peer>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(resolveAddresses: Resolve, connectorFor: (address: string) => Connect, log: Logger) {
+  constructor(resolveAddresses: Resolve, connectorFor: (address: string) => Connect, log: Logger, loop = eventLoop) {
     this.#resolveAddresses = resolveAddresses;
     this.#connectorFor = connectorFor;
     this.#outages = new Outages(log);
+    this.#loop = loop;
   }
 
   async start(): Promise<void> {
@@ -77,11 +82,10 @@ export class LanePool {
     return waiting.length === 0 ? 0 : Math.min(...waiting);
   }
 
-  /** Whether the waiting turns of a key use up its share of the turns that may be handed over. */
+  /** Whether the waiting turns of a key use up its share of the turns that may be handed to all processes. */
   hasItsShareWaiting(keyHash: string): boolean {
-    return this.#usable().some(({ small, large }) =>
-      [small, large].some(({ waiting }) => waiting.countOf(keyHash) >= Math.max(1, maxHanded / waiting.keys)),
-    );
+    const share = (maxHanded * this.processes) / this.#waiting.keys;
+    return this.#waiting.of(keyHash) >= Math.max(1, share);
   }
 
   /** Settles when the first process takes turns; until then the gateway is not ready. */
@@ -130,8 +134,12 @@ export class LanePool {
     return [...this.#peers.values()].filter(isReady);
   }
 
+  #newLane(address: string): Lane {
+    return new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
+  }
+
   #pick(open: Open, large: boolean): Lane {
-    const peers = selectKnowing(this.#usable(), open.request);
+    const peers = preferFree(selectKnowing(this.#usable(), open.request), large ? "large" : "small", open.keyHash);
     const key = open.request?.sessionId ?? open.request?.promptCacheKey;
     const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
     if (!peer) throw unavailable();
@@ -144,8 +152,8 @@ export class LanePool {
       if (this.#peers.has(address)) continue;
       this.#peers.set(address, {
         address,
-        small: new Lane(address, this.#connectorFor(address)),
-        large: new Lane(address, this.#connectorFor(address)),
+        small: this.#newLane(address),
+        large: this.#newLane(address),
       });
     }
     for (const address of found) {
@@ -178,6 +186,15 @@ function selectKnowing(peers: readonly Peer[], request: RunTurnRequest | undefin
   const left = peers.filter(({ small }) => small.findUnknown(request) === undefined);
   if (left.length === 0) throw unknownYet(path);
   return left;
+}
+
+/**
+ * Processes that begin one more turn of a key soon; all of them when there is none. Processes divide their time between keys, so that a key with
+ * many turns at a slow one, or many sessions there, would wait for its own turns while others have time.
+ */
+function preferFree(peers: readonly Peer[], size: "small" | "large", keyHash: string): readonly Peer[] {
+  const free = peers.filter((peer) => !peer[size].waiting.isFullFor(keyHash));
+  return free.length > 0 ? free : peers;
 }
 
 const load = (peer: Peer): number => peer.small.openTurns + peer.large.openTurns;

@@ -15,24 +15,52 @@ interface WaitingTurn {
   readonly bytes: number;
 }
 
-export class WaitingTurns {
-  /** Waiting turns by key hash, then by turn id; the key that is due comes first. */
-  readonly #held = new Map<string, Map<number, WaitingTurn>>();
-  /** Number of turns by key hash, held here or handed over. */
+/** Numbers of turns by key hash. */
+export class TurnsByKey {
   readonly #counts = new Map<string, number>();
-  /** Number of turns by key hash that are handed over. */
-  readonly #handedOf = new Map<string, number>();
-  #handed = 0;
-  #handedBytes = 0;
-  size = 0;
 
-  /** Number of keys with a waiting turn. */
+  /** Number of keys that have turns. */
   get keys(): number {
     return this.#counts.size;
   }
 
-  countOf(keyHash: string): number {
+  of(keyHash: string): number {
     return this.#counts.get(keyHash) ?? 0;
+  }
+
+  [Symbol.iterator](): Iterator<[keyHash: string, count: number]> {
+    return this.#counts.entries();
+  }
+
+  add(keyHash: string, change: number): void {
+    const count = this.of(keyHash) + change;
+    if (count > 0) this.#counts.set(keyHash, count);
+    else this.#counts.delete(keyHash);
+  }
+}
+
+export class WaitingTurns {
+  /** Waiting turns by key hash, then by turn id; the key that is due comes first. */
+  readonly #held = new Map<string, Map<number, WaitingTurn>>();
+  /** Turns of all lanes of the gateway, held or handed over. */
+  readonly #waiting: TurnsByKey;
+  /** Turns of this lane that are handed over. */
+  #handedOf = new TurnsByKey();
+  #handed = 0;
+  #handedBytes = 0;
+  size = 0;
+
+  constructor(waiting: TurnsByKey) {
+    this.#waiting = waiting;
+  }
+
+  /**
+   * Whether one more turn of a key would wait for others of that key: the process has more turns than it leaves untold, and the key has its share
+   * of them.
+   */
+  isFullFor(keyHash: string): boolean {
+    if (this.#handed <= maxHanded / 2) return false;
+    return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxHanded / this.#handedOf.keys);
   }
 
   /** True when the turn is handed over at once; otherwise it is held until `take` gives it back. */
@@ -56,7 +84,7 @@ export class WaitingTurns {
   take(): WaitingTurn | undefined {
     if (this.#handed >= 2 * maxHanded) return undefined;
     for (const [keyHash, ofKey] of this.#held) {
-      if (this.#handed >= maxHanded && this.#handedOf.has(keyHash)) continue;
+      if (this.#handed >= maxHanded && this.#handedOf.of(keyHash) > 0) continue;
       for (const next of ofKey.values()) {
         if (!this.#fits(next.bytes)) return undefined;
         ofKey.delete(next.id);
@@ -73,7 +101,7 @@ export class WaitingTurns {
   begun(keyHash: string, bytes: number): void {
     this.#handed--;
     this.#handedBytes -= bytes;
-    add(this.#handedOf, keyHash, -1);
+    this.#handedOf.add(keyHash, -1);
     this.#count(keyHash, -1);
   }
 
@@ -87,9 +115,10 @@ export class WaitingTurns {
   }
 
   clear(): void {
+    for (const [keyHash, { size }] of this.#held) this.#waiting.add(keyHash, -size);
     this.#held.clear();
-    this.#counts.clear();
-    this.#handedOf.clear();
+    for (const [keyHash, count] of this.#handedOf) this.#waiting.add(keyHash, -count);
+    this.#handedOf = new TurnsByKey();
     this.#handed = 0;
     this.#handedBytes = 0;
     this.size = 0;
@@ -102,17 +131,11 @@ export class WaitingTurns {
   #hand(keyHash: string, bytes: number): void {
     this.#handed++;
     this.#handedBytes += bytes;
-    add(this.#handedOf, keyHash, 1);
+    this.#handedOf.add(keyHash, 1);
   }
 
   #count(keyHash: string, change: 1 | -1): void {
     this.size += change;
-    add(this.#counts, keyHash, change);
+    this.#waiting.add(keyHash, change);
   }
-}
-
-function add(counts: Map<string, number>, keyHash: string, change: 1 | -1): void {
-  const count = (counts.get(keyHash) ?? 0) + change;
-  if (count > 0) counts.set(keyHash, count);
-  else counts.delete(keyHash);
 }

@@ -12,7 +12,7 @@ import type {
   SessionResponse,
 } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
+import { type FairShares, eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
@@ -36,6 +36,8 @@ export interface LaneOptions {
   readonly draining: boolean;
   readonly messages: MessageSink;
   readonly runner: TurnRunner;
+  /** By default that of this process. */
+  readonly loop?: FairShares;
 }
 
 // Preallocated: an abort without a reason builds a DOMException with a stack each time.
@@ -58,8 +60,10 @@ export class ServerLane implements FrameCarrier {
   readonly #turns = new TurnTable<ServerTurn>();
   readonly #messages: MessageSink;
   readonly #runner: TurnRunner;
+  readonly #loop: FairShares;
 
-  constructor({ instance, draining, messages, runner }: LaneOptions) {
+  constructor({ instance, draining, messages, runner, loop = eventLoop }: LaneOptions) {
+    this.#loop = loop;
     this.#messages = messages;
     this.#runner = runner;
     this.outbox = new Outbox((frames) => messages.write(message(frames, false)));
@@ -89,8 +93,8 @@ export class ServerLane implements FrameCarrier {
     if (this.#turns.get(id)) return;
     const turn = new ServerTurn(this, id, open);
     this.#turns.add(id, turn);
-    if (eventLoop.hasTime()) return this.#begin(open, turn);
-    eventLoop.wait(open.keyHash, () => {
+    if (this.#loop.hasTime()) return this.#begin(open, turn);
+    this.#loop.wait(open.keyHash, () => {
       if (!turn.signal.aborted) this.#begin(open, turn);
     });
   }

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Connect } from "@sluice/proto/runtime/session/link.js";
 import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
-import { ServerLane } from "@sluice/inference-svc/lane/server-lane.js";
+import { ServerLane, type TurnRunner } from "@sluice/inference-svc/lane/server-lane.js";
 import type { Open, SessionRequest, SessionResponse } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import { type RunTurnRequest, RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
@@ -32,6 +32,8 @@ class Processes {
   readonly #earlier = new Set<string>();
   readonly #sessions = new Map<string, (() => void)[]>();
   readonly opened: string[] = [];
+  /** Processes that begin each turn at once, and end none. */
+  readonly prompt = new Set<string>();
 
   /** Greets without a word of what it knows, as builds did before that was asked. */
   startEarlier(address: string): void {
@@ -61,7 +63,12 @@ class Processes {
           setImmediate(() => client.message(message));
           return true;
         };
-        const runner = { run: async () => void this.opened.push(address) };
+        const runner: TurnRunner = {
+          run: async (_, turn) => {
+            this.opened.push(address);
+            if (this.prompt.has(address)) turn.accepted();
+          },
+        };
         server = new ServerLane({ instance: address, draining: false, messages: { write: down }, runner });
       };
       if (this.#started.has(address)) greet();
@@ -117,6 +124,44 @@ test("a turn that a lost process was not sent goes to another one, and one that 
   expect(failures).toEqual(Array.from({ length: maxHanded }, () => true));
   expect([pool.addresses, pool.waiting]).toEqual([["second:1"], maxHanded + 2]);
   pool.stop();
+});
+
+describe("with two processes", () => {
+  const processes = new Processes();
+  let pool: LanePool;
+  beforeEach(async () => {
+    pool = new LanePool(async () => new Set(["first:1", "second:1"]), processes.connectorFor, log);
+    processes.start("first:1");
+    processes.start("second:1");
+    await pool.start();
+    await tick();
+  });
+  afterEach(() => pool.stop());
+
+  test("a key has its share of what both may be handed, wherever its turns wait", () => {
+    // 1.6 turns for each of forty keys, which have one turn at each process.
+    for (let key = 0; key < 39; key++)
+      for (let turn = 0; turn < 2; turn++) pool.open({ ...open, keyHash: `key ${key}` }, listener);
+    pool.open({ ...open, keyHash: "last" }, listener);
+    expect([pool.hasItsShareWaiting("last"), pool.hasItsShareWaiting("key 0")]).toEqual([false, true]);
+    pool.open({ ...open, keyHash: "last" }, listener);
+    expect(pool.hasItsShareWaiting("last")).toBe(true);
+    processes.lose("first:1");
+    expect(pool.hasItsShareWaiting("another")).toBe(false);
+  });
+
+  test("a turn goes to the one that begins its turns, also when that has more of them, and also of a session", async () => {
+    processes.prompt.add("second:1");
+    for (let n = 0; n < 2 * maxHanded + 2; n++) {
+      pool.open({ ...open }, listener);
+      await tick();
+    }
+    processes.opened.splice(0);
+    const sessions = Array.from({ length: 8 }, (_, n) => create(RunTurnRequestSchema, { sessionId: `session ${n}` }));
+    for (const request of [undefined, undefined, ...sessions]) pool.open({ ...open, request }, listener);
+    await tick();
+    expect(processes.opened).toEqual(Array.from({ length: 10 }, () => "second:1"));
+  });
 });
 
 describe("a process that takes no turns", () => {

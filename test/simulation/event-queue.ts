@@ -3,7 +3,8 @@ export interface QueuedEvent {
   /** Milliseconds. */
   readonly at: number;
   readonly place: number;
-  readonly run: () => void;
+  /** Time stands still until a promise that it returns is settled. */
+  readonly run: () => void | Promise<void>;
 }
 
 const isBefore = (a: QueuedEvent, b: QueuedEvent): boolean => a.at < b.at || (a.at === b.at && a.place < b.place);
@@ -17,7 +18,7 @@ export class EventQueue {
     return this.#heap[0];
   }
 
-  add(at: number, run: () => void): void {
+  add(at: number, run: QueuedEvent["run"]): void {
     const event = { at, place: this.#added++, run };
     const heap = this.#heap;
     let index = heap.length;

@@ -12,6 +12,8 @@ const epochMs = Date.UTC(2026, 0, 1);
 /** A clock that begins far from zero finds code that takes "never" for "at the start". */
 const startMs = 1_000_000;
 
+const realImmediate = setImmediate;
+
 /** The part of Node's timers that is used here. */
 class VirtualTimer {
   isCancelled = false;
@@ -19,7 +21,17 @@ class VirtualTimer {
   unref = (): this => this;
 }
 
+/** The event loop of a simulated process. */
+export interface VirtualLoop {
+  /** Milliseconds. It is ahead of the time of the others by the work that the present piece has done. */
+  readonly now: number;
+  timer(run: () => void): void;
+  immediate(run: () => void): void;
+}
+
 export class VirtualTime {
+  /** The loop whose code runs: what that code starts by timers comes back to it. Undefined without simulated processes. */
+  running: VirtualLoop | undefined;
   readonly #events = new EventQueue();
   #now = startMs;
   #settledAt = startMs;
@@ -27,11 +39,11 @@ export class VirtualTime {
 
   /** Milliseconds. */
   get now(): number {
-    return this.#now;
+    return this.running?.now ?? this.#now;
   }
 
-  after(ms: number, run: () => void): void {
-    this.#events.add(this.#now + Math.max(0, ms), run);
+  after(ms: number, run: () => void | Promise<void>): void {
+    this.#events.add(this.now + Math.max(0, ms), run);
   }
 
   /** Calls `run` now and again after each interval, until the end. */
@@ -61,15 +73,16 @@ export class VirtualTime {
       this.#events.shift();
       this.#now = event.at;
       this.#isSettled = false;
-      event.run();
+      const running = event.run();
+      if (running) await running;
     }
     this.#now = until;
   }
 
   /** Puts the clock, the timers and the random numbers of the process under this time. */
   install(seed: number): void {
-    performance.now = () => this.#now;
-    Date.now = () => epochMs + Math.floor(this.#now);
+    performance.now = () => this.now;
+    Date.now = () => epochMs + Math.floor(this.now);
     const random = new Random(seed);
     Math.random = () => random.next();
     const cancel = (timer: unknown): void => {
@@ -78,6 +91,7 @@ export class VirtualTime {
     Object.assign(globalThis, {
       setTimeout: this.#setTimeout,
       setInterval: this.#setInterval,
+      setImmediate: this.#setImmediate,
       clearTimeout: cancel,
       clearInterval: cancel,
     });
@@ -88,7 +102,7 @@ export class VirtualTime {
 
   readonly #setTimeout = (run: (...values: unknown[]) => void, ms = 0, ...values: unknown[]): VirtualTimer => {
     const timer = new VirtualTimer();
-    this.after(ms, () => timer.isCancelled || run(...values));
+    this.#inLoop(ms, () => timer.isCancelled || run(...values));
     return timer;
   };
 
@@ -97,12 +111,21 @@ export class VirtualTime {
     const again = () => {
       if (timer.isCancelled) return;
       run(...values);
-      this.after(ms, again);
+      this.#inLoop(ms, again);
     };
-    this.after(ms, again);
+    this.#inLoop(ms, again);
     return timer;
   };
+
+  readonly #setImmediate = (run: (...values: unknown[]) => void, ...values: unknown[]): unknown =>
+    this.running ? this.running.immediate(() => run(...values)) : realImmediate(run, ...values);
+
+  /** Calls `run` in the loop that asks for it, once that has time. */
+  #inLoop(ms: number, run: () => void): void {
+    const loop = this.running;
+    this.after(ms, loop === undefined ? run : () => loop.timer(run));
+  }
 }
 
-/** Settles after all promises that can settle now. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Settles after all promises and ticks that can settle now. */
+export const settled = (): Promise<void> => new Promise((resolve) => realImmediate(resolve));

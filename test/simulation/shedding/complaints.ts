@@ -1,0 +1,67 @@
+/** Bounds that the figures of an overloaded fleet must satisfy. */
+import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { quantile } from "../../policy/figure.ts";
+import { meanAnswerMs } from "./server.ts";
+import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";
+
+/** Turns of a gateway that may wait for the least busy process, and how long more must wait before any is refused (load/pressure.ts). */
+const maxWaiting = 2 * maxHanded;
+const standsMs = 1_020;
+/** Share of what the processes can do that they do while others are refused. */
+const leastGoodput = 0.9;
+/** A process that begins its last turn is idle until the next one arrives. */
+const maxIdleShare = 0.001;
+const recoveryS = 5;
+
+/**
+ * Wait of 99 in 100 turns whose keys send no more than others. Every gateway lets `maxWaiting` turns wait for each process, and takes up to twice
+ * what that can do for the second in which they stand. The slow process has as many open turns as others, and works on them for longer.
+ */
+export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
+  slowness * ((gateways * maxWaiting * turnUs) / 1_000 + standsMs + meanAnswerMs);
+
+export const goodputOf = ({ counts, capacity }: PhaseFigures): number => counts.sum("served") / capacity;
+
+export function complaintsOfShedding({ phases, recoveredS, lost }: SheddingFigures, size: SheddingSize): string[] {
+  return [
+    ...phases.flatMap((phase) => complaintsOfPhase(phase, size)),
+    ...(recoveredS <= recoveryS ? [] : [`requests were refused ${recoveredS} s after the load had fallen`]),
+    ...(lost === 0 ? [] : [`${lost} requests got no answer`]),
+  ];
+}
+
+function complaintsOfPhase(phase: PhaseFigures, size: SheddingSize): string[] {
+  const { name, load, counts } = phase;
+  const { refusedWhileIdle, strangeHints, strangeFailures, doubled, waits } = counts;
+  const waitMs = quantile(waits, 0.99);
+  const boundMs = allowedWaitMs(size);
+  const claims: readonly (readonly [holds: boolean, complaint: string])[] = [
+    [load < 1 || goodputOf(phase) >= leastGoodput, `goodput of ${goodputOf(phase)}`],
+    [refusedWhileIdle <= maxIdleShare * counts.sum("refused"), `${refusedWhileIdle} refusals while a process was idle`],
+    [waitMs <= boundMs, `one turn in a hundred waited for ${waitMs} ms, above ${boundMs}`],
+    [strangeHints === 0, `${strangeHints} refusals asked for another pause than 1 to 5 s`],
+    [strangeFailures === 0, `${strangeFailures} requests failed although no process was lost`],
+    [doubled === 0, `${doubled} turns were begun twice`],
+    ...claimsOfShares(phase),
+  ];
+  return claims.flatMap(([holds, complaint]) => (holds ? [] : [`${name}: ${complaint}`]));
+}
+
+/** Part of its fair share of turns that every key gets which asks for no more than others. */
+const leastShare = 0.6;
+
+function claimsOfShares({ load, greedyShare, counts }: PhaseFigures): (readonly [boolean, string])[] {
+  if (load < 1) return [];
+  const { greedy, keys } = counts;
+  const others = keys.slice(1);
+  const fair = Math.min(1, counts.sum("served") / keys.length / (counts.sumOfOthers("asked") / others.length));
+  const worst = Math.min(...others.map(({ served, asked }) => served / asked));
+  const refused = [greedy.refused / greedy.attempts, counts.sumOfOthers("refused") / counts.sumOfOthers("attempts")];
+  return [
+    [worst >= leastShare * fair, `a key got ${worst} of what it asked for, and its share is ${fair}`],
+    [
+      greedyShare === 0 || refused[1]! < refused[0]!,
+      `refused of the greedy key ${refused[0]}, of others ${refused[1]}`,
+    ],
+  ];
+}

@@ -1,0 +1,96 @@
+/**
+ * A process with one processor. Its event loop goes through its phases as that of Node does: timers that are due, what has arrived at its
+ * sockets, and what was put off to the end of the turn. Whatever arrives while it works waits.
+ */
+import { type VirtualLoop, type VirtualTime, settled } from "../virtual-time.ts";
+
+/** Processor time of a callback that does nothing. */
+const callbackMs = 0.002;
+
+type Task = () => void;
+
+export class SimulatedProcess implements VirtualLoop {
+  readonly #time: VirtualTime;
+  readonly #slowness: number;
+  /** Waiting callbacks of each phase. */
+  #phases: Task[][] = [[], [], []];
+  #now: number;
+  #isAwake = false;
+  #isGone = false;
+  /** Milliseconds that the processor has worked. */
+  worked = 0;
+
+  /** @param slowness factor by which its work takes longer than that of others */
+  constructor(time: VirtualTime, slowness = 1) {
+    this.#time = time;
+    this.#slowness = slowness;
+    this.#now = time.now;
+  }
+
+  get now(): number {
+    return this.#now;
+  }
+
+  get isIdle(): boolean {
+    return !this.#isAwake;
+  }
+
+  /** Work of the callback that runs. */
+  work(ms: number): void {
+    this.worked += ms * this.#slowness;
+    this.#now += ms * this.#slowness;
+  }
+
+  timer(run: Task): void {
+    this.#add(0, run);
+  }
+
+  /** Something arrives at a socket. */
+  receive(run: Task): void {
+    this.#add(1, run);
+  }
+
+  immediate(run: Task): void {
+    this.#add(2, run);
+  }
+
+  /** Ends at once, with everything that waits in it. */
+  kill(): void {
+    this.#isGone = true;
+    this.#phases = [[], [], []];
+  }
+
+  #add(phase: number, run: Task): void {
+    if (this.#isGone) return;
+    this.#phases[phase]!.push(run);
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    this.#time.after(0, () => this.#goOn(0));
+  }
+
+  /** Runs phases until one of them has taken time. */
+  async #goOn(from: number): Promise<void> {
+    const began = (this.#now = this.#time.now);
+    for (let phase = from; this.#phases.some((tasks) => tasks.length > 0); phase = (phase + 1) % 3) {
+      await this.#run(phase);
+      if (this.#now === began) continue;
+      return this.#time.after(this.#now - began, () => this.#goOn((phase + 1) % 3));
+    }
+    this.#isAwake = false;
+  }
+
+  /** Between two callbacks everything is done that promises and ticks of the first have led to. */
+  async #run(phase: number): Promise<void> {
+    const tasks = this.#phases[phase]!;
+    if (tasks.length === 0) return;
+    this.#phases[phase] = [];
+    this.#time.running = this;
+    for (const task of tasks) {
+      if (this.#isGone) break;
+      this.work(callbackMs);
+      task();
+      await settled();
+    }
+    this.#time.running = undefined;
+  }
+}

@@ -1,0 +1,39 @@
+/** A request of a simulated client. */
+import type { ClientKey } from "./keys.ts";
+
+export interface ClientAnswer {
+  readonly status: number;
+  /** 0 without one. */
+  readonly retryAfterMs: number;
+}
+
+/** One attempt, as it arrives at a gateway. */
+export interface GatewayRequest {
+  readonly id: string;
+  readonly key: ClientKey;
+  /** Undefined for a conversation of its own. */
+  readonly session: string | undefined;
+  readonly answered: (answer: ClientAnswer) => void;
+}
+
+export interface Manner {
+  readonly share: number;
+  readonly attempts: number;
+  /** Whether it waits for as long as the refusal asks for. */
+  readonly obeys: boolean;
+}
+
+export interface ClientRequest {
+  readonly id: string;
+  /** Place of its key; the greedy one has place 0. */
+  readonly key: number;
+  readonly manner: Manner;
+  readonly session: string | undefined;
+  /** Whether it is sent to an inference process, without a gateway. */
+  readonly isDirect: boolean;
+  attempts: number;
+  /** When its present attempt arrives. */
+  arrivedAt: number;
+  /** The attempt that was begun last. */
+  begunAttempt: number;
+}

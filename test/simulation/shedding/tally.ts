@@ -1,0 +1,97 @@
+/** Counts what became of requests. */
+import type { VirtualTime } from "../virtual-time.ts";
+import type { ClientAnswer, ClientRequest } from "./request.ts";
+
+interface KeyCounts {
+  asked: number;
+  attempts: number;
+  refused: number;
+  served: number;
+}
+
+/** Retry-After of a refusal: 1 to 5 s. */
+const hintsMs = [1_000, 5_000] as const;
+/** Turns of a lost process have failed by then. */
+const failedMs = 100;
+
+/** Counts of one phase. */
+export class PhaseCounts {
+  readonly keys: readonly KeyCounts[];
+  /** Milliseconds from the arrival of an attempt until its turn was begun, of the greedy key and of all others. */
+  readonly greedyWaits: number[] = [];
+  readonly waits: number[] = [];
+  failed = 0;
+  /** Failures that no loss of a process explains. */
+  strangeFailures = 0;
+  refusedWhileIdle = 0;
+  /** Refusals whose hint is not the documented one. */
+  strangeHints = 0;
+  /** Turns that were begun twice for one attempt. */
+  doubled = 0;
+
+  constructor(keys: number) {
+    this.keys = Array.from({ length: keys }, () => ({ asked: 0, attempts: 0, refused: 0, served: 0 }));
+  }
+
+  get greedy(): KeyCounts {
+    return this.keys[0]!;
+  }
+
+  sum(of: keyof KeyCounts): number {
+    return this.keys.reduce((sum, counts) => sum + counts[of], 0);
+  }
+
+  /** The sum without the greedy key. */
+  sumOfOthers(of: keyof KeyCounts): number {
+    return this.sum(of) - this.greedy[of];
+  }
+}
+
+export class RequestTally {
+  readonly #time: VirtualTime;
+  readonly #keys: number;
+  counts: PhaseCounts;
+  /** When a process was lost. */
+  lostAt = Number.NEGATIVE_INFINITY;
+
+  constructor(time: VirtualTime, keys: number) {
+    this.#time = time;
+    this.#keys = keys;
+    this.counts = new PhaseCounts(keys);
+  }
+
+  /** Begins a phase. */
+  begin(): PhaseCounts {
+    return (this.counts = new PhaseCounts(this.#keys));
+  }
+
+  asked({ key }: ClientRequest): void {
+    this.counts.keys[key]!.asked++;
+  }
+
+  attempted({ key }: ClientRequest): void {
+    this.counts.keys[key]!.attempts++;
+  }
+
+  refused({ key }: ClientRequest, { retryAfterMs }: ClientAnswer, whileIdle: boolean): void {
+    this.counts.keys[key]!.refused++;
+    if (whileIdle) this.counts.refusedWhileIdle++;
+    if (retryAfterMs < hintsMs[0] || retryAfterMs > hintsMs[1]) this.counts.strangeHints++;
+  }
+
+  failed(): void {
+    this.counts.failed++;
+    if (this.#time.now - this.lostAt > failedMs) this.counts.strangeFailures++;
+  }
+
+  begun(request: ClientRequest, now: number): void {
+    if (request.begunAttempt === request.attempts) this.counts.doubled++;
+    request.begunAttempt = request.attempts;
+    const waits = request.key === 0 ? this.counts.greedyWaits : this.counts.waits;
+    waits.push(now - request.arrivedAt);
+  }
+
+  served({ key }: ClientRequest): void {
+    this.counts.keys[key]!.served++;
+  }
+}

@@ -12,7 +12,7 @@ export interface ClientKey {
 }
 
 export function drawKey(random: Random): ClientKey {
-  const digits = Array.from({ length: 43 }, () => random.pick([...base62]));
+  const digits = Array.from({ length: 43 }, () => base62[random.below(base62.length)]);
   const body = `sk-sl-${digits.join("")}`;
   const key = body + checksum(body);
   return { hash: hashKey(key), headers: { authorization: `Bearer ${key}` }, connection: {} };

@@ -1,12 +1,11 @@
-/** The resources that Terraform providers are generated from, against our own OpenAPI and, where it is there, by HashiCorp's generator. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+/** The resources that the Terraform provider is generated from, against our own OpenAPI. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { openApi } from "@sluice/proto/contract/operations/openapi.js";
 import { parse } from "yaml";
-import { root, runProgram } from "../support/processes.ts";
-import { type Node, type SchemaFinding, findRefusals, listObjects, resolveSchema } from "./terraform/schemas.ts";
+import { root } from "../../support/processes.ts";
+import { type Node, type SchemaFinding, findRefusals, listObjects, resolveSchema } from "./schemas.ts";
 
 const config = join(root, "deploy/terraform/generator_config.yml");
 
@@ -84,47 +83,3 @@ describe.each(Object.entries(resources))("%s", (name, resource) => {
     for (const path of ignores) expect([...fields]).toContain(path.split(".")[0]);
   });
 });
-
-/** On the path, where `go install` puts it, or where the variable says. */
-async function findGenerator(): Promise<string | undefined> {
-  const name = "tfplugingen-openapi";
-  const installed = join(process.env["GOPATH"] ?? join(homedir(), "go"), "bin", name);
-  for (const program of [process.env["TFPLUGINGEN_OPENAPI"] ?? name, installed]) {
-    const { code } = await runProgram(program, ["--version"]).catch(() => ({ code: 1 }));
-    if (code === 0) return program;
-  }
-  return undefined;
-}
-
-const generator = await findGenerator();
-const missing =
-  "there is no tfplugingen-openapi; `go install github.com/hashicorp/terraform-plugin-codegen-openapi/cmd/tfplugingen-openapi@v0.3.0` brings it";
-
-interface Specification {
-  readonly resources: readonly { readonly name: string; readonly schema: { readonly attributes: readonly Node[] } }[];
-}
-
-(generator === undefined ? test.skip : test)(
-  `the generator maps every resource without a warning${generator === undefined ? ` (${missing})` : ""}`,
-  async () => {
-    const folder = mkdtempSync(join(tmpdir(), "sluice-terraform-"));
-    try {
-      const [input, output] = [join(folder, "openapi.json"), join(folder, "specification.json")];
-      writeFileSync(input, JSON.stringify(document));
-      const args = ["generate", "--config", config, "--output", output, input];
-      const { code, stdout, stderr } = await runProgram(generator as string, args);
-      expect([code, stdout, stderr]).toEqual([0, "", ""]);
-      const specification = JSON.parse(readFileSync(output, "utf8")) as Specification;
-      expect(specification.resources.map(({ name }) => name)).toEqual(Object.keys(resources));
-      for (const { name, schema } of specification.resources) {
-        const attributes = schema.attributes.map((attribute) => attribute["name"]);
-        const settings = Object.keys(fieldsOf(bodyOf(operation(resources[name]!, "create")!)));
-        const ignored = resources[name]!.schema?.ignores ?? [];
-        expect(attributes).toEqual(expect.arrayContaining(["external_id", "data"]));
-        expect(settings.filter((field) => !attributes.includes(field) && !ignored.includes(field))).toEqual([]);
-      }
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
-  },
-);

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// A record that is put, and found again, by its external id.
+type record struct {
+	*client
+	name string
+	path string
+	// The attribute of data by which it is deleted; empty for a record that is never deleted.
+	id        string
+	generated func(context.Context) schema.Schema
+}
+
+var _ resource.ResourceWithConfigure = (*record)(nil)
+var _ resource.ResourceWithModifyPlan = (*record)(nil)
+var _ resource.ResourceWithImportState = (*record)(nil)
+
+func (r *record) Metadata(_ context.Context, request resource.MetadataRequest, answer *resource.MetadataResponse) {
+	answer.TypeName = request.ProviderTypeName + "_" + r.name
+}
+
+func (r *record) Schema(ctx context.Context, _ resource.SchemaRequest, answer *resource.SchemaResponse) {
+	answer.Schema = r.generated(ctx)
+	completeSchema(answer.Schema.Attributes)
+}
+
+func (r *record) Configure(_ context.Context, request resource.ConfigureRequest, _ *resource.ConfigureResponse) {
+	// There is no client before the provider is configured.
+	r.client, _ = request.ProviderData.(*client)
+}
+
+func (r *record) Create(ctx context.Context, request resource.CreateRequest, answer *resource.CreateResponse) {
+	state, err := r.put(ctx, request.Config.Raw, request.Plan.Raw)
+	if err != nil {
+		answer.Diagnostics.AddError("Sluice did not make the "+r.name, err.Error())
+		return
+	}
+	answer.State.Raw = state
+	answer.Diagnostics.Append(answer.Private.SetKey(ctx, lastPut, r.bodyOf(ctx, request.Config.Raw))...)
+}
+
+func (r *record) Update(ctx context.Context, request resource.UpdateRequest, answer *resource.UpdateResponse) {
+	state, err := r.put(ctx, request.Config.Raw, request.Plan.Raw)
+	if err != nil {
+		answer.Diagnostics.AddError("Sluice did not change the "+r.name, err.Error())
+		return
+	}
+	answer.State.Raw = state
+	answer.Diagnostics.Append(answer.Private.SetKey(ctx, lastPut, r.bodyOf(ctx, request.Config.Raw))...)
+}
+
+// put returns the plan, in which what the plan did not know is as Sluice has answered it.
+func (r *record) put(ctx context.Context, config, plan tftypes.Value) (tftypes.Value, error) {
+	planned := attributesOf(plan)
+	answered, err := r.ask(ctx, "PUT", r.place(planned), r.bodyOf(ctx, config))
+	if err == nil && answered == nil {
+		err = errors.New("404: no such path, or nothing that this management key may see")
+	}
+	if err != nil {
+		return plan, err
+	}
+	shown := answered["data"].(object)
+	for name, value := range planned {
+		if value.IsFullyKnown() {
+			continue
+		}
+		if answer, ok := answered[name]; ok {
+			planned[name] = fromJSON(value.Type(), answer)
+		} else {
+			planned[name] = fromJSON(value.Type(), shown[name])
+		}
+	}
+	return tftypes.NewValue(plan.Type(), planned), nil
+}
+
+func (r *record) Read(ctx context.Context, request resource.ReadRequest, answer *resource.ReadResponse) {
+	state := attributesOf(request.State.Raw)
+	answered, err := r.ask(ctx, "GET", r.place(state), nil)
+	if err != nil {
+		answer.Diagnostics.AddError("Sluice did not show the "+r.name, err.Error())
+		return
+	}
+	if answered == nil {
+		answer.State.RemoveResource(ctx)
+		return
+	}
+	shown := answered["data"].(object)
+	for _, name := range r.settings(ctx) {
+		// The end user of a key is shown under another name.
+		if value, ok := shown[name]; ok {
+			state[name] = unlessSame(state[name], fromJSON(state[name].Type(), value))
+		}
+	}
+	state["data"] = fromJSON(state["data"].Type(), shown)
+	answer.State.Raw = tftypes.NewValue(request.State.Raw.Type(), state)
+}
+
+func (r *record) Delete(ctx context.Context, request resource.DeleteRequest, answer *resource.DeleteResponse) {
+	if r.id == "" {
+		answer.Diagnostics.AddWarning("The "+r.name+" stays", "Sluice never deletes one. Terraform forgets it.")
+		return
+	}
+	id := textOf(attributesOf(attributesOf(request.State.Raw)["data"])[r.id])
+	if _, err := r.ask(ctx, "DELETE", r.path+"/"+url.PathEscape(id), nil); err != nil {
+		answer.Diagnostics.AddError("Sluice did not delete the "+r.name, err.Error())
+	}
+}
+
+func (r *record) ImportState(ctx context.Context, request resource.ImportStateRequest, answer *resource.ImportStateResponse) {
+	resource.ImportStatePassthroughID(ctx, path.Root("external_id"), request, answer)
+}
+
+func (r *record) place(attributes map[string]tftypes.Value) string {
+	return r.path + "/by-external-id/" + url.PathEscape(textOf(attributes["external_id"]))
+}

@@ -1,0 +1,186 @@
+/** The Terraform provider, generated, built and used as its page says, against a running Sluice. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../../support/house.ts";
+import { bareEnvironment, root, runProgram } from "../../support/processes.ts";
+
+/** A bound for what hangs; on a busy machine the first compilation takes minutes. */
+const buildLimitMs = 30 * 60_000;
+
+const page = readFileSync(join(root, "deploy/terraform/README.md"), "utf8");
+const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? "";
+
+/** Why the provider cannot be built and used here; undefined where it can. */
+async function findMissing(): Promise<string | undefined> {
+  for (const [program, argument] of [
+    ["go", "version"],
+    ["terraform", "-version"],
+  ] as const) {
+    const { code } = await runProgram(program, [argument]).catch(() => ({ code: 1 }));
+    if (code !== 0) return `there is no ${program}`;
+  }
+  // Also fetches them, where they can be had and are not there yet.
+  const libraries = ["terraform-plugin-framework", "terraform-plugin-framework-validators"];
+  const packages = ["tool", ...libraries.map((library) => `github.com/hashicorp/${library}/...`)];
+  const { code, stderr } = await runProgram("go", ["list", "-deps", ...packages], {
+    cwd: join(root, "deploy/terraform/provider"),
+  });
+  return code === 0 ? undefined : `modules of Go are not there: ${stderr.trim().split("\n").at(-1)}`;
+}
+
+const missing = await findMissing();
+
+(missing === undefined ? describe : describe.skip)(
+  `the provider${missing === undefined ? "" : ` (${missing})`}`,
+  () => {
+    let house: House;
+    let environment: NodeJS.ProcessEnv;
+    const folder = mkdtempSync(join(tmpdir(), "sluice-terraform-"));
+    const work = join(folder, "work");
+    const configuration = block("hcl");
+
+    beforeAll(async () => {
+      house = await startHouse();
+      const made = await house.admin("keys", "create", "--management", "--account", "--name", "terraform", "--json");
+      const goCaches = await runProgram("go", ["env", "GOCACHE", "GOMODCACHE"]);
+      const [GOCACHE, GOMODCACHE] = goCaches.stdout.split("\n");
+      environment = {
+        ...bareEnvironment(),
+        ...{ HOME: folder, GOCACHE, GOMODCACHE, GOPROXY: "off", CHECKPOINT_DISABLE: "1" },
+        SLUICE_URL: new URL(house.baseUrl).origin,
+        SLUICE_MANAGEMENT_KEY: (JSON.parse(made.stdout) as { key: string }).key,
+      };
+      mkdirSync(work);
+    });
+    afterAll(async () => {
+      await house?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    });
+
+    const run = (command: string, args: readonly string[], cwd = work) =>
+      runProgram(command, args, { cwd, environment });
+
+    async function terraform(...args: readonly string[]): Promise<string> {
+      const { code, stdout, stderr } = await run("terraform", args);
+      if (code !== 0) throw new Error(`terraform ${args.join(" ")}: ${code}\n${stdout}${stderr}`);
+      return stdout;
+    }
+
+    const apply = (text: string) => {
+      writeFileSync(join(work, "main.tf"), text);
+      return terraform("apply", "-auto-approve", "-no-color");
+    };
+
+    /** 0: nothing would change; 2: something would. */
+    const planned = async () => (await run("terraform", ["plan", "-detailed-exitcode"])).code;
+
+    async function shown(path: string): Promise<Readonly<Record<string, unknown>> | number> {
+      const headers = { authorization: `Bearer ${environment["SLUICE_MANAGEMENT_KEY"]}` };
+      const answer = await fetch(`${house.baseUrl}/${path}`, { headers });
+      const { data } = (await answer.json()) as { data: Readonly<Record<string, unknown>> };
+      return answer.ok ? data : answer.status;
+    }
+
+    test(
+      "is generated and built by the commands of the page, without a warning",
+      async () => {
+        cpSync(join(root, "deploy/terraform"), join(folder, "deploy/terraform"), { recursive: true });
+        expect(await run("/bin/sh", ["-e", "-c", block("sh")], folder)).toEqual({ code: 0, stdout: "", stderr: "" });
+      },
+      buildLimitMs,
+    );
+
+    test("makes the records of the page, and then plans nothing", async () => {
+      writeFileSync(join(work, "main.tf"), configuration);
+      await terraform("init");
+      expect(await apply(configuration)).toContain("3 added, 0 changed, 0 destroyed");
+      expect(await shown("workspaces/by-external-id/research")).toMatchObject({ limit: 500, limit_reset: "monthly" });
+      expect(await shown("keys/by-external-id/billing-prod")).toMatchObject({ limit: 25, requests_per_minute: 60 });
+      expect(await shown("guardrails/by-external-id/rules")).toMatchObject({
+        allowed_data_regions: ["europe"],
+        content_filters: [{ pattern: "secret-\\d+", action: "block", label: "secrets" }],
+      });
+      expect(await planned()).toBe(0);
+    });
+
+    test("the key that it made is in the state", async () => {
+      const state = JSON.parse(await terraform("show", "-json")) as {
+        values: { root_module: { resources: { type: string; values: { key?: string } }[] } };
+      };
+      const key = state.values.root_module.resources.find(({ type }) => type === "sluice_key")?.values.key;
+      const answer = await fetch(`${house.baseUrl}/models`, { headers: { authorization: `Bearer ${key}` } });
+      expect([key, answer.status]).toEqual([expect.stringMatching(/^sk-sl-/), 200]);
+    });
+
+    test("changes what the configuration changes, and gives a setting that it no longer has the default", async () => {
+      const changed = configuration
+        .replace("= 500", "= 600.25")
+        .replace(', label = "secrets"', "")
+        .replace('  allowed_data_regions = ["europe"]\n', "")
+        .replace(
+          "  requests_per_minute = 60\n",
+          '  expires_at = "2099-01-31T00:00:00Z"\n  external   = { user = "employee" }\n',
+        );
+      expect(await apply(changed)).toContain("0 added, 3 changed, 0 destroyed");
+      expect(await shown("workspaces/by-external-id/research")).toMatchObject({ limit: 600.25 });
+      expect(await shown("guardrails/by-external-id/rules")).toMatchObject({
+        allowed_data_regions: null,
+        content_filters: [{ pattern: "secret-\\d+", action: "block", label: null }],
+      });
+      expect(await shown("keys/by-external-id/billing-prod")).toMatchObject({
+        requests_per_minute: null,
+        external_user: "employee",
+      });
+      expect(await planned()).toBe(0);
+    });
+
+    test("sees only that a setting was taken out", async () => {
+      const without = configuration.replace("  requests_per_minute = 60\n", "");
+      await apply(configuration);
+      expect(await apply(without)).toContain("0 added, 1 changed, 0 destroyed");
+      expect(await shown("keys/by-external-id/billing-prod")).toMatchObject({ requests_per_minute: null });
+      expect(await planned()).toBe(0);
+    });
+
+    test("sees what somebody else has changed or deleted", async () => {
+      await apply(configuration);
+      await house.admin(
+        "keys",
+        "update",
+        String(((await shown("keys/by-external-id/billing-prod")) as { hash: string }).hash),
+        "--limit",
+        "30",
+      );
+      expect(await apply(configuration)).toContain("0 added, 1 changed, 0 destroyed");
+      await house.admin(
+        "guardrails",
+        "delete",
+        String(((await shown("guardrails/by-external-id/rules")) as { id: string }).id),
+      );
+      expect(await apply(configuration)).toContain("1 added, 0 changed, 0 destroyed");
+    });
+
+    test("takes over what is there by import, and then plans nothing", async () => {
+      rmSync(join(work, "terraform.tfstate"));
+      await terraform("import", "sluice_workspace.research", "research");
+      await terraform("import", "sluice_guardrail.rules", "rules");
+      await terraform("import", "sluice_key.billing", "billing-prod");
+      expect(await planned()).toBe(0);
+    });
+
+    test("deletes the key and the guardrail, and leaves the workspace", async () => {
+      expect(await terraform("destroy", "-auto-approve")).toContain("The workspace stays");
+      expect(await shown("keys/by-external-id/billing-prod")).toBe(404);
+      expect(await shown("guardrails/by-external-id/rules")).toBe(404);
+      expect(await shown("workspaces/by-external-id/research")).toMatchObject({ name: "research" });
+    });
+
+    test("says what Sluice has refused", async () => {
+      await expect(apply(configuration.replace("= 25", "= -1"))).rejects.toThrow(
+        /Sluice did not make the key[\s\S]*limit/,
+      );
+    });
+  },
+);

@@ -61,7 +61,10 @@ export class Podman {
     const problems: string[] = [];
     for (const runtime of runtimes) {
       const podman = new Podman(folder, runtime);
-      const { code, stderr } = await podman.run("run", "--rm", "--rootfs", sample.path, "/bin/sh", "-c", "exit 0");
+      // In a pod, which needs a program more than a container does.
+      const inPod = ["--pod=new:sample", "--rootfs", sample.path];
+      const { code, stderr } = await podman.run("run", "--rm", ...inPod, "/bin/sh", "-c", "exit 0");
+      await podman.run(...removals[0]);
       if (code === 0) return podman;
       problems.push(stderr.trim().split("\n").at(-1) ?? "");
       await podman.remove();

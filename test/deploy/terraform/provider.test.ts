@@ -48,7 +48,12 @@ const missing = await findMissing();
       const [GOCACHE, GOMODCACHE] = goCaches.stdout.split("\n");
       environment = {
         ...bareEnvironment(),
-        ...{ HOME: folder, GOCACHE, GOMODCACHE, GOPROXY: "off", CHECKPOINT_DISABLE: "1" },
+        HOME: folder,
+        GOCACHE,
+        GOMODCACHE,
+        // What is not there already shall fail the build, and not be fetched.
+        GOPROXY: "off",
+        CHECKPOINT_DISABLE: "1",
         SLUICE_URL: new URL(house.baseUrl).origin,
         SLUICE_MANAGEMENT_KEY: (JSON.parse(made.stdout) as { key: string }).key,
       };
@@ -149,7 +154,7 @@ const missing = await findMissing();
       await house.admin(
         "keys",
         "update",
-        String(((await shown("keys/by-external-id/billing-prod")) as { hash: string }).hash),
+        ((await shown("keys/by-external-id/billing-prod")) as { hash: string }).hash,
         "--limit",
         "30",
       );
@@ -157,7 +162,7 @@ const missing = await findMissing();
       await house.admin(
         "guardrails",
         "delete",
-        String(((await shown("guardrails/by-external-id/rules")) as { id: string }).id),
+        ((await shown("guardrails/by-external-id/rules")) as { id: string }).id,
       );
       expect(await apply(configuration)).toContain("1 added, 0 changed, 0 destroyed");
     });

@@ -19,19 +19,21 @@ export interface BenchHouse extends LoadSubject {
   stop(): Promise<void>;
 }
 
+/** Processes of gateway and inference-svc. */
+export type HouseForm = "one process" | "two processes";
+
 export interface HouseSetting {
   readonly upstreamPort: number;
   readonly scripts: readonly Script[];
   readonly cpu: number;
-  /** Gateway and inference-svc share a process. */
-  readonly oneProcess?: boolean;
+  readonly form: HouseForm;
 }
 
 /** @throws with what the house said when it does not get ready */
 export async function startBenchHouse(checkout: Checkout, setting: HouseSetting): Promise<BenchHouse> {
   const house = await startHouse({
     checkout: checkout.path,
-    inferenceReplicas: setting.oneProcess ? 0 : 1,
+    inferenceReplicas: setting.form === "one process" ? 0 : 1,
     embeddedPostgres: true,
     config: JSON.stringify(houseFile(setting)),
     environment: {
@@ -42,7 +44,7 @@ export async function startBenchHouse(checkout: Checkout, setting: HouseSetting)
     },
   });
   for (const pid of family(house)) pin(pid, setting.cpu);
-  return benchHouse(setting.oneProcess ? `${checkout.name}, one process` : checkout.name, house);
+  return benchHouse(setting.form === "one process" ? `${checkout.name}, one process` : checkout.name, house);
 }
 
 const family = (house: House): number[] => [...new Set(Object.values(house.pids()).flatMap(familyOf))];

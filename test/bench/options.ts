@@ -1,6 +1,7 @@
 /** The command line of the bench. */
 import { parseArgs } from "node:util";
 import type { Pace } from "./bench.ts";
+import type { HouseForm } from "./house.ts";
 import { type CountedLoadId, countedLoads } from "./counts/measure.ts";
 import type { CountOptions } from "./counts/run.ts";
 import type { ProfileOptions } from "./profile/run.ts";
@@ -42,8 +43,8 @@ export interface BenchOptions {
   readonly selected: ReadonlySet<ScenarioId>;
   /** Builds that take turns; this one when there is none. */
   readonly checkouts: readonly string[];
-  /** Each build also with gateway and inference-svc in one process. */
-  readonly oneProcess: boolean;
+  /** Each build runs in each of these. */
+  readonly forms: readonly HouseForm[];
   readonly references: readonly ReferenceId[];
   readonly quick: boolean;
   readonly pace: Pace;
@@ -114,7 +115,7 @@ export function readOptions(args: readonly string[]): Options {
   return {
     selected: new Set(named(only, checkouts.length > 1 || oneProcess ? pairedIds : scenarioIds)),
     checkouts,
-    oneProcess,
+    forms: oneProcess ? ["two processes", "one process"] : ["two processes"],
     references: reference === undefined ? [] : named(reference, referenceIds),
     quick,
     pace: quick

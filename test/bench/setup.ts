@@ -88,7 +88,7 @@ export async function whileOpen<Result>(
 }
 
 export async function prepareBench(
-  options: Pick<BenchOptions, "checkouts" | "oneProcess" | "references" | "pace">,
+  options: Pick<BenchOptions, "checkouts" | "forms" | "references" | "pace">,
   opened: Opened,
   say: (line: string) => void,
 ): Promise<Bench> {
@@ -102,9 +102,8 @@ export async function prepareBench(
     const houses = [];
     for (const checkout of checkouts) {
       say(`starting the house of ${checkout.name}`);
-      const setting = { upstreamPort, scripts, cpu: subjectCpu };
-      houses.push(whole.add(await startBenchHouse(checkout, setting)));
-      if (options.oneProcess) houses.push(whole.add(await startBenchHouse(checkout, { ...setting, oneProcess: true })));
+      for (const form of options.forms)
+        houses.push(whole.add(await startBenchHouse(checkout, { upstreamPort, scripts, cpu: subjectCpu, form })));
     }
     return { pipe, houses, stop: () => whole.stop() };
   };

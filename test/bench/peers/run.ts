@@ -20,7 +20,7 @@ export function runPeers(
 ): Promise<string> {
   const [loadBefore = 0] = loadavg();
   return whileOpen(interruption, async (opened) => {
-    const bench = await prepareBench({ checkouts: [], oneProcess: false, references: peerIds, pace }, opened, say);
+    const bench = await prepareBench({ checkouts: [], forms: ["one process"], references: peerIds, pace }, opened, say);
     const gateways = gatewayColumns(bench);
     const rows = await measurePeers(
       bench,

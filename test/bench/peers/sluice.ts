@@ -1,9 +1,10 @@
-/** Sluice in the same table: it runs as `npm start` starts it. */
+/** Sluice in the same table: it runs as `npm start` starts it where it may use one processor. */
 import type { Described } from "./peer.ts";
 
 export const sluice: Omit<Described, "version"> = {
   name: "Sluice",
-  setting: "as `npm start` starts it, with all its services and Postgres, `limits.streams_per_key` raised",
+  setting:
+    "as `npm start` starts it on one processor, gateway and inference-svc in one process, with admin-svc and Postgres, `limits.streams_per_key` raised",
   features: {
     keys: "on, of its own, revocable",
     budgets: "on, none set",

@@ -3,9 +3,9 @@ import { expect, test } from "@jest/globals";
 import { runChaosCampaign } from "./campaign.ts";
 
 test.each([
-  { replicas: 2, kills: 50 },
+  { replicas: 2, kills: 30 },
   // Gateway and inference-svc as one process.
-  { replicas: 0, kills: 25 },
+  { replicas: 0, kills: 15 },
 ])(
   "%o: nothing acknowledged is lost, no bulk is half applied, and every call is on record once",
   async ({ replicas, kills }) => {

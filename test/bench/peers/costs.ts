@@ -4,7 +4,7 @@ import { median } from "../measure/rounds.ts";
 import { type SubjectLoad, type SubjectWindow, SubjectWindows } from "../measure/subject-windows.ts";
 import { costRounds, costsOf, findProblem } from "../scenarios/cost.ts";
 import type { LoadSubject } from "../subject.ts";
-import { alone } from "./alone.ts";
+import { whileOthersStop } from "./stopped.ts";
 import { type Cell, type PeerRow, eachCell } from "./rows.ts";
 
 /**
@@ -35,7 +35,7 @@ class WindowsAlone extends SubjectWindows {
   }
 
   override of(subject: LoadSubject, windowMs: number): Promise<SubjectWindow> {
-    return alone(this.#gateways, subject, () => super.of(subject, windowMs));
+    return whileOthersStop(this.#gateways, subject, () => super.of(subject, windowMs));
   }
 }
 

@@ -5,7 +5,7 @@ import { measureWindow } from "../measure/window.ts";
 import { firstEventScript } from "../scenarios/first-event.ts";
 import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
-import { alone } from "./alone.ts";
+import { whileOthersStop } from "./stopped.ts";
 import type { Cell, PeerRow } from "./rows.ts";
 
 /** Below what the slowest of them can serve on one core. */
@@ -28,11 +28,14 @@ interface DelayWindow {
   readonly foreignShare: number;
 }
 
-async function measureDelay(bench: Bench, { target }: LoadSubject, script: Script): Promise<DelayWindow> {
-  const [offered, { foreignShare }] = await Promise.all([
-    bench.load.call("offer", { target, script, perSecond, connections: 100, forMs: windowMs, settleMs }),
-    measureWindow({ windowMs: settleMs + windowMs, watched: [], root: process.pid }, () => undefined),
-  ]);
+async function measureDelay(bench: Bench, subject: LoadSubject, script: Script): Promise<DelayWindow> {
+  const { target } = subject;
+  const [offered, { foreignShare }] = await whileOthersStop(bench.references, subject, () =>
+    Promise.all([
+      bench.load.call("offer", { target, script, perSecond, connections: 100, forMs: windowMs, settleMs }),
+      measureWindow({ windowMs: settleMs + windowMs, watched: [], root: process.pid }, () => undefined),
+    ]),
+  );
   for (const [problem, count] of offered.problems) bench.say(`  ${count} x ${problem}`);
   const failed = offered.sent + offered.away - offered.servedMs.length;
   return { ms: script.kind === "json" ? offered.servedMs : offered.firstMs, failed, foreignShare };
@@ -49,7 +52,7 @@ async function addedRow(
   const windows = new Map<LoadSubject, DelayWindow[]>(all.map((subject) => [subject, []]));
   for (let round = 0; round < bench.pace.rounds; round++)
     for (const subject of round % 2 === 0 ? all : all.toReversed())
-      windows.get(subject)?.push(await alone(bench.references, subject, () => measureDelay(bench, subject, script)));
+      windows.get(subject)?.push(await measureDelay(bench, subject, script));
   const direct = windows.get(bench.direct) ?? [];
   const foreignShares = [...windows.values()].flat().map(({ foreignShare }) => foreignShare);
   return {

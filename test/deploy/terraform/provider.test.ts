@@ -54,6 +54,8 @@ const missing = await findMissing();
         // What is not there already shall fail the build, and not be fetched.
         GOPROXY: "off",
         CHECKPOINT_DISABLE: "1",
+        // Compiling takes longer than all that the provider does here.
+        GOFLAGS: "'-gcflags=all=-N -l' '-ldflags=-s -w'",
         SLUICE_URL: new URL(house.baseUrl).origin,
         SLUICE_MANAGEMENT_KEY: (JSON.parse(made.stdout) as { key: string }).key,
       };

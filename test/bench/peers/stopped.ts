@@ -5,7 +5,7 @@ import type { LoadSubject } from "../subject.ts";
  * @param gateways those that may be stopped. Sluice goes on: when it is stopped it takes the pause for overload, and refuses what comes next.
  * @param measured keeps running, as does whatever else shares its processes
  */
-export async function alone<Result>(
+export async function whileOthersStop<Result>(
   gateways: readonly LoadSubject[],
   measured: LoadSubject,
   measure: () => Promise<Result>,

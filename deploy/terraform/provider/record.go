@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/url"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -40,23 +42,26 @@ func (r *record) Configure(_ context.Context, request resource.ConfigureRequest,
 }
 
 func (r *record) Create(ctx context.Context, request resource.CreateRequest, answer *resource.CreateResponse) {
-	state, err := r.put(ctx, request.Config.Raw, request.Plan.Raw)
-	if err != nil {
-		answer.Diagnostics.AddError("Sluice did not make the "+r.name, err.Error())
-		return
-	}
-	answer.State.Raw = state
-	answer.Diagnostics.Append(answer.Private.SetKey(ctx, lastPut, r.bodyOf(ctx, request.Config.Raw))...)
+	answer.Diagnostics.Append(r.save(ctx, request.Config.Raw, request.Plan.Raw, &answer.State, answer.Private, "make")...)
 }
 
 func (r *record) Update(ctx context.Context, request resource.UpdateRequest, answer *resource.UpdateResponse) {
-	state, err := r.put(ctx, request.Config.Raw, request.Plan.Raw)
+	answer.Diagnostics.Append(r.save(ctx, request.Config.Raw, request.Plan.Raw, &answer.State, answer.Private, "change")...)
+}
+
+// What Terraform keeps beside the state of a record.
+type private interface {
+	SetKey(context.Context, string, []byte) diag.Diagnostics
+}
+
+// save puts the record, by a verb that the error names.
+func (r *record) save(ctx context.Context, config, plan tftypes.Value, state *tfsdk.State, kept private, verb string) diag.Diagnostics {
+	saved, err := r.put(ctx, config, plan)
 	if err != nil {
-		answer.Diagnostics.AddError("Sluice did not change the "+r.name, err.Error())
-		return
+		return diag.Diagnostics{diag.NewErrorDiagnostic("Sluice did not "+verb+" the "+r.name, err.Error())}
 	}
-	answer.State.Raw = state
-	answer.Diagnostics.Append(answer.Private.SetKey(ctx, lastPut, r.bodyOf(ctx, request.Config.Raw))...)
+	state.Raw = saved
+	return kept.SetKey(ctx, lastPut, r.bodyOf(ctx, config))
 }
 
 // put returns the plan, in which what the plan did not know is as Sluice has answered it.

@@ -26,7 +26,7 @@ async function findMissing(): Promise<string | undefined> {
     const { code } = await runProgram(program, [argument]).catch(() => ({ code: 1 }));
     if (code !== 0) return `there is no ${program}`;
   }
-  // Also fetches them, where they can be had and are not there yet.
+  // This fetches the modules, too, where they can be had.
   const libraries = ["terraform-plugin-framework", "terraform-plugin-framework-validators"];
   const packages = ["tool", ...libraries.map((library) => `github.com/hashicorp/${library}/...`)];
   const { code, stderr } = await runProgram("go", ["list", "-deps", ...packages], {
@@ -56,7 +56,7 @@ const missing = await findMissing();
         HOME: folder,
         GOCACHE,
         GOMODCACHE,
-        // What is not there already shall fail the build, and not be fetched.
+        // The modules are there by now: a build that needs others must fail.
         GOPROXY: "off",
         CHECKPOINT_DISABLE: "1",
         // Compiling takes longer than all that the provider does here.

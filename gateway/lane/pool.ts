@@ -103,8 +103,8 @@ export class LanePool {
   }
 
   readonly #openSomewhere = (open: Open, listener: TurnListener): TurnControl => {
-    const isLarge = (open.request?.inputJson.length ?? 0) > largeInputBytes;
-    return this.#pick(open, isLarge).open(open, listener);
+    const size = (open.request?.inputJson.length ?? 0) > largeInputBytes ? "large" : "small";
+    return this.#pick(open, size).open(open, listener);
   };
 
   /**
@@ -138,12 +138,12 @@ export class LanePool {
     return new Lane(address, this.#connectorFor(address), this.#waiting, this.#loop);
   }
 
-  #pick(open: Open, large: boolean): Lane {
-    const peers = preferFree(selectKnowing(this.#usable(), open.request), large ? "large" : "small", open.keyHash);
+  #pick(open: Open, size: "small" | "large"): Lane {
+    const peers = preferFree(selectKnowing(this.#usable(), open.request), size, open.keyHash);
     const key = open.request?.sessionId ?? open.request?.promptCacheKey;
     const peer = key === undefined ? leastLoaded(peers) : rendezvous(peers, open.keyHash + key);
     if (!peer) throw unavailable();
-    return large ? peer.large : peer.small;
+    return peer[size];
   }
 
   async #resolve(): Promise<void> {

@@ -1,6 +1,6 @@
 /** Turns of a lane that inference-svc has not said to have begun. A limited number is handed over; the rest wait here, and keys are served in rotation. */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { calmWaiting, maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 
 /**
  * Maximum size of requests that are handed to a process before it has reserved memory for them. A larger request is handed over alone. Requests
@@ -55,11 +55,11 @@ export class WaitingTurns {
   }
 
   /**
-   * Whether one more turn of a key would wait for others of that key: the process has more turns than it leaves untold, and the key has its share
-   * of them.
+   * Whether one more turn of a key would wait for others of that key: more turns wait than the process may have begun without saying so, and the
+   * key has its share of them.
    */
   isFullFor(keyHash: string): boolean {
-    if (this.#handed <= maxHanded / 2) return false;
+    if (this.#handed <= calmWaiting) return false;
     return this.#held.has(keyHash) || this.#handedOf.of(keyHash) >= Math.max(1, maxHanded / this.#handedOf.keys);
   }
 

@@ -6,14 +6,11 @@
  * knows, it keeps the request in memory, and counts the turn among those that this process has yet to begin.
  */
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { calmWaiting } from "@sluice/proto/runtime/load/pressure.js";
 import { measureOpen } from "@sluice/proto/runtime/session/outbox.js";
 
-/**
- * Number of untold turns at which the gateway is told. It hands over twice as many before it lets others wait. With one turn fewer it still
- * counts a calm queue (`Pressure`), so that long turns of which it is not told keep it in no state of overload.
- */
-const maxUntold = maxHanded / 2;
+/** Number of untold turns at which the gateway is told: long turns of which it does not know must not keep it in a state of overload. */
+const maxUntold = calmWaiting;
 /** A larger request is told at once, so that the gateway keeps half a megabyte in memory for a lane. */
 const maxLateBytes = 32 * 1024;
 

@@ -36,7 +36,7 @@ export interface LaneOptions {
   readonly draining: boolean;
   readonly messages: MessageSink;
   readonly runner: TurnRunner;
-  /** By default that of this process. */
+  /** The turns of the event loop between keys; those of this process when absent. */
   readonly loop?: FairShares;
 }
 

@@ -10,7 +10,7 @@ import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js
 import type { Fault } from "@sluice/proto/runtime/fault.js";
 import { turnCredit } from "@sluice/proto/runtime/session/outbox.js";
 import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { calmWaiting, maxHanded } from "@sluice/proto/runtime/load/pressure.js";
 import fc from "../support/properties.js";
 
 const tick = () => new Promise((resolve) => setImmediate(resolve));
@@ -228,7 +228,7 @@ describe("lane", () => {
     });
 
     test("is said for several turns together, before the gateway holds others back", async () => {
-      const told = await begin(...times(maxHanded / 2 - 1));
+      const told = await begin(...times(calmWaiting - 1));
       expect(told).not.toContain(true);
       wire.lane.open(open("another"), new Listener());
       await until(() => wire.turns.length === told.length + 1);
@@ -242,7 +242,7 @@ describe("lane", () => {
     });
 
     test("is not owed to a client that has cancelled it", async () => {
-      const controls = times(maxHanded / 2 - 1).map((each) => wire.lane.open(each, new Listener()));
+      const controls = times(calmWaiting - 1).map((each) => wire.lane.open(each, new Listener()));
       await until(() => wire.turns.length === controls.length);
       for (const turn of wire.turns) turn.accepted();
       for (const control of controls) control.cancel();

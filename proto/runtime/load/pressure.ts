@@ -43,8 +43,9 @@ const calmLateMs = 35;
 /** Work of one event loop turn while timers are late: with the refusals of the same turn, an answer takes less than 100 ms. */
 const workMs = 60;
 /** Limit for turns that wait for their start: some 20 ms of an inference process. */
-const maxWaiting = 64;
-const calmWaiting = 16;
+export const maxWaiting = 64;
+/** Number of waiting turns that is no overload: turns that inference processes have begun without saying so are among them. */
+export const calmWaiting = 16;
 /**
  * Turns that an inference process receives at once, and that are let in under overload. A process with more starts them all before it
  * refuses any: under five times the load, the p99 of refusals was 24 to 80 ms with 32, 27 to 190 with 64, and 116 to 430 without a bound

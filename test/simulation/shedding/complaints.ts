@@ -1,11 +1,10 @@
 /** Bounds that the figures of an overloaded fleet must satisfy. */
-import { maxHanded } from "@sluice/proto/runtime/load/pressure.js";
+import { maxWaiting } from "@sluice/proto/runtime/load/pressure.js";
 import { quantile } from "../../policy/figure.ts";
 import { meanAnswerMs } from "./server.ts";
 import { type PhaseFigures, type SheddingFigures, type SheddingSize, slowness } from "./scenario.ts";
 
-/** Turns of a gateway that may wait for the least busy process, and how long more must wait before any is refused (load/pressure.ts). */
-const maxWaiting = 2 * maxHanded;
+/** Time for which more than `maxWaiting` turns of a gateway must wait before any is refused: a second, and a beat (`Pressure`). */
 const standsMs = 1_020;
 /** Share of what the processes can do that they do while others are refused. */
 const leastGoodput = 0.9;

@@ -8,7 +8,7 @@ export interface Replicas {
 }
 
 /**
- * Without a wish of the operator the number of processors decides: on a single one, two processes only wake each other.
+ * Follows the operator, else the number of processors: on a single one, two processes only wake each other.
  * @param wanted SLUICE_INFERENCE_REPLICAS
  * @param processors that Sluice may use
  */

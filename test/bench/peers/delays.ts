@@ -64,7 +64,7 @@ async function addedRow(
 
 function addedCell(windows: readonly DelayWindow[], direct: readonly DelayWindow[]): Cell {
   const failed = Math.max(...windows.map((window) => window.failed));
-  // Those that were sent last are still under way.
+  // The requests that were sent last are still under way.
   if (failed >= perSecond) return { text: `falls behind: ${failed} not answered in time` };
   const added = windows.map(({ ms }, round) => percentile(ms, 50) - percentile(direct[round]?.ms ?? [], 50));
   const worst = (of: readonly DelayWindow[]) =>

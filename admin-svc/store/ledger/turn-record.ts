@@ -109,7 +109,7 @@ const assignments = [
  */
 export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql`
   arrived as (
-    select sent.*, "user" as end_user from jsonb_to_recordset(${recordsJson}::jsonb) as sent (
+    select sent.*, "user" as end_user from json_to_recordset(${recordsJson}::json) as sent (
       generation_id text collate "C", key_hash text collate "C", workspace_id uuid, boot_id uuid, sequence bigint, instance text, request_id text collate "C",
       opened_at timestamptz, duration_ms bigint, first_ms bigint, door text, operation text, requested_model text, outcome text,
       http_status smallint, error_type text, guardrail_id text, rule text, streamed boolean, "user" text, session_id text, trace_id text,
@@ -126,22 +126,16 @@ export const turnExpressions = (recordsJson: string): RawBuilder<unknown> => sql
   recorded as (
     select distinct on (generation_id, key_hash) * from arrived order by generation_id, key_hash, sequence desc
   ),
-  call_sums as (
-    select generation_id, key_hash, count(*)::integer as attempts, coalesce(sum(cost_usd), 0) as cost_usd,
-      coalesce(sum(input_tokens), 0)::bigint as input_tokens, coalesce(sum(cached_tokens), 0)::bigint as cached_tokens,
-      coalesce(sum(output_tokens), 0)::bigint as output_tokens, coalesce(sum(reasoning_tokens), 0)::bigint as reasoning_tokens,
-      bool_or(is_estimated) as is_estimated, min(opened_at) as first_at, max(opened_at + duration_ms * interval '1 ms') as last_at
-    from stored where payer = 'key' group by 1, 2
-  ),
-  last_calls as (
-    select distinct on (generation_id, key_hash) *, case when ${answersRequest} then attempt else 0 end as last_attempt
+  called as (
+    select distinct on (generation_id, key_hash) *, case when ${answersRequest} then attempt else 0 end as last_attempt,
+      (count(*) over its_turn)::integer as attempts, coalesce(sum(cost_usd) over its_turn, 0) as spent_usd,
+      coalesce(sum(input_tokens) over its_turn, 0)::bigint as inputs, coalesce(sum(cached_tokens) over its_turn, 0)::bigint as cached,
+      coalesce(sum(output_tokens) over its_turn, 0)::bigint as outputs, coalesce(sum(reasoning_tokens) over its_turn, 0)::bigint as reasoning,
+      bool_or(is_estimated) over its_turn as any_estimated, min(opened_at) over its_turn as first_at,
+      max(opened_at + duration_ms * interval '1 ms') over its_turn as last_at
     from stored where payer = 'key'
+    window its_turn as (partition by generation_id, key_hash)
     order by generation_id, key_hash, ${answersRequest} desc, attempt desc, opened_at desc
-  ),
-  called as (select last_calls.*, sums.attempts, sums.first_at, sums.last_at, sums.cost_usd as spent_usd,
-      sums.input_tokens as inputs, sums.cached_tokens as cached, sums.output_tokens as outputs, sums.reasoning_tokens as reasoning,
-      sums.is_estimated as any_estimated
-    from last_calls join call_sums as sums using (generation_id, key_hash)
   ),
   changes as (
     select

@@ -1,0 +1,112 @@
+/**
+ * Work of the statements behind a batch, counted in rows. Postgres plans them without knowing how many records a batch has, and takes a few
+ * for granted: a plan that reads the batch once for each of its records took five times the time of the batch.
+ */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { prepareSchema } from "@sluice/admin-svc/prepare.js";
+import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
+import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
+import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
+import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { openLog } from "@sluice/proto/runtime/log/log.js";
+import type { CompiledQuery } from "kysely";
+import pg from "pg";
+import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { Process } from "./deliveries.ts";
+
+const turns = 250;
+/** Each record may pass a node of a plan a few times, for instance in a column of figures for each dimension. */
+const mostRowsOfNode = 30 * turns;
+
+/** No admin-svc runs on it, which would add to the sums meanwhile. */
+let created: TestDatabase;
+beforeAll(async () => {
+  created = await createDatabase();
+  await prepareSchema(created.url, openLog("test", "silent"));
+});
+afterAll(() => created?.drop());
+
+interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Join Filter"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const rowsOf = (node: PlanNode): number =>
+  (node["Actual Rows"] + (node["Rows Removed by Join Filter"] ?? 0)) * node["Actual Loops"];
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** The statements of the work, as they were sent. */
+async function statementsOf(work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>) {
+  const heard: CompiledQuery[] = [];
+  const database = openDatabase(created.url, writeLimits, () => {}, { heard: ({ query }) => heard.push(query) });
+  try {
+    await work(database);
+  } finally {
+    await database.destroy();
+  }
+  return heard.filter(({ sql }) => /^\s*(?:with|insert|update|delete)\b/.test(sql));
+}
+
+/** Executes a statement and takes its changes back. @returns the nodes of its plan through which most rows went */
+async function busiestNodes(client: pg.Client, { sql, parameters }: CompiledQuery): Promise<string[]> {
+  await client.query("begin; set local jit = off");
+  const { rows } = await client.query(`explain (analyze, format json) ${sql}`, [...parameters]);
+  await client.query("rollback");
+  return nodesOf(rows[0]["QUERY PLAN"][0].Plan)
+    .filter((node) => rowsOf(node) > mostRowsOfNode)
+    .map((node) => `${node["Node Type"]}: ${rowsOf(node)} rows`);
+}
+
+async function busyNodes(statements: readonly CompiledQuery[]): Promise<string[]> {
+  const client = new pg.Client({ connectionString: created.url });
+  await client.connect();
+  try {
+    const found: string[] = [];
+    for (const statement of statements) found.push(...(await busiestNodes(client, statement)));
+    return found;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Turns of a single call, each of another key. */
+const batch = () => {
+  const process = new Process();
+  const each = Array.from({ length: turns }, (_, n) => ({
+    generationId: `gen-${randomUUID()}`,
+    keyHash: n.toString(16).padStart(64, "0"),
+  }));
+  return {
+    calls: each.map((fields) => toRow(process.call(fields))),
+    turns: each.map((fields) => toTurnRow(process.turn(fields))),
+  };
+};
+
+const store = (database: ReturnType<typeof openDatabase>) => {
+  const { calls, turns } = batch();
+  return insertUsage(database, calls, turns);
+};
+
+test("a batch is stored without reading it once for each of its records", async () => {
+  const [records, days] = await statementsOf(store);
+  if (records === undefined || days === undefined) throw new Error("a batch is stored by two statements");
+  // The records of the statement are stored now and would be skipped, so others take their place.
+  const { calls, turns } = batch();
+  const others = { ...records, parameters: [calls, turns].map((rows) => JSON.stringify(rows)) };
+  expect(records.parameters).toHaveLength(others.parameters.length);
+  expect(await busyNodes([others, days])).toEqual([]);
+});
+
+test("the sums of a batch are written without reading it once for each of them", async () => {
+  await statementsOf(store);
+  const [fold] = await statementsOf(tryFold);
+  if (fold === undefined) throw new Error("there was nothing to add to the sums");
+  await statementsOf(store);
+  expect(await busyNodes([fold])).toEqual([]);
+});

@@ -8,6 +8,7 @@ import { type Running, end, spawnChild } from "./child.ts";
 import { type Hosts, type Ports, reachable, replicasOf } from "./ports.ts";
 import type { Credentials, Secrets } from "./secrets.ts";
 import { type Settings, root } from "./settings.ts";
+import { spoolFolder } from "./spools.ts";
 
 export interface Service {
   readonly name: string;
@@ -101,7 +102,7 @@ export function inferenceServices(house: House): Service[] {
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
       SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
       SLUICE_PACKAGES_DIR: settings.packagesDir,
-      SLUICE_SPOOL_DIR: join(settings.dataDir, "spool", String(n)),
+      SLUICE_SPOOL_DIR: spoolFolder(settings.dataDir, n),
     },
   }));
 }

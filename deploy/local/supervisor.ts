@@ -18,6 +18,7 @@ import {
   untilReady,
 } from "./services.ts";
 import type { Settings } from "./settings.ts";
+import { adoptSpools } from "./spools.ts";
 
 /** A machine under load needs some seconds; a start that takes this long hangs. */
 const startLimitMs = 60_000;
@@ -65,6 +66,7 @@ export class Supervisor {
     await this.#warnOfNewSecret(databaseUrl);
     const house: House = { ...this.#deps, databaseUrl };
     const { count, account } = house.settings.replicas;
+    adoptSpools(house.settings.dataDir, count);
     const turns = count === 0 ? [[oneService(house)]] : [inferenceServices(house), [gatewayService(house)]];
     const order = [[adminService(house)], ...turns];
     this.#deps.say("starting admin-svc, inference-svc and gateway");

@@ -2,7 +2,7 @@
  * Checks usage records and budget reservations before they are stored. A batch with an invalid record is refused as a whole, and its sender
  * repeats the records one by one.
  */
-import { type DescMessage, type MessageShape, fromJsonString } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonValue, type MessageShape, fromJson } from "@bufbuild/protobuf";
 import { activityQuery } from "@sluice/proto/contract/records/usage.js";
 import {
   type RaiseBudgetRequest,
@@ -58,7 +58,10 @@ export function readUsageRecords({
   return { records, turns };
 }
 
-/** Ignores fields of a newer process. @returns undefined where the JSON is no such record, which is a problem */
+/**
+ * Ignores fields of a newer process. `fromJsonString` would look for repeated names, character by character, in every record.
+ * @returns undefined where the JSON is no such record, which is a problem
+ */
 function recordOf<Desc extends DescMessage>(
   schema: Desc,
   json: Uint8Array,
@@ -67,7 +70,7 @@ function recordOf<Desc extends DescMessage>(
 ): MessageShape<Desc> | undefined {
   try {
     const text = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString("utf8");
-    return fromJsonString(schema, text, { ignoreUnknownFields: true });
+    return fromJson(schema, JSON.parse(text) as JsonValue, { ignoreUnknownFields: true });
   } catch {
     problems.add(path, `must be a ${schema.name} in JSON`);
     return undefined;

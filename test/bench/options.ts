@@ -54,7 +54,7 @@ const countedIds = Object.keys(countedLoads) as CountedLoadId[];
 const placesShown = 25;
 
 /**
- * A run of four gateways takes fifteen minutes, and seventeen with rounds that are repeated. The warm-up is that of Sluice, of which V8 compiles the most: its two doors get as many requests
+ * A run of four gateways takes some twenty minutes. The warm-up is that of Sluice, of which V8 compiles the most: its two doors get as many requests
  * each, and it is warm after three thousand.
  */
 const peersPace: Pace = {

@@ -1,11 +1,11 @@
 /** The folders in which inference processes keep records until they are delivered, one for each, by its number. */
 import { readdirSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makePrivateFolder } from "@sluice/proto/runtime/private-folder.js";
 
 export const spoolFolder = (dataDir: string, replica: number): string => join(dataDir, "spool", String(replica));
 
-/** Records that admin-svc has refused have another name, and stay where an operator looks for them. */
+/** Names of inference-svc for files of records that wait. Records that admin-svc has refused have another one, and stay where an operator looks for them. */
 const recordsFile = /^usage-.*\.log$/;
 
 /**
@@ -16,8 +16,9 @@ const recordsFile = /^usage-.*\.log$/;
 export function adoptSpools(dataDir: string, count: number): void {
   const heir = spoolFolder(dataDir, 0);
   makePrivateFolder(heir);
-  for (const replica of readdirSync(join(dataDir, "spool")).filter((name) => Number(name) >= Math.max(1, count))) {
-    const folder = join(dataDir, "spool", replica);
+  const replicas = readdirSync(dirname(heir)).map(Number);
+  for (const replica of replicas.filter((number) => number >= Math.max(1, count))) {
+    const folder = spoolFolder(dataDir, replica);
     for (const file of readdirSync(folder).filter((name) => recordsFile.test(name)))
       renameSync(join(folder, file), join(heir, file));
   }

@@ -17,7 +17,7 @@ import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { Process } from "./deliveries.ts";
 
 const turns = 250;
-/** Each record may pass a node of a plan a few times, for instance in a column of figures for each dimension. */
+/** Rows are more than records where they are summed: each record counts in nine dimensions, by hour and by day. */
 const mostRowsOfNode = 30 * turns;
 
 /** No admin-svc runs on it, which would add to the sums meanwhile. */

@@ -12,7 +12,7 @@ const buildLimitMs = 30 * 60_000;
 const page = readFileSync(join(root, "deploy/terraform/README.md"), "utf8");
 const block = (language: string): string => new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(page)?.[1] ?? "";
 
-/** With fewer, compiling the provider takes four minutes of a run of all tests, which has half an hour. */
+/** Fewest processors on which all tests compile the provider: two take four of the thirty minutes that the whole run may last. */
 const enoughProcessors = 4;
 
 /** Why the provider is not built and used here; undefined where it is. */

@@ -92,7 +92,7 @@ function readElement(text: string, goesOn: boolean): DecodedEscape | "open" | un
   let isValue = false;
   let max = maxMarkup;
   let at = 1;
-  for (; at < Math.min(text.length, max); at++) {
+  for (; at < text.length && at < max; at++) {
     const sign = text.charAt(at);
     if (quote !== "") {
       if (sign === quote) quote = "";
@@ -130,7 +130,7 @@ function readTarget(text: string, goesOn: boolean): DecodedEscape | "open" | und
   const max = /^\]\(<?data:/i.test(text) ? maxOddMarkup : maxMarkup;
   let depth = 0;
   let quote = "";
-  for (let at = 1; at < Math.min(text.length, max); at++) {
+  for (let at = 1; at < text.length && at < max; at++) {
     const sign = text.charAt(at);
     if (sign === "\n" && /^[ \t]*\n/.test(text.slice(at + 1, at + 9))) return undefined;
     if (sign === "\\") at++;

@@ -1,4 +1,5 @@
 /** The edge on real sockets: framing, headers, bodies, and answers that clients can read to the end. */
+import { altered } from "../support/altered.ts";
 import { once } from "node:events";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { type AddressInfo, type Socket, connect } from "node:net";
@@ -204,14 +205,13 @@ describe("keys", () => {
     expect(await refused(head([host, json, close]), 401)).toBe("Missing Authentication header");
   });
 
-  const last = key.at(-1) === "0" ? "1" : "0";
   test.each([
     ["another scheme", `Basic ${key}`],
     ["no scheme", key],
     ["a tab", `Bearer\t${key}`],
     ["two spaces", `Bearer  ${key}`],
     ["a list", `Bearer ${key}, Bearer ${key}`],
-    ["a wrong checksum", `Bearer ${key.slice(0, -1)}${last}`],
+    ["a wrong checksum", `Bearer ${altered(key)}`],
     ["the hash of a key", `Bearer ${hashKey(key)}`],
     ["10 kB", `Bearer sk-sl-${"a".repeat(10_000)}`],
   ])("%s", async (_, value) => {

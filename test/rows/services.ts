@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { textPdf } from "../support/pdf.ts";
+import { textPdf } from "../support/documents/pdf.ts";
 import { answerMcp } from "../support/providers/mcp-answer.ts";
 import { replyIn } from "./provider-replies.ts";
 import { type ModelWords, type RowDialect, type ServiceName, rowDialects } from "./row.ts";

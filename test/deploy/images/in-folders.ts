@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { lastLines, spawnChild } from "@sluice/local/child.js";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
 import { bareEnvironment, eventually, runProgram } from "../../support/processes.ts";
-import { textPdf } from "../../support/pdf.ts";
+import { textPdf } from "../../support/documents/pdf.ts";
 import { FolderBuild } from "./folder.ts";
 import { firstCurl, firstKey } from "./page.ts";
 import { type Target, imageOf, maxImageBytes, stages, targets } from "./targets.ts";

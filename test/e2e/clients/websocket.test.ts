@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { altered } from "../../support/altered.ts";
 import { type ServerEvent, SocketClient, textOf } from "../../support/answers/socket-client.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
@@ -49,10 +50,12 @@ async function connect(headers: Readonly<Record<string, string>> = bearer()): Pr
   return client;
 }
 
-/** Status and body of the answer that refuses a connection. */
+/** Status and body of the answer that refuses a connection. @throws when the connection opens */
 async function refusal(headers: Readonly<Record<string, string>>): Promise<[status: number, body: string]> {
   const { socket } = new SocketClient(house.ports.gateway, headers);
-  const [, response] = (await once(socket, "unexpected-response")) as [unknown, import("node:http").IncomingMessage];
+  const opened = once(socket, "open").then(() => Promise.reject(new Error("the connection was not refused")));
+  const refused = once(socket, "unexpected-response") as Promise<[unknown, import("node:http").IncomingMessage]>;
+  const [, response] = await Promise.race([refused, opened]);
   let body = "";
   for await (const bytes of response) body += String(bytes);
   return [response.statusCode ?? 0, body];
@@ -186,7 +189,7 @@ describe("a response over a WebSocket", () => {
 describe("a connection", () => {
   test("needs a key, and one that is in force", async () => {
     expect(await refusal({})).toMatchObject([401, expect.stringContaining("Missing Authentication header")]);
-    expect(await refusal({ authorization: `Bearer ${house.apiKey.slice(0, -1)}x` })).toMatchObject([
+    expect(await refusal({ authorization: `Bearer ${altered(house.apiKey)}` })).toMatchObject([
       401,
       expect.any(String),
     ]);

@@ -1,5 +1,6 @@
 /** Compaction of a conversation: over its own path, by a trigger in the input, and what a later turn of any model reads of it. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { altered } from "../../support/altered.ts";
 import { type House, startHouse } from "../../support/house.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 
@@ -145,7 +146,7 @@ describe("a compacted conversation", () => {
 
   test("is refused when it was changed, and to another workspace", async () => {
     const item = await compact();
-    const changed = { ...item, encrypted_content: `${item.encrypted_content.slice(0, -2)}AA` };
+    const changed = { ...item, encrypted_content: altered(item.encrypted_content) };
     for (const [key, input] of [
       [house.apiKey, [changed]],
       [otherKey, [item]],

@@ -6,7 +6,7 @@ import { PluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type House, startHouse } from "../../support/house.ts";
-import { toDataUrl, deflatedPdfStream, pdfPages, textPdf, pdfText } from "../../support/pdf.ts";
+import { toDataUrl, deflatedPdfStream, pdfPages, textPdf, pdfText } from "../../support/documents/pdf.ts";
 import { runTurn, turnRequest } from "../../support/answers/run-turn.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../../support/providers/upstream.ts";
 

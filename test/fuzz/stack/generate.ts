@@ -29,7 +29,8 @@ import {
 import { canonicalJson } from "@sluice/inference-svc/tools/arguments.js";
 import { StateSeal } from "@sluice/inference-svc/tools/models/sealed-state.js";
 import { asking, functionTool, stackSecret } from "../../inference-svc/asking.ts";
-import { textPdf, toDataUrl } from "../../support/pdf.ts";
+import { altered } from "../../support/altered.ts";
+import { textPdf, toDataUrl } from "../../support/documents/pdf.ts";
 import type { Random } from "../random.ts";
 
 export interface StackCase {
@@ -116,7 +117,7 @@ function compactedFrom(random: Random): InputItem {
     { summary: "Alice has a secret.", said: ["hello"] },
     "w",
   );
-  return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : `${sealed.slice(0, -4)}AAAA` };
+  return { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : altered(sealed) };
 }
 
 /** Few PDFs, because each is read by another process. */
@@ -204,7 +205,7 @@ function suspendedFrom(random: Random, origin: string): readonly InputItem[] {
     ],
   };
   const sealed = new StateSeal(stackSecret, "subagent").seal(state, canonicalJson(["w", waiting]));
-  const carried = { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : `${sealed.slice(0, -4)}AAAA` };
+  const carried = { type: "compaction", encrypted_content: random.chance(0.8) ? sealed : altered(sealed) };
   const call = { type: "function_call", call_id: "w", name: "f", arguments: "{}", subagent_id: "s" };
   return [
     { type: "service:subagent", id: "st_3", status: "in_progress", call_id: "s", task_name: "t" },

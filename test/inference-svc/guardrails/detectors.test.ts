@@ -2,6 +2,7 @@
  * Promises of every detector: equal findings however a text is cut, published figures that hold, and work in proportion
  * to the text.
  */
+import { altered } from "../../support/altered.ts";
 import { describe, expect, test } from "@jest/globals";
 import { builtinDetectors } from "@sluice/inference-svc/guardrails/detectors/registry.js";
 import { builtinPlaceholders } from "@sluice/proto/contract/records/content-filters.js";
@@ -83,8 +84,7 @@ describe("secrets", () => {
   test("are our own keys, when their checksum is right", () => {
     const key = mintKey(KeyKind.INFERENCE);
     expect(found(`the key ${key} leaked`)).toEqual([{ start: 8, end: 8 + key.length }]);
-    const other = key.endsWith("0") ? "1" : "0";
-    expect(found(`the key ${key.slice(0, -1)}${other} leaked`)).toEqual([]);
+    expect(found(`the key ${altered(key)} leaked`)).toEqual([]);
     expect(found(mintKey(KeyKind.MANAGEMENT))).toHaveLength(1);
   });
 

@@ -11,8 +11,8 @@ import { PageReaders } from "@sluice/inference-svc/web/readers.js";
 import { PageUnreadable } from "@sluice/inference-svc/web/page-unreadable.js";
 import fc from "../../support/properties.js";
 import { newScope } from "../asking.ts";
-import { buildDocx, buildXlsx, docxParagraph } from "../../support/office.ts";
-import { pdfPages, textPdf } from "../../support/pdf.ts";
+import { buildDocx, buildXlsx, docxParagraph } from "../../support/documents/office.ts";
+import { pdfPages, textPdf } from "../../support/documents/pdf.ts";
 import { type Upstream, startUpstream } from "../../support/providers/upstream.ts";
 
 let site: Upstream;

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
-import { textPdf } from "../../support/pdf.ts";
+import { textPdf } from "../../support/documents/pdf.ts";
 import { answering, calling, hosted } from "../../support/tool-replies.ts";
 import { newScope } from "../asking.ts";
 import { guardrailOf, redact } from "../guardrails/gating.ts";

@@ -5,6 +5,7 @@ import type { InputItem, TurnRequest } from "@sluice/inference-svc/turn/request.
 import type { OutputItem } from "@sluice/inference-svc/turn/turn.js";
 import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { AlignmentPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { altered } from "../../support/altered.ts";
 import { chatChunk, chatStream, sse } from "../../support/providers/upstream.ts";
 import { type Call, answering, calling, callingStream, hosted } from "../../support/tool-replies.ts";
 import { functionTool, itemsOf, newScope } from "../asking.ts";
@@ -298,7 +299,7 @@ describe("functions of the client", () => {
     test.each<[string, (carried: Record<string, string>) => object]>([
       [
         "one byte is another",
-        ({ encrypted_content: text = "", ...rest }) => ({ ...rest, encrypted_content: flipped(text) }),
+        ({ encrypted_content: text = "", ...rest }) => ({ ...rest, encrypted_content: altered(text) }),
       ],
       ["it is cut", ({ encrypted_content: text = "", ...rest }) => ({ ...rest, encrypted_content: text.slice(0, 30) })],
       ["it is made up", (rest) => ({ ...rest, encrypted_content: `sluice:subagent:${"A".repeat(200)}` })],
@@ -339,12 +340,6 @@ describe("functions of the client", () => {
     });
   });
 });
-
-/** The text with another digit in its middle. */
-const flipped = (text: string): string => {
-  const at = Math.floor(text.length / 2);
-  return text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
-};
 
 describe("what goes wrong", () => {
   const failed = (error: unknown) => ({

@@ -1,6 +1,6 @@
 /** Parts of requests that many rows share. */
-import { buildDocx, docxParagraph } from "../../support/office.ts";
-import { pdfPages, textPdf, toDataUrl } from "../../support/pdf.ts";
+import { buildDocx, docxParagraph } from "../../support/documents/office.ts";
+import { pdfPages, textPdf, toDataUrl } from "../../support/documents/pdf.ts";
 import { pixel } from "../services.ts";
 
 /** Replaced by the origin of the services when a request is sent. */

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { AppliesTo, type Caller, ErrorPolicy } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.js";
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
-import { buildDocx, docxParagraph } from "../../../support/office.ts";
-import { toDataUrl, pdfPages, textPdf } from "../../../support/pdf.ts";
+import { buildDocx, docxParagraph } from "../../../support/documents/office.ts";
+import { toDataUrl, pdfPages, textPdf } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Engine, asking, house, newScope, openEngine, run } from "../../asking.js";
 import { type Filter, type GuardrailFields, block, flag, guardrailOf, redact } from "../../guardrails/gating.js";

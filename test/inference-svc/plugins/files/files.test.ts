@@ -4,7 +4,15 @@ import { DocumentReaders } from "@sluice/inference-svc/files/documents/readers.j
 import { findFiles, findFileKind } from "@sluice/inference-svc/files/part.js";
 import { FileReader } from "@sluice/inference-svc/files/texts.js";
 import type { FilePart } from "@sluice/inference-svc/turn/file-text.js";
-import { toDataUrl, deflatedPdfStream, pdfPages, buildPdf, pdfStream, textPdf, pdfText } from "../../../support/pdf.ts";
+import {
+  toDataUrl,
+  deflatedPdfStream,
+  pdfPages,
+  buildPdf,
+  pdfStream,
+  textPdf,
+  pdfText,
+} from "../../../support/documents/pdf.ts";
 import { findMinCpuMs, measureLongestBlockMs } from "../../../support/clock.js";
 import { newScope } from "../../asking.js";
 

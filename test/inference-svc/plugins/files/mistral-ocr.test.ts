@@ -5,7 +5,7 @@ import { EndpointRecords } from "@sluice/inference-svc/routing/records/endpoint-
 import type { TurnRequest } from "@sluice/inference-svc/turn/request.js";
 import { noPackages } from "@sluice/inference-svc/upstream/ai-sdk/load.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
-import { pdfPages, toDataUrl } from "../../../support/pdf.ts";
+import { pdfPages, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Reply, type Upstream, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, itemsOf, newScope, noHold, openEngine, run } from "../../asking.js";
 

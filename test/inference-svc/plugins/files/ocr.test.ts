@@ -6,7 +6,7 @@ import { AppliesTo } from "@sluice/proto/gen/sluice/admin/v1/access_service_pb.j
 import { FileParserPluginSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { houseSchema } from "@sluice/proto/runtime/house-file.js";
 import { dangling } from "@sluice/proto/runtime/house/references.js";
-import { pdfPages, textPdf, toDataUrl } from "../../../support/pdf.ts";
+import { pdfPages, textPdf, toDataUrl } from "../../../support/documents/pdf.ts";
 import { type Upstream, chatAnswer, chatStream, startUpstream } from "../../../support/providers/upstream.ts";
 import { type Asked, type Engine, asking, newScope, openEngine, run } from "../../asking.js";
 import { guardrailOf, redact } from "../../guardrails/gating.js";

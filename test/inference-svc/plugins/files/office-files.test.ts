@@ -14,8 +14,8 @@ import {
   pptxShape,
   relationsPart,
   xmlPart,
-} from "../../../support/office.ts";
-import { toDataUrl } from "../../../support/pdf.ts";
+} from "../../../support/documents/office.ts";
+import { toDataUrl } from "../../../support/documents/pdf.ts";
 import { newScope } from "../../asking.js";
 
 let readers: DocumentReaders;

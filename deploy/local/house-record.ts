@@ -103,7 +103,11 @@ async function clearLeftover(file: string, dataDir: string): Promise<void> {
   rmSync(file, { force: true });
 }
 
-/** True when the recorded id still belongs to a process of Sluice, and not to a newer process. */
+/** True when the recorded id still belongs to a process of Sluice, and not to a newer process. Before 2026-11-27 programs ran from dist. */
 function isSluice(pid: number): boolean {
-  return pid !== process.pid && isAlive(pid) && /(start\.mjs|dist\/(main|one-process)\.js)/.test(commandOf(pid) ?? "");
+  return (
+    pid !== process.pid &&
+    isAlive(pid) &&
+    /(start\.mjs|(bundle|dist)\/(main|one-process)\.js)/.test(commandOf(pid) ?? "")
+  );
 }

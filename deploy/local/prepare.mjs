@@ -64,7 +64,7 @@ function userName() {
 async function requirePrepared(denial) {
   const { lockText, wanted } = wantedInstallation();
   const installed = readIfPresent(stamp) === wanted || npmInstalled(JSON.parse(lockText));
-  const missing = installed ? await staleRooms() : ["its dependencies"];
+  const missing = installed ? await staleBuilds() : ["its dependencies"];
   if (missing.length === 0) return;
   throw new Error(
     `The checkout ${root} ${denial} and has to be prepared first (missing: ${missing.join(", ")}): ` +
@@ -72,13 +72,16 @@ async function requirePrepared(denial) {
   );
 }
 
-/** Rooms with a missing build, or a build older than their sources. */
-async function staleRooms() {
+/** What has no build, or a build older than its sources. */
+async function staleBuilds() {
   const report = await run(process.execPath, [compiler, "-b", "--dry", join(root, "tsconfig.json")], "tsc -b --dry");
   const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));
   const { isConsoleBuilt } = await consoleBuild();
   if (!isConsoleBuilt()) rooms.push(join(root, "gateway", "console"));
-  return rooms.map((room) => `the build of ${room}`);
+  const missing = rooms.map((room) => `the build of ${room}`);
+  const { areBundlesBuilt } = await bundleBuild();
+  if (rooms.length === 0 && !areBundlesBuilt()) missing.push("the bundles of the services");
+  return missing;
 }
 
 /** @returns the lock file, and the stamp of an installation of it */
@@ -128,6 +131,7 @@ function npmCommand() {
 }
 
 const consoleBuild = () => import("../../gateway/console/build.mjs");
+const bundleBuild = () => import("./bundle.mjs");
 
 async function build() {
   const rooms = JSON.parse(readFileSync(join(root, "tsconfig.json"), "utf8")).references.map(({ path }) => path);
@@ -137,6 +141,8 @@ async function build() {
   await run(process.execPath, [compiler, "-b", join(root, "tsconfig.json")], "tsc -b");
   const { buildConsole } = await consoleBuild();
   await buildConsole(say);
+  const { buildBundles } = await bundleBuild();
+  await buildBundles(say);
 }
 
 /** The compiler never removes old output: a test whose source is gone would still run. */

@@ -35,7 +35,8 @@ const machine = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "NODE_OPTIONS
 /** Variables that are given by name, and only to the services that may know them. */
 const confined = /^(DATABASE_URL|PG[A-Z]+|SLUICE_BOOTSTRAP_.*|SLUICE_SECRET)$/;
 
-const script = (room: string) => join(root, room, "dist", "main.js");
+/** The program of a room in its bundle, which `deploy/local/bundle.mjs` makes. */
+const programOf = (room: string, program = "main"): string => join(root, room, "bundle", `${program}.js`);
 
 function common({ settings, hosts, secrets, environment }: House, room: string): NodeJS.ProcessEnv {
   const passed = Object.entries(environment).filter(
@@ -68,7 +69,7 @@ export function adminService(house: House): Service {
   const { ports, hosts, keys, databaseUrl } = house;
   return {
     name: "admin-svc",
-    script: script("admin-svc"),
+    script: programOf("admin-svc"),
     healthPort: ports.admin_health,
     healthHost: reachable(hosts.internal),
     environment: {
@@ -90,7 +91,7 @@ export function inferenceServices(house: House): Service[] {
   const passed = Object.entries(environment).filter(([name]) => !confined.test(name) && !ofOthers.has(name));
   return replicasOf(ports, settings.replicas.count).map(({ rpc, health, http }, n) => ({
     name: n === 0 ? "inference-svc" : `inference-svc-${n}`,
-    script: script("inference-svc"),
+    script: programOf("inference-svc"),
     healthPort: health,
     healthHost: reachable(hosts.internal),
     environment: {
@@ -112,7 +113,7 @@ export function gatewayService(house: House): Service {
   const replicas = replicasOf(ports, settings.replicas.count);
   return {
     name: "gateway",
-    script: script("gateway"),
+    script: programOf("gateway"),
     healthPort: ports.gateway_health,
     healthHost: reachable(hosts.internal),
     environment: {
@@ -136,7 +137,7 @@ export function oneService(house: House): Service {
   const { SLUICE_TLS_DIR: folder } = house.settings;
   return {
     ...gateway,
-    script: join(root, "deploy/local/dist/one-process.js"),
+    script: programOf("deploy/local", "one-process"),
     environment: {
       ...inference.environment,
       ...gateway.environment,

@@ -5,4 +5,4 @@
 import { prepareOrExit } from "./prepare.mjs";
 
 await prepareOrExit();
-await import("./dist/main.js");
+await import("./bundle/main.js");

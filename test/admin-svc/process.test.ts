@@ -11,10 +11,11 @@ import { sql } from "kysely";
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
 import { createDatabase } from "../support/database.ts";
+import { programIn, root } from "../support/processes.ts";
 import { addGuardrail, addKeys, assign, bearer, resolveKey, serviceToken, operator } from "./house.ts";
 import { Watching } from "./watching.ts";
 
-const main = new URL("../../../admin-svc/dist/main.js", import.meta.url).pathname;
+const main = programIn(root, "admin-svc");
 
 let created: Awaited<ReturnType<typeof createDatabase>>;
 const running = new Set<ChildProcess>();

@@ -4,8 +4,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import type { Client } from "@grpc/grpc-js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
+import { programIn, root } from "../support/processes.ts";
 
-const main = new URL("../../../admin-svc/dist/main.js", import.meta.url).pathname;
+const main = programIn(root, "admin-svc");
 
 /** The service token of all processes of a measurement. */
 export const token = randomBytes(32).toString("hex");

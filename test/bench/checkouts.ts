@@ -1,7 +1,7 @@
 /** The checkouts whose programs are measured: this one, or those of `--checkout`. */
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { root, runProgram } from "../support/processes.ts";
+import { programIn, root, runProgram } from "../support/processes.ts";
 
 export interface Checkout {
   readonly path: string;
@@ -16,8 +16,8 @@ export interface Checkout {
  */
 export async function openCheckout(path: string | undefined, say: (line: string) => void): Promise<Checkout> {
   const folder = resolve(path ?? root);
-  if (!existsSync(join(folder, "deploy/local/dist/main.js")))
-    throw new Error(`${folder} is no checkout that was built: run npx tsc -b in it`);
+  if (!existsSync(programIn(folder, "deploy/local")))
+    throw new Error(`${folder} is no checkout that was built: run npm run build in it`);
   const compiler = join(folder, "node_modules/typescript/bin/tsc");
   const { stdout } = await runProgram(process.execPath, [compiler, "-b", "--dry"], { cwd: folder });
   if (stdout.includes("would build")) say(`${folder}: the build is older than its sources, and is measured as it is`);

@@ -100,6 +100,15 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
   });
 
+  test("says so when the services are not bundled", async () => {
+    const empty = join(folder, "empty");
+    mkdirSync(empty);
+    const bundle = join(root, "gateway/bundle");
+    await expect(serves({ prefix: readOnly(`mount --bind "${empty}" "${bundle}"`, [root, bundle]) })).rejects.toThrow(
+      /is read-only and has to be prepared first \(missing: the bundles of the services\): run `npm ci && npm run build`/,
+    );
+  });
+
   test("names the data folder and the variable of another one, when the folder would be in it", async () => {
     const environment = { SLUICE_DATA_DIR: join(root, ".sluice-test-read-only") };
     await expect(serves({ prefix: readOnly("", [root]), environment })).rejects.toThrow(

@@ -34,8 +34,9 @@ async function leave(program: string): Promise<number> {
 }
 
 test.each([
+  ["gateway/bundle/main.js", false],
+  ["deploy/local/bundle/one-process.js", false],
   ["gateway/dist/main.js", false],
-  ["deploy/local/dist/one-process.js", false],
   ["another/program.js", true],
 ])("%s, left by a killed supervisor, lives on: %p", async (program, livesOn) => {
   const pid = await leave(program);

@@ -9,10 +9,10 @@ import { isAlive } from "@sluice/local/processes.js";
 import { KeyKind, mintKey } from "@sluice/proto/runtime/key.js";
 import { freePort } from "../support/runner/free-ports.ts";
 import { type House, type HouseOptions, startHouse } from "../support/house.ts";
-import { bareEnvironment, eventually, root, runProgram } from "../support/processes.ts";
+import { bareEnvironment, eventually, programIn, root, runProgram } from "../support/processes.ts";
 import { asNobody, isRoot, nobody } from "../support/users.ts";
 
-const supervisor = join(root, "deploy/local/dist/main.js");
+const supervisor = programIn(root, "deploy/local");
 
 let dataDir: string;
 let house: House | undefined;

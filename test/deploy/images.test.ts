@@ -28,7 +28,7 @@ else {
 
 test("the services have the same flags of Node as under npm start", () => {
   for (const target of targets) {
-    expect(imageOf(target).command).toEqual(["node", ...nodeFlags, `${target}/dist/main.js`]);
+    expect(imageOf(target).command).toEqual(["node", ...nodeFlags, `${target}/bundle/main.js`]);
   }
 });
 
@@ -39,7 +39,7 @@ test("the images of services are made of copies alone, which are root's: nothing
 
 test("the image for a first look runs npm start's supervisor, with every room that it starts", () => {
   const { command, environment } = imageOf("first-look");
-  expect(command).toEqual(["node", ...nodeFlags, "deploy/local/dist/main.js"]);
+  expect(command).toEqual(["node", ...nodeFlags, "deploy/local/bundle/main.js"]);
   expect(() => readSettings(environment)).not.toThrow();
   const copies = historyOf(stages, "first-look").filter(({ keyword }) => keyword === "COPY");
   const copied = new Set(copies.map(({ value }) => value.split(/\s+/).at(-2)));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type House, startHouse } from "../support/house.ts";
-import { eventually, root } from "../support/processes.ts";
+import { eventually, programIn, root } from "../support/processes.ts";
 import { type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 
 let folder: string;
@@ -17,7 +17,7 @@ function writeProject(): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { scripts: { start: string } };
   writeFileSync(join(folder, "package.json"), JSON.stringify({ scripts: { start: scripts.start } }));
   mkdirSync(join(folder, "deploy/local"), { recursive: true });
-  const program = `await import(${JSON.stringify(join(root, "deploy/local/dist/main.js"))});\n`;
+  const program = `await import(${JSON.stringify(programIn(root, "deploy/local"))});\n`;
   writeFileSync(join(folder, "deploy/local/start.mjs"), program);
 }
 

@@ -39,6 +39,12 @@ describe("prepare", () => {
   });
 });
 
+test("a stack trace of a bundled service names the source", async () => {
+  const failing = `import(${JSON.stringify(join(root, "gateway/bundle/warm-up.js"))}).then(({ warmUp }) => warmUp(undefined))`;
+  const { stderr } = await runProgram(process.execPath, ["--enable-source-maps", "--eval", failing]);
+  expect(stderr).toMatch(/^TypeError: .*\n +at \S+ \(\S*\/gateway\/warm-up\/warm-up\.ts:\d+:\d+\)$/m);
+});
+
 test("Ctrl-C ends the installer as well, so that the next start has the folder to itself", async () => {
   const checkout = mkdtempSync(join(tmpdir(), "sluice-test-checkout-"));
   const pidFile = join(checkout, "npm.pid");

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { lastLines, spawnChild } from "@sluice/local/child.js";
 import { freePorts } from "../support/runner/free-ports.ts";
-import { bareEnvironment, eventually, root } from "../support/processes.ts";
+import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
 let folder: string;
 beforeAll(() => {
@@ -46,7 +46,7 @@ async function alone(): Promise<{ environment: NodeJS.ProcessEnv; probe: (path: 
 test.each(["gateway", "inference-svc", "admin-svc"])("%s ends at once, and in good order", async (service) => {
   const { environment, probe } = await alone();
   const log = join(folder, `${service}.log`);
-  const main = join(root, service, "dist/main.js");
+  const main = programIn(root, service);
   const { child, exited } = await spawnChild(process.execPath, [main], { log, environment, whenOrphaned: "KILL" });
   const died = exited.then((how) => Promise.reject(new Error(`${how}: ${lastLines(log, 8)}`)));
   await Promise.race([eventually(async () => (await probe("/livez")) === 200), died]);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isAlive, tie } from "@sluice/local/processes.js";
 import { freePorts } from "../support/runner/free-ports.ts";
 import type { House } from "../support/house.ts";
-import { eventually, root } from "../support/processes.ts";
+import { eventually, programIn, root } from "../support/processes.ts";
 
 export type Room = "gateway" | "inference-svc" | "admin-svc";
 
@@ -39,12 +39,7 @@ export async function startLimited(house: House, room: Room, limits: Limits, che
   const [portVariable, healthVariable] = portVariables[room];
   const spool = mkdtempSync(join(house.dataDir, "spool-"));
   const { prefix = [] } = limits;
-  const [command, ...args] = [
-    ...prefix,
-    process.execPath,
-    ...(limits.nodeOptions ?? []),
-    join(checkout, room, "dist/main.js"),
-  ];
+  const [command, ...args] = [...prefix, process.execPath, ...(limits.nodeOptions ?? []), programIn(checkout, room)];
   const env = {
     ...environmentOf(house.pids()[room] as number),
     SLUICE_SPOOL_DIR: spool,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { tie } from "@sluice/local/processes.js";
 import { freePorts } from "../support/runner/free-ports.ts";
 import type { House } from "../support/house.ts";
-import { bareEnvironment, eventually, root } from "../support/processes.ts";
+import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
 /** Known to the house as well, by its environment. */
 export const serviceSecrets = { SLUICE_SERVICE_TOKEN: "t".repeat(64), SLUICE_SECRET: "5".repeat(64) } as const;
@@ -50,7 +50,7 @@ async function start(
   const [port, health] = (await freePorts(2)) as [number, number];
   const config = join(house.dataDir, "sluice.yaml");
   const settings = { ...serviceSecrets, SLUICE_CONFIG: config, SLUICE_WARM_UP_MS: "0", ...environment([port, health]) };
-  const child = spawn(process.execPath, [join(root, room, "dist/main.js")], {
+  const child = spawn(process.execPath, [programIn(root, room)], {
     env: { ...bareEnvironment(), ...settings },
     stdio: "ignore",
   });

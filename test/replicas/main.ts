@@ -3,8 +3,9 @@
  * lost.
  */
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { programIn } from "../support/processes.ts";
 import { parseNumber, readOrExit } from "../support/runner/campaign-options.ts";
 import { runReplicasCampaign } from "./campaign.ts";
 
@@ -28,8 +29,8 @@ const given = readOrExit(() => {
 /** @throws when the folder is no checkout that was built */
 function findBuild(folder: string): string {
   const checkout = resolve(folder);
-  if (existsSync(join(checkout, "gateway/dist/main.js"))) return checkout;
-  throw new Error(`--older: ${checkout} has no gateway/dist/main.js; build that checkout with npm run build`);
+  if (existsSync(programIn(checkout, "gateway"))) return checkout;
+  throw new Error(`--older: ${checkout} is not built: build it with npm run build`);
 }
 
 const began = performance.now();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { inWords, lastLines, spawnChild } from "@sluice/local/child.js";
 import { nodeFlags } from "@sluice/local/services.js";
 import { isReady } from "../rolling/balancer.ts";
-import { bareEnvironment, eventually, root } from "../support/processes.ts";
+import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 
 export interface ServiceProcessOptions {
   readonly name: string;
@@ -49,7 +49,7 @@ export class ServiceProcess {
   /** Settles when it is ready. */
   async start({ clockShiftMs = 0, checkout = root }: StartOptions = {}): Promise<void> {
     const { service, environment, log, healthPort } = this.options;
-    const script = join(checkout, service, "dist/main.js");
+    const script = programIn(checkout, service);
     this.checkout = checkout;
     this.starts++;
     const flags = [...nodeFlags, "--import", shiftedClock];

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { spawnChild } from "@sluice/local/child.js";
 import { freePorts } from "../support/runner/free-ports.ts";
 import { type House, startHouse, untilAllServe } from "../support/house.ts";
-import { bareEnvironment, eventually, root } from "../support/processes.ts";
+import { bareEnvironment, eventually, programIn, root } from "../support/processes.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
 import { type Backend, Balancer, isReady } from "./balancer.ts";
 import { type RollingCounts, RollingLoad } from "./load.ts";
@@ -132,7 +132,7 @@ class Gateways {
     const { dataDir, ports } = this.#house;
     const [port, healthPort] = (await freePorts(2)) as [number, number];
     const secrets = JSON.parse(readFileSync(join(dataDir, "secrets.json"), "utf8")) as { service_token: string };
-    const child = await spawnChild(process.execPath, [join(root, "gateway/dist/main.js")], {
+    const child = await spawnChild(process.execPath, [programIn(root, "gateway")], {
       log: join(dataDir, "logs/gateways.log"),
       environment: {
         ...bareEnvironment(),

@@ -16,7 +16,7 @@ export type Comments = NonNullable<ReturnType<typeof parse>["comments"]>;
 
 export const rooms = ["admin-svc", "deploy", "gateway", "inference-svc", "proto", "test"] as const;
 
-const skippedFolders = new Set(["dist", "fixtures", "gen", "node_modules"]);
+const skippedFolders = new Set(["bundle", "dist", "fixtures", "gen", "node_modules"]);
 const sourceName = /\.(?:tsx?|mjs|proto)$/;
 
 /** @returns the hand-written sources of all rooms, sorted by path */

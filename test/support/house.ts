@@ -9,7 +9,7 @@ import type { Ports } from "@sluice/local/ports.js";
 import { isAlive, tie } from "@sluice/local/processes.js";
 import { type TestDatabase, createDatabase } from "./database.ts";
 import { freePorts } from "./runner/free-ports.ts";
-import { bareEnvironment, eventually, root } from "./processes.ts";
+import { bareEnvironment, eventually, programIn, root } from "./processes.ts";
 
 export const services = ["gateway", "inference-svc", "admin-svc"] as const;
 export type Service = (typeof services)[number];
@@ -205,7 +205,7 @@ class SupervisorProcess {
   output = "";
 
   constructor({ checkout = root, prefix = [] }: HouseOptions, environment: NodeJS.ProcessEnv) {
-    const [command, ...args] = [...prefix, process.execPath, join(checkout, "deploy/local/dist/main.js")];
+    const [command, ...args] = [...prefix, process.execPath, programIn(checkout, "deploy/local")];
     this.#child = spawn(command, args, { env: environment, stdio: ["ignore", "pipe", "pipe"] });
     this.#exited = new Promise((resolve) => {
       this.#child.once("error", (error) => resolve(error.message));

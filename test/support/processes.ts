@@ -1,10 +1,18 @@
 /** Other programs, run to their end. */
 import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 /** The checkout: this file is test/dist/support/processes.js in it. */
 export const root = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** The program of a service, or of the supervisor of `npm start`, in a built checkout. Revisions before 2026-11-27 have no bundles. */
+export function programIn(checkout: string, room: string): string {
+  const program = join(checkout, room, "bundle/main.js");
+  return existsSync(program) ? program : join(checkout, room, "dist/main.js");
+}
 
 export interface Finished {
   /** Exit code, or the signal that ended it. */

@@ -15,14 +15,14 @@ import {
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { loadSinks } from "@sluice/proto/runtime/house/sinks/sinks.js";
 import { call, dial, serviceMetadata } from "@sluice/proto/runtime/rpc/dial.js";
-import { eventually } from "../../support/processes.ts";
+import { eventually, programIn, root } from "../../support/processes.ts";
 import { serviceToken, timeoutMs } from "../house.ts";
 import { usageRecord } from "../usage.ts";
 import { Replicas } from "./replicas.ts";
 import { ScriptedSink, type Taken, accept, hang } from "./scripted-sink.ts";
 
 const shiftedClock = new URL("../../support/shifted-clock.js", import.meta.url).pathname;
-const main = new URL("../../../../admin-svc/dist/main.js", import.meta.url).pathname;
+const main = programIn(root, "admin-svc");
 const folder = mkdtempSync(join(tmpdir(), "sluice-alerts-"));
 const config = join(folder, "sluice.yaml");
 const secret = `whsec_${Buffer.alloc(24, 1).toString("base64")}`;

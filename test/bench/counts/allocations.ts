@@ -1,6 +1,7 @@
 /** Bytes that V8 allocates in this process between two calls, by a sample of its allocations. */
 import { type HeapProfiler, Session } from "node:inspector";
 import { type Place, Tally, labelOf } from "./labels.ts";
+import { sourceOf } from "./sources.ts";
 
 /** Average bytes between two samples: the error of 50 MB is then below a percent. */
 const samplingInterval = 4_096;
@@ -36,8 +37,8 @@ export class Allocations {
 }
 
 function add(tally: Tally, node: HeapProfiler.SamplingHeapProfileNode, callers: readonly Place[]): number {
-  const { functionName: name, url: file, lineNumber } = node.callFrame;
-  const stack = [{ name, file, line: lineNumber + 1 }, ...callers];
+  const { functionName: name, url: file, lineNumber, columnNumber } = node.callFrame;
+  const stack = [sourceOf({ name, file, line: lineNumber + 1, column: columnNumber + 1 }), ...callers];
   if (node.selfSize > 0) tally.add(labelOf(stack), node.selfSize);
   return node.children.reduce((sum, child) => sum + add(tally, child, stack), node.selfSize);
 }

@@ -1,6 +1,7 @@
 /** Time of this process between two calls by kind of code, as far as Node's own profiler tells kinds apart: it samples by the clock. */
 import { type Profiler, Session } from "node:inspector";
 import { Tally } from "./labels.ts";
+import { sourceOf } from "./sources.ts";
 
 const intervalUs = 500;
 
@@ -41,12 +42,14 @@ export class CpuKinds {
   }
 }
 
-function kindOf({ functionName, url }: Profiler.Profile["nodes"][number]["callFrame"]): string {
+function kindOf(frame: Profiler.Profile["nodes"][number]["callFrame"]): string {
+  const { functionName, url, lineNumber, columnNumber } = frame;
   if (functionName === "(program)") return "C++ and kernel outside of functions, with some waiting";
   if (functionName === "(garbage collector)") return "garbage collection, main thread";
   if (functionName === "(idle)" || functionName === "(root)") return "(idle)";
   if (url.startsWith("node:")) return "JavaScript of Node, with what V8 does for it";
-  if (url.includes("/node_modules/")) return "JavaScript of dependencies, with what V8 does for it";
+  const { file } = sourceOf({ name: functionName, file: url, line: lineNumber + 1, column: columnNumber + 1 });
+  if (file.includes("/node_modules/")) return "JavaScript of dependencies, with what V8 does for it";
   if (url === "") return "native functions that JavaScript calls, kernel included";
   return "JavaScript of Sluice, with what V8 does for it";
 }

@@ -10,16 +10,15 @@ export interface Place {
 const unnamed = "(anonymous)";
 
 /** Files of Node and of dependencies do the work that files of Sluice ask for. */
-export const isSluice = ({ file }: Place): boolean => /\/dist\//.test(file) && !file.includes("/node_modules/");
+export const isSluice = ({ file }: Place): boolean => file.startsWith("file:") && !file.includes("/node_modules/");
 
-/** Path below the checkout or the package, without the folders that every path has. */
+const rooms = /.*\/(?=(?:proto|gateway|inference-svc|admin-svc|deploy|test)\/)/;
+
+/** Path below the checkout or the package. */
 function shortened(file: string): string {
   const path = file.replace(/^file:\/\//, "");
   const module = path.lastIndexOf("/node_modules/");
-  if (module !== -1) return path.slice(module + "/node_modules/".length);
-  const parts = path.split("/");
-  const dist = parts.lastIndexOf("dist");
-  return dist > 0 ? [parts[dist - 1], ...parts.slice(dist + 1)].join("/") : path;
+  return module === -1 ? path.replace(rooms, "") : path.slice(module + "/node_modules/".length);
 }
 
 export const describePlace = ({ name, file, line }: Place): string =>

@@ -1,6 +1,7 @@
 /** Promises that this process makes between two calls. */
 import { createHook } from "node:async_hooks";
 import { type Place, Tally, labelOf } from "./labels.ts";
+import { sourceOf } from "./sources.ts";
 
 const stackDepth = 30;
 /** The hook, and what Node does to call it, are on top of every stack. */
@@ -36,11 +37,14 @@ function stackHere(): Place[] {
   let places: Place[] = [];
   Error.stackTraceLimit = stackDepth;
   Error.prepareStackTrace = (_, sites) => {
-    places = sites.map((site) => ({
-      name: site.getFunctionName() ?? "",
-      file: site.getFileName() ?? "",
-      line: site.getLineNumber() ?? 0,
-    }));
+    places = sites.map((site) =>
+      sourceOf({
+        name: site.getFunctionName() ?? "",
+        file: site.getFileName() ?? "",
+        line: site.getLineNumber() ?? 0,
+        column: site.getColumnNumber() ?? 0,
+      }),
+    );
     return "";
   };
   // The stack is formatted, by the function above, when it is first read.

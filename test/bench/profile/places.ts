@@ -1,10 +1,11 @@
 /** Names the code of Sluice from which a process came to what it did. */
 import { type Place, isSluice, describePlace } from "../counts/labels.ts";
+import { sourceOf } from "../counts/sources.ts";
 import { kindOf } from "./kinds.ts";
 import type { PerfFrame, PerfSample } from "./perf.ts";
 
-/** A function as V8 names it: `JS:*write file:///srv/gateway/dist/http/errors.js:12:3`, with a mark for the tier that compiled it. */
-const compiled = /^JS:[*+^~]?(\S*) (\S+):(\d+):\d+$/;
+/** A function as V8 names it: `JS:*write file:///srv/gateway/bundle/main.js:12:3`, with a mark for the tier that compiled it. */
+const compiled = /^JS:[*+^~]?(\S*) (\S+):(\d+):(\d+)$/;
 
 /** @returns the nearest function of Sluice that led to a sample. A function that V8 compiled into its caller is counted there. */
 export function placeOf({ frames }: PerfSample): string {
@@ -16,6 +17,7 @@ export function placeOf({ frames }: PerfSample): string {
 }
 
 function placeIn({ symbol }: PerfFrame): Place | undefined {
-  const [, name, file, line] = compiled.exec(symbol) ?? [];
-  return name === undefined || file === undefined ? undefined : { name, file, line: Number(line) };
+  const [, name, file, line, column] = compiled.exec(symbol) ?? [];
+  if (name === undefined || file === undefined) return undefined;
+  return sourceOf({ name, file, line: Number(line), column: Number(column) });
 }

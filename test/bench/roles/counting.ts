@@ -11,7 +11,7 @@ import { Promises } from "../counts/promises.ts";
 
 const folder = new URL(import.meta.url).searchParams.get("folder");
 /** The supervisor and its helpers load this module as well. */
-const isCounted = /\/(gateway|inference-svc)\/dist\/main\.js$/.test(process.argv[1] ?? "");
+const isCounted = /\/(gateway|inference-svc)\/(bundle|dist)\/main\.js$/.test(process.argv[1] ?? "");
 
 const none: Counted = { amount: 0, places: [] };
 

@@ -10,14 +10,20 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 /**
- * By room: the programs in its bundle, as modules of its build. Beside each service stands a module that loads what the service loads and begins
- * nothing, for the images to compile.
+ * By room: its programs and threads, as modules of its build. Those of one list share files. All others are alone, so that a service has in one
+ * file whatever a request runs through, and a thread loads nothing else. The second module beside each service loads what the service loads
+ * and begins nothing, for the images to compile.
  */
 const programs = {
-  gateway: ["main.js", "warm-up/warm-up.js"],
-  "inference-svc": ["main.js", "warm-up/warm-up.js"],
-  "admin-svc": ["main.js", "admin.js"],
-  "deploy/local": ["main.js", "one-process.js"],
+  gateway: [["main.js", "service.js"]],
+  "inference-svc": [
+    ["main.js", "service.js"],
+    ["operator.js"],
+    ["files/documents/reader.js"],
+    ["web/reader-thread.js"],
+  ],
+  "admin-svc": [["main.js", "admin.js"], ["cli.js"], ["rules/pattern-thread.js"]],
+  "deploy/local": [["main.js"], ["one-process.js"]],
 };
 const rooms = Object.keys(programs);
 
@@ -48,32 +54,41 @@ function digestModules() {
   for (const room of ["proto", ...rooms]) {
     const built = join(root, room, "dist");
     const files = readdirSync(built, { recursive: true }).filter((file) => file.endsWith(".js"));
-    for (const file of files.toSorted())
-      hash
-        .update(`${file}\0`)
-        .update(readFileSync(join(built, file)))
-        .update("\0");
+    for (const file of files.toSorted()) hash.update(`${file}\0`).update(readFileSync(join(built, file)));
   }
   return hash.digest("hex");
 }
 
 /** Written aside and renamed, so that an interrupted bundle is never taken for a whole one. */
 async function bundle(rolldown, room, digest) {
-  const [folder, built] = [folderOf(room), join(root, room, "dist")];
+  const folder = folderOf(room);
   const aside = `${folder}.new`;
   rmSync(aside, { recursive: true, force: true });
-  const modules = await rolldown({
-    input: Object.fromEntries(programs[room].map((file) => [basename(file, ".js"), join(built, file)])),
-    platform: "node",
-    external: [/^pdfjs-dist/], // it reads files beside its own
-    plugins: [sourceMaps, ownPlaces(folder)],
-    checks: { eval: false }, // protobufjs looks with it for modules that it does without
-  });
-  await modules.write({ dir: aside, format: "esm", sourcemap: true, sourcemapExcludeSources: true });
-  await modules.close();
+  const modules = await Promise.all(programs[room].map((files) => bundlePrograms(rolldown, room, files, aside)));
+  writeFileSync(join(aside, "licenses.txt"), licensesOf(modules.flat()));
   writeFileSync(join(aside, stamp), digest);
   rmSync(folder, { recursive: true, force: true });
   renameSync(aside, folder);
+}
+
+/** @returns paths of the modules */
+async function bundlePrograms(rolldown, room, files, folder) {
+  const built = join(root, room, "dist");
+  const build = await rolldown({
+    input: Object.fromEntries(files.map((file) => [basename(file, ".js"), join(built, file)])),
+    platform: "node",
+    plugins: [sourceMaps, ownPlaces(folderOf(room))],
+    checks: { eval: false }, // protobufjs looks with it for modules that it does without
+  });
+  const { output } = await build.write({
+    dir: folder,
+    format: "esm",
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    comments: { legal: true, annotation: false, jsdoc: false },
+  });
+  await build.close();
+  return output.flatMap(({ moduleIds = [] }) => moduleIds);
 }
 
 /** Our modules with the maps of the compiler, so that stack traces name the source. */
@@ -86,15 +101,48 @@ const sourceMaps = {
   },
 };
 
-/** Files beside a module, and threads that it starts, are found from where the module was. */
+/** What a module finds by where it is: programs and threads are in the bundle of their room, other files where they are without it. */
 const ownPlaces = (folder) => ({
   name: "own-places",
   transform(code, id) {
-    if (!code.includes("import.meta.url")) return undefined;
-    const place = `new URL(${JSON.stringify(relative(folder, id))}, import.meta.url).href`;
-    return { code: code.replaceAll("import.meta.url", place), map: null };
+    if (id.startsWith("\0") || !code.includes("import.meta.url")) return undefined;
+    const urlOf = (path) => `new URL(${JSON.stringify(relative(folder, path))}, import.meta.url)`;
+    const own = programAt(id)?.startsWith(`${folder}/`) ? "import.meta.url" : `${urlOf(id)}.href`;
+    const placed = code.replaceAll(/new URL\("([^"]+\.js)", import\.meta\.url\)|import\.meta\.url/g, (text, path) => {
+      const program = path && programAt(join(dirname(id), path));
+      return program ? urlOf(program) : text.replace("import.meta.url", own);
+    });
+    return { code: placed, map: null };
   },
 });
+
+/** @returns the path in a bundle of a module that is a program or a thread */
+function programAt(path) {
+  for (const room of rooms) {
+    const file = programs[room].flat().find((each) => path === join(root, room, "dist", each));
+    if (file !== undefined) return join(folderOf(room), basename(file));
+  }
+  return undefined;
+}
+
+const terms = /^(licen[cs]e|notice|copying)/i;
+
+/** Name, version and terms of each package that has modules in a bundle. */
+function licensesOf(modules) {
+  const folders = modules.map((path) => /^\0?(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]);
+  const packages = [...new Set(folders)].filter((folder) => folder !== undefined);
+  return packages
+    .map(termsOf)
+    .toSorted()
+    .join(`\n${"-".repeat(80)}\n`);
+}
+
+function termsOf(folder) {
+  const { name, version, license = "see below" } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  const texts = readdirSync(folder).filter((file) => terms.test(file));
+  const words = [`${name} ${version} (${license})`, ...texts.map((file) => readFileSync(join(folder, file), "utf8"))];
+  return words.join("\n\n");
+}
 
 function readIfPresent(path) {
   try {

@@ -595,7 +595,7 @@ describe("help", () => {
 });
 
 test("as a program: standard output is the answer, the exit code the outcome", async () => {
-  const cli = new URL("../../../admin-svc/dist/cli.js", import.meta.url).pathname;
+  const cli = new URL("../../../admin-svc/bundle/cli.js", import.meta.url).pathname;
   const env = { ...process.env, DATABASE_URL: created.url };
   const { stdout } = await promisify(execFile)(process.execPath, [cli, "keys", "create", "--name", "x", "--json"], {
     env,

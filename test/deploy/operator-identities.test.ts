@@ -15,7 +15,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Runs the command in a process of its own, which reads its variables and certificates when it starts. */
 const operator = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<Finished> =>
-  runProgram(process.execPath, [join(root, "inference-svc/dist/operator.js"), ...args], {
+  runProgram(process.execPath, [join(root, "inference-svc/bundle/operator.js"), ...args], {
     environment: { ...bareEnvironment(), HOME: folder, SLUICE_CONFIG: config, ...environment },
   });
 

@@ -264,7 +264,7 @@ ${models}
     configured();
     const finished = await runProgram(
       process.execPath,
-      [join(root, "inference-svc/dist/operator.js"), "check-config"],
+      [join(root, "inference-svc/bundle/operator.js"), "check-config"],
       {
         environment: { ...bareEnvironment(), SLUICE_CONFIG: config, ACME_KEY: key },
       },

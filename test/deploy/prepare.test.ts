@@ -40,9 +40,9 @@ describe("prepare", () => {
 });
 
 test("a stack trace of a bundled service names the source", async () => {
-  const failing = `import(${JSON.stringify(join(root, "gateway/bundle/warm-up.js"))}).then(({ warmUp }) => warmUp(undefined))`;
+  const failing = `import(${JSON.stringify(join(root, "gateway/bundle/service.js"))}).then(({ openService }) => openService())`;
   const { stderr } = await runProgram(process.execPath, ["--enable-source-maps", "--eval", failing]);
-  expect(stderr).toMatch(/^TypeError: .*\n +at \S+ \(\S*\/gateway\/warm-up\/warm-up\.ts:\d+:\d+\)$/m);
+  expect(stderr).toMatch(/^TypeError: .*\n +at \S+ \(\S*\/gateway\/service\.ts:\d+:\d+\)$/m);
 });
 
 test("Ctrl-C ends the installer as well, so that the next start has the folder to itself", async () => {
@@ -105,7 +105,7 @@ describe("npm run admin", () => {
 
   test("says nothing when whoever reads along leaves", async () => {
     const database = await createDatabase();
-    const cli = join(root, "admin-svc/dist/cli.js");
+    const cli = join(root, "admin-svc/bundle/cli.js");
     try {
       for (const program of [cli, join(root, "deploy/local/admin.mjs")]) {
         const piped = `"${process.execPath}" "${program}" keys mint | true`;

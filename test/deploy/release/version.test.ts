@@ -49,7 +49,7 @@ describe("the version of package.json", () => {
     expect([running, openApi().info.version]).toEqual([version, version]);
   });
 
-  test.each(["admin-svc/dist/cli.js", "inference-svc/dist/operator.js"])(
+  test.each(["admin-svc/bundle/cli.js", "inference-svc/bundle/operator.js"])(
     "is what %s --version prints",
     async (path) => {
       const printed = await runProgram(process.execPath, [join(root, path), "--version"]);

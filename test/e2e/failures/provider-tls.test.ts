@@ -74,7 +74,7 @@ test.each([
   await eventually(() => house.logs("inference-svc").includes(code));
   const { stdout } = await runProgram(
     process.execPath,
-    [join(root, "inference-svc/dist/operator.js"), "test-provider", name, "--json"],
+    [join(root, "inference-svc/bundle/operator.js"), "test-provider", name, "--json"],
     {
       environment: {
         ...bareEnvironment(),

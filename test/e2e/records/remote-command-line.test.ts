@@ -262,7 +262,7 @@ describe("another Sluice", () => {
 
   test("is named by the environment", async () => {
     const environment = { ...process.env, SLUICE_URL: house.baseUrl, SLUICE_MANAGEMENT_KEY: house.managementKey };
-    const program = new URL("../../../../admin-svc/dist/cli.js", import.meta.url).pathname;
+    const program = new URL("../../../../admin-svc/bundle/cli.js", import.meta.url).pathname;
     const { stdout } = await promisify(execFile)(process.execPath, [program, "keys", "list"], { env: environment });
     expect(stdout).toMatch(/^HASH +LABEL/);
   });

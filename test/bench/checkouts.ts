@@ -20,7 +20,16 @@ export async function openCheckout(path: string | undefined, say: (line: string)
     throw new Error(`${folder} is no checkout that was built: run npm run build in it`);
   const compiler = join(folder, "node_modules/typescript/bin/tsc");
   const { stdout } = await runProgram(process.execPath, [compiler, "-b", "--dry"], { cwd: folder });
-  if (stdout.includes("would build")) say(`${folder}: the build is older than its sources, and is measured as it is`);
+  if (stdout.includes("would build") || !(await isBundled(folder)))
+    say(`${folder}: the build is older than its sources, and is measured as it is`);
   const commit = await runProgram("git", ["describe", "--always", "--dirty"], { cwd: folder });
   return { path: folder, name: [basename(folder), commit.stdout.trim()].join(" ").trim() };
+}
+
+/** Whether the bundles are made of the compiled modules. Revisions before 2026-11-27 have none. */
+async function isBundled(folder: string): Promise<boolean> {
+  const bundling = join(folder, "deploy/local/bundle.mjs");
+  if (!existsSync(bundling)) return true;
+  const { areBundlesBuilt } = (await import(bundling)) as { areBundlesBuilt: () => boolean };
+  return areBundlesBuilt();
 }

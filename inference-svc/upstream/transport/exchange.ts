@@ -42,9 +42,12 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   #flushing = false;
   /** Whether the consumer is behind: nothing more is read or received before it takes what waits. */
   #paused = false;
-  /** Chunks that were received, and are read in the turn of the key. Nothing more is received meanwhile. */
+  /** Chunks that were received, and are read in the turn of the key. */
   #unread: Buffer[] = [];
+  #unreadBytes = 0;
   #awaitsTurn = false;
+  /** Whether nothing more is received, because too much waits. */
+  #stopped = false;
   /** Ends an answer of which nothing more comes, once all of it is read. */
   #end: (() => void) | undefined;
   /** True once the answer was read or has failed; everything after that is ignored. */
@@ -113,9 +116,23 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#coded) return this.#coded.write(chunk);
     if (!this.#paused && this.#unread.length === 0 && eventLoop.hasTime()) return this.#read(chunk);
     // The bytes are there during this call only.
-    if (this.#unread.push(Buffer.from(chunk)) > 1) return;
-    this.#connection?.pause();
+    this.#unread.push(Buffer.from(chunk));
+    this.#unreadBytes += chunk.length;
+    // Most answers have come whole: to stop and start a socket takes as long as reading one of them.
+    if (this.#unreadBytes > unreadLimitBytes) this.#stop();
     if (!this.#paused) this.#readInTurn();
+  }
+
+  #stop(): void {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    (this.#coded ?? this.#connection)?.pause();
+  }
+
+  #receive(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    (this.#coded ?? this.#connection)?.resume();
   }
 
   #readInTurn(): void {
@@ -124,23 +141,25 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     this.#deadline.stop();
     eventLoop.wait(this.#call.keyHash, () => {
       this.#awaitsTurn = false;
-      while (this.#unread.length > 0 && !this.#isFull && !this.#closed) this.#read(this.#unread.shift() as Buffer);
+      while (this.#unread.length > 0 && !this.#isFull && !this.#closed) this.#readNext();
       this.#flush();
       if (!this.#closed && !this.#paused) this.#goOn();
       // The connection can carry another request once the rest of the body has come.
-      if (this.#closed) this.#connection?.resume();
+      if (this.#closed) this.#receive();
     });
+  }
+
+  #readNext(): void {
+    const chunk = this.#unread.shift() as Buffer;
+    this.#unreadBytes -= chunk.length;
+    this.#read(chunk);
   }
 
   #goOn(): void {
     if (this.#unread.length > 0) return this.#readInTurn();
     if (this.#end) return this.#end();
     this.#deadline.enter(this.#deadline.phase);
-    (this.#coded ?? this.#connection)?.resume();
-  }
-
-  #takeUnread(): void {
-    for (const chunk of this.#unread.splice(0)) this.#read(chunk);
+    this.#receive();
   }
 
   /** Whether enough events wait for the consumer. An unfinished long event does not count: the consumer can take nothing before its end. */
@@ -179,7 +198,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
 
   /** Compressed data that was received is read before the end of the body counts. */
   #afterBody(read: () => void): void {
-    this.#takeUnread();
+    while (this.#unread.length > 0) this.#readNext();
     const finish = () => {
       if (!this.#closed) this.#step(read);
       this.#deadline.stop();
@@ -236,7 +255,7 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
     if (this.#closed || this.#paused || !this.#isFull) return;
     this.#paused = true;
     this.#deadline.stop();
-    (this.#coded ?? this.#connection)?.pause();
+    this.#stop();
   }
 
   taken(): void {

@@ -7,9 +7,11 @@
 
 /** Time that one turn of the event loop gives to work of this kind. Sockets and timers of everybody wait for its end. */
 const sliceMs = 5;
+/** A piece of work that took no longer is charged its duration: reading the processor time takes a microsecond, and a piece often some ten. */
+const exactMs = 1;
 /**
- * Smallest part of its duration that a piece of work is charged. Beyond that it is charged the processor time of the process, up to its duration;
- * some systems count that time in steps of ten milliseconds.
+ * Smallest part of its duration that a longer piece is charged. Beyond that it is charged the processor time of the process since its slice
+ * began, up to its duration; some systems count that time in steps of ten milliseconds.
  */
 const minCharge = 0.1;
 /** Idle shares are looked for, and forgotten, when there are so many. */
@@ -47,7 +49,10 @@ export class FairShares {
   #chargedMs = 0;
   /** `servedMs` of the share that was chosen last. */
   #clockMs = 0;
-  #running: { readonly share: Share; readonly since: number; readonly usedBefore: number } | undefined;
+  /** Processor time of the process when the slice began. */
+  #usedBefore = 0;
+  #running: Share | undefined;
+  #runningSince = 0;
 
   constructor({ now = () => performance.now(), used = processorMs }: FairSharesOptions = {}) {
     this.#now = now;
@@ -98,19 +103,20 @@ export class FairShares {
     this.#sliceBeganAt = undefined;
     if (this.#waiting === 0) return;
     this.#sliceBeganAt = this.#now();
+    this.#usedBefore = this.#used();
     this.#chargedMs = 0;
     this.#serve();
   }
 
   readonly #serve = (): void => {
-    const since = this.#now();
-    const usedBefore = this.#used();
-    this.#charge(since, usedBefore);
+    const now = this.#now();
+    this.#charge(now);
     if (this.#waiting === 0) return this.#rest();
     if (this.#chargedMs >= sliceMs) return void setImmediate(() => this.#nextSlice());
     const share = this.#leastServed();
     this.#clockMs = share.servedMs;
-    this.#running = { share, since, usedBefore };
+    this.#running = share;
+    this.#runningSince = now;
     this.#waiting--;
     try {
       (share.waiting.shift() as Work)();
@@ -120,12 +126,13 @@ export class FairShares {
   };
 
   /** Time in which the machine runs other processes is no key's: charged to one, it kept that key waiting for seconds. */
-  #charge(now: number, used: number): void {
-    if (!this.#running) return;
-    const { share, since, usedBefore } = this.#running;
+  #charge(now: number): void {
+    const share = this.#running;
+    if (!share) return;
     this.#running = undefined;
-    const tookMs = now - since;
-    const chargedMs = Math.max(minCharge * tookMs, Math.min(tookMs, used - usedBefore));
+    const tookMs = now - this.#runningSince;
+    const chargedMs =
+      tookMs <= exactMs ? tookMs : Math.max(minCharge * tookMs, Math.min(tookMs, this.#used() - this.#usedBefore));
     share.servedMs += chargedMs;
     this.#chargedMs += chargedMs;
   }

@@ -75,13 +75,17 @@ function openExchange() {
 }
 
 describe("in a busy process", () => {
-  test("the provider is stopped, and what was received is read later", async () => {
+  test.each([
+    ["what was received is read later", 10_000, false],
+    ["and of much the provider is stopped meanwhile", 20_000, true],
+  ])("%s", async (_, length, stopped) => {
     const { flow, signal, answer, say, words } = openExchange();
+    const said = ["a", "b", "c"].map((letter) => letter.repeat(length));
     occupy();
-    for (const word of ["a", "b", "c"]) say(word);
-    expect([flow.paused, words]).toEqual([true, []]);
+    for (const word of said) say(word);
+    expect([flow.paused, words]).toEqual([stopped, []]);
     await untilOpen(answer);
-    expect([flow.paused, words]).toEqual([false, ["a", "b", "c"]]);
+    expect([flow.paused, words]).toEqual([false, said]);
     signal.abort(new Error("over"));
   });
 

@@ -68,6 +68,18 @@ describe("the shares of keys", () => {
     await finish();
   });
 
+  test("the processor time is read once a slice, and after a long piece of work", async () => {
+    let now = 0;
+    let reads = 0;
+    const shares = new FairShares({ now: () => now, used: () => (reads++, now) });
+    for (let count = 0; count < 100; count++) shares.wait("short", () => (now += 0.1));
+    while (shares.waiting > 0) await nextTurn();
+    expect(reads).toBe(2);
+    shares.wait("long", () => (now += 3));
+    while (shares.waiting > 0) await nextTurn();
+    expect(reads).toBe(4);
+  });
+
   test("a key that asked for nothing has saved up nothing", async () => {
     const { done, work, finish } = divided();
     for (let count = 0; count < 50; count++) work("busy", 2);

@@ -94,6 +94,13 @@ export function inFolders(folder: string): void {
       });
     });
 
+    test("starts no thread or process from a module that is not in its bundle", () => {
+      const bundle = join(within(target), target, "bundle");
+      const code = readdirSync(bundle).filter((file) => file.endsWith(".js"));
+      const elsewhere = /new URL\("[^"]+\.js", new URL\(/;
+      expect(code.filter((file) => elsewhere.test(readFileSync(join(bundle, file), "utf8")))).toEqual([]);
+    });
+
     test("is no root, and is asked for its health", async () => {
       const image = imageOf(target);
       expect(image.user).toMatch(/^[1-9]\d*:[1-9]\d*$/);

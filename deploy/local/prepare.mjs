@@ -112,7 +112,7 @@ function npmInstalled(lockFile) {
   if (text === undefined) return false;
   const installed = JSON.parse(text).packages;
   return Object.entries(lockFile.packages).every(([path, entry]) => {
-    if (!path.startsWith("node_modules/") || entry.link || !fitsHere(entry)) return true;
+    if (!path.startsWith("node_modules/") || entry.link || !fitsHere(entry) || neededByOptional(entry)) return true;
     return installed[path]?.version === entry.version && existsSync(join(root, path, "package.json"));
   });
 }
@@ -121,6 +121,9 @@ function fitsHere(entry) {
   if (entry.libc?.includes("musl")) return false;
   return (entry.os?.includes(process.platform) ?? true) && (entry.cpu?.includes(process.arch) ?? true);
 }
+
+/** npm leaves such a package out together with the optional one, where that is for other machines; the lock file does not say which one it is. */
+const neededByOptional = (entry) => entry.optional && entry.os === undefined && entry.cpu === undefined;
 
 /** npm belongs to a Node version: use the npm of the running Node, else the one on the path. */
 function npmCommand() {

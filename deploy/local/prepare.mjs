@@ -72,7 +72,7 @@ async function requirePrepared(denial) {
   );
 }
 
-/** What has no build, or a build older than its sources. */
+/** Names what has no build, or a build older than its sources. */
 async function staleBuilds() {
   const report = await run(process.execPath, [compiler, "-b", "--dry", join(root, "tsconfig.json")], "tsc -b --dry");
   const rooms = [...report.matchAll(/would build project '(.*)'/g)].map(([, project]) => dirname(project));

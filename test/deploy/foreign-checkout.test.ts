@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -98,6 +99,13 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
     }
     await serves({ prefix: readOnly(`mount --bind "${fresh}" "${installed}"`, [root, installed]) });
     expect(readdirSync(join(dataDir, "postgres/libraries"))).toContain("libpq.so.5");
+  });
+
+  test("is installed where npm ci was run by hand, which leaves no stamp and no package for other machines", async () => {
+    const none = join(folder, "none");
+    writeFileSync(none, "");
+    const stamp = join(root, "node_modules/.sluice-lock");
+    await serves({ prefix: readOnly(`mount --bind "${none}" "${stamp}"`, [root, stamp]) });
   });
 
   test("says so when the services are not bundled", async () => {

@@ -1,4 +1,4 @@
-/** Where the code in a bundle comes from, by its source map. */
+/** Finds where the code in a bundle comes from, by its source map. */
 import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { fileURLToPath } from "node:url";

@@ -8,7 +8,7 @@ export const targets = ["admin-svc", "inference-svc", "gateway"] as const;
 export type Target = (typeof targets)[number];
 
 /** Greatest size on top of the image that each stands on: half as much again as the largest has. */
-export const maxImageBytes = 33_000_000;
+export const maxImageBytes = 30_000_000;
 
 export const stages = parseDockerfile(readFileSync(join(root, "deploy/images/Dockerfile"), "utf8"));
 export const imageOf = (target: Target | "first-look"): ImageSettings => settingsOf(historyOf(stages, target));

@@ -4,12 +4,21 @@ import type { Trace } from "./turn/trace.ts";
 import { type Answer, type Batch, type Outcome, type TurnEvent, commits } from "./turn/turn.ts";
 import { type EngineTurn, toWire } from "./wire.ts";
 
+/** The turn's part of its delivery. */
+interface DeliveryHooks {
+  /** Makes the service metadata that the end carries. */
+  readonly metadata: () => Uint8Array;
+  /** Called at most once, before the first event that commits. */
+  readonly begun: () => void;
+  /** Called once, before the turn takes the end. */
+  readonly answered: (outcome: Outcome) => void;
+}
+
 export class AnswerDelivery {
   readonly #answer: Answer;
   readonly #turn: EngineTurn;
   readonly #trace: Trace;
-  readonly #metadata: () => Uint8Array;
-  readonly #answered: (outcome: Outcome) => void;
+  readonly #hooks: DeliveryHooks;
   #resolve = () => {};
   #reject: (failure: unknown) => void = () => {};
   /** Outcome of an answer that has come to its end. */
@@ -17,22 +26,11 @@ export class AnswerDelivery {
   /** UTF-16 units of text and arguments that were given out so far. */
   textUnits = 0;
 
-  /**
-   * @param metadata makes the service metadata that the end carries
-   * @param answered called once, before the turn takes the end
-   */
-  constructor(
-    answer: Answer,
-    turn: EngineTurn,
-    trace: Trace,
-    metadata: () => Uint8Array,
-    answered: (outcome: Outcome) => void,
-  ) {
+  constructor(answer: Answer, turn: EngineTurn, trace: Trace, hooks: DeliveryHooks) {
     this.#answer = answer;
     this.#turn = turn;
     this.#trace = trace;
-    this.#metadata = metadata;
-    this.#answered = answered;
+    this.#hooks = hooks;
   }
 
   /** @returns undefined when everything was there; else settles at the end of the answer, or once the client has left. @throws its failure */
@@ -79,17 +77,22 @@ export class AnswerDelivery {
     try {
       const batch = withTotal(given, this.#trace);
       const last = batch.at(-1);
-      if (this.#trace.firstMs === undefined && batch.some(commits)) this.#trace.markFirstEvent();
-      const wire = toWire(batch, this.#metadata);
+      if (this.#trace.firstMs === undefined && batch.some(commits)) this.#begin();
+      const wire = toWire(batch, this.#hooks.metadata);
       this.textUnits += wire.textUnits;
       if (last?.type !== "end") return this.#turn.take(wire, false);
       this.outcome = last.outcome;
-      this.#answered(last.outcome);
+      this.#hooks.answered(last.outcome);
       return this.#turn.take(wire, true);
     } catch (error) {
       this.#leave();
       throw error;
     }
+  }
+
+  #begin(): void {
+    this.#trace.markFirstEvent();
+    this.#hooks.begun();
   }
 
   /** Whether the turn was cancelled. @throws the reason, when that is a fault */

@@ -4,11 +4,13 @@ import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_
 import type { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
 import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
 import { type Registry, gauge } from "@sluice/proto/runtime/metrics.js";
 import { admit, overloaded } from "./admission.ts";
 import { AnswerDelivery } from "./deliver.ts";
 import type { Requester } from "./turn/requester.ts";
 import { type EndUserDeps, checkEndUser } from "./end-users.ts";
+import { measureReleased, measureRequest } from "./estimate/memory.ts";
 import type { TurnObserver } from "./observe/turns.ts";
 import { OpenTurn, type OpenTurns } from "./open-turns.ts";
 import { requestedSlug, serviceMetadata } from "./routing/records/service-metadata.ts";
@@ -16,7 +18,7 @@ import { OpenKeys } from "./open-keys.ts";
 import type { TurnRequest } from "./turn/request.ts";
 import type { TurnSignal } from "./turn/signal.ts";
 import type { Trace } from "./turn/trace.ts";
-import type { Outcome, Turn } from "./turn/turn.ts";
+import type { Turn } from "./turn/turn.ts";
 import { type EngineTurn, usageBatch } from "./wire.ts";
 
 /** Turns that fit into less than a gibibyte: 66 KiB each were measured, without what they say. */
@@ -77,13 +79,15 @@ export class Engine {
     try {
       if (this.#open > maxOpenTurns) throw overloaded();
       const waiting = room.grow(measureRequest(request));
+      const released = measureReleased(request);
       if (waiting) await waiting;
       const resolved = this.#parts.access.resolve(keyHash, policyGeneration, observation.span);
       // Keys are nearly always cached: an `await` would cost every turn a microtask.
       const known = resolved instanceof Promise ? await resolved : resolved;
       const scope = admit(known, requester, request, signal, observation.span);
       caller = scope.caller;
-      const turnRequest = work.parse(request, requester, caller);
+      let turnRequest: TurnRequest | undefined = work.parse(request, requester, caller);
+      dropContent(request);
       trace = scope.trace;
       const checking = checkEndUser(this.#parts, scope.caller, scope.user, policyGeneration);
       if (checking) await checking;
@@ -91,16 +95,20 @@ export class Engine {
       const open = new OpenTurn(scope, requestedSlug(request), turn);
       place = this.#parts.openTurns.add(open);
       turn.accepted();
-      const metadata = () => this.#metadata(request, scope.trace);
-      const answered = (outcome: Outcome) =>
-        observation.answered(request, requester, {
-          caller: scope.caller,
-          trace: scope.trace,
-          outcome,
-          failure: undefined,
-          cancelled: false,
-        });
-      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, metadata, answered);
+      delivery = new AnswerDelivery(work.turn(turnRequest, scope), turn, scope.trace, {
+        metadata: () => this.#metadata(request, scope.trace),
+        begun: () => room.shrink(released),
+        answered: (outcome) =>
+          observation.answered(request, requester, {
+            caller: scope.caller,
+            trace: scope.trace,
+            outcome,
+            failure: undefined,
+            cancelled: false,
+          }),
+      });
+      // What is left of it belongs to the layers that may ask again.
+      turnRequest = undefined;
       open.delivery = delivery;
       const delivered = delivery.run();
       if (delivered) await delivered;
@@ -137,10 +145,3 @@ export class Engine {
 const hasLeft = ({ aborted, reason }: TurnSignal): boolean => aborted && !(reason instanceof Fault);
 
 const connectionLost = (): Fault => new Fault(FaultReason.PROVIDER_FAILED, "Provider connection lost");
-
-/** A request is held as bytes and as text, parsed, and as text and bytes again for its provider; text may take two bytes a character. */
-const copiesHeld = 8;
-
-/** Memory in bytes that a turn needs for its request. */
-export const measureRequest = ({ inputJson, toolsJson, instructions }: RunTurnRequest): number =>
-  copiesHeld * (inputJson.length + toolsJson.length + (instructions?.length ?? 0));

@@ -152,9 +152,12 @@ function receive(
     const timer = timeLimits.start(timeoutMs, () => settle(tooSlow(timeoutMs)), undefined);
     request.on("data", take).on("end", settleWhole).on("close", settleEarly);
     // A reset is reported by "close" as well; without a listener it would be an uncaught error.
-    request.on("error", () => {});
+    request.on("error", ignoreReset);
   });
 }
+
+/** Outside of the call that reads a body: the listener stays with the request, and would keep the body as long. */
+const ignoreReset = (): void => {};
 
 /** The value of Content-Length; undefined for a chunked body. */
 function announcedBytes({ headers }: IncomingMessage): number | undefined {

@@ -7,6 +7,7 @@ import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
 import type { TurnEvent } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import type { TurnControl, TurnListener } from "@sluice/proto/runtime/session/turn-listener.js";
+import { dropContent } from "@sluice/proto/runtime/turns/drop-content.js";
 
 /** @throws Fault UNAVAILABLE */
 export type OpenSomewhere = (open: Open, listener: TurnListener) => TurnControl;
@@ -14,7 +15,7 @@ export type OpenSomewhere = (open: Open, listener: TurnListener) => TurnControl;
 export class PooledTurn implements TurnListener, TurnControl {
   readonly #listener: TurnListener;
   readonly #openSomewhere: OpenSomewhere;
-  /** The request may be 32 MiB, so it is dropped as soon as it cannot be sent again. */
+  /** Undefined when it cannot be sent again. */
   #again: Open | undefined;
   #control: TurnControl;
 
@@ -26,7 +27,9 @@ export class PooledTurn implements TurnListener, TurnControl {
     this.#control = openSomewhere(open, this);
   }
 
+  /** Inference-svc holds the request from here on. */
   accepted(): void {
+    if (this.#again?.request) dropContent(this.#again.request);
     this.#again = undefined;
     this.#listener.accepted?.();
   }

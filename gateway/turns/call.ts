@@ -49,7 +49,7 @@ export class TurnCall implements Exchange, AnsweredCall {
     return this.door.faults;
   }
 
-  /** Releases the memory of the request: inference-svc holds the request once the turn has begun there. */
+  /** Releases the memory of the request, whose content the pool has dropped. */
   accepted(): void {
     this.room.release();
   }

@@ -63,7 +63,7 @@ async function join(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
 
 async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, call: TurnCall): Promise<SharedTurn> {
   const { caller: key, req: request } = call;
-  // The turn has memory of its own, because it goes on for others when this client has left.
+  // The turn has memory of its own, because its body is sent for others when this client has left.
   const room = parts.budget.open(key.keyHash);
   let leave = (_tokens?: number) => room.release();
   try {
@@ -82,7 +82,7 @@ async function lead(parts: SharedTurnParts, generation: Generation<SharedTurn>, 
     generation.opened(
       turn,
       (listener) => parts.pool.open(toOpen(parts, call, turn), meter ? metered(meter, listener) : listener),
-      (left) => leave(meter?.tokens(left)),
+      { accepted: () => room.release(), settled: (left) => leave(meter?.tokens(left)) },
     );
     return turn;
   } catch (error) {

@@ -13,7 +13,7 @@ import type { Access } from "@sluice/proto/runtime/policy/access.js";
 import { callerKeyHash, invalidKey, isServiceToken, serviceTokenHeader } from "@sluice/proto/runtime/rpc/caller.js";
 import type { ServiceToken } from "@sluice/proto/runtime/rpc/service-token.js";
 import { Problems } from "@sluice/proto/runtime/validation/problems.js";
-import { measureRequest } from "../engine.ts";
+import { measureRequest } from "../estimate/memory.ts";
 import { estimateInputTokens, measureInput } from "../estimate/tokens.ts";
 import type { RequestParser } from "../turn/parse/request-parser.ts";
 import { admitDirectly } from "./direct-admission.ts";

@@ -22,7 +22,8 @@ export const createResponseHandler =
   (deps: SharedTurnDeps): Handler =>
   async ({ request = create(RunTurnRequestSchema) }, context) => {
     if (request.stream) throw invalid("stream", "must be false: the answer is one object; RunTurn streams events");
-    const running = await openDirectTurn(deps, request, context);
+    // The engine drops the content of the request that it runs, which the response object repeats.
+    const running = await openDirectTurn(deps, { ...request }, context);
     const json = await foldTurn(running, request, deps.config.file.compat);
     const { generationId } = running.turn;
     return create(CreateResponseResponseSchema, { responseJson: Buffer.from(json), generationId });

@@ -72,7 +72,9 @@ export class SessionHandler implements TurnRunner {
     const limitMs = open.deadlineMs > 0 ? open.deadlineMs : timeLimitMs(this.#deps.config, request);
     turn.limit = timeLimits.start(limitMs, cancelAtDeadline, turn);
     const deadline = performance.now() + limitMs;
-    const requester = { keyHash, requestId, generationId, policyGeneration, deadline, trace: open, scanned: true };
+    const { traceparent, tracestate } = open;
+    const trace = { traceparent, tracestate };
+    const requester = { keyHash, requestId, generationId, policyGeneration, deadline, trace, scanned: true };
     return this.#deps.engine.run(request, requester, turn);
   }
 }

@@ -61,7 +61,7 @@ async function lead(deps: SharedTurnDeps, generation: Generation<DirectTurn>, ca
     generation.opened(
       turn,
       (listener) => openInEngine(deps, call, turn, limitMs, meter ? metered(meter, listener) : listener),
-      (left) => leave(meter?.tokens(left)),
+      { settled: (left) => leave(meter?.tokens(left)) },
     );
     return turn;
   } catch (error) {

@@ -161,7 +161,8 @@ interface CallToRecord {
 
 /** The answer of a call that is made once its start is on the disk. It records the events that pass. */
 class RecordedAnswer extends Answer {
-  readonly #begin: (scope: Scope) => Answer;
+  /** Undefined once it was called: it keeps the request. */
+  #begin: ((scope: Scope) => Answer) | undefined;
   readonly #call: RecordedCall;
   #answer: Answer | undefined;
   #failure: { readonly error: unknown } | undefined;
@@ -183,9 +184,11 @@ class RecordedAnswer extends Answer {
   };
 
   #start(): void {
+    const begin = this.#begin;
+    this.#begin = undefined;
     try {
       this.#call.watchAbort();
-      this.#answer = this.#begin(this.#call.scope);
+      this.#answer = begin?.(this.#call.scope);
     } catch (error) {
       this.#call.failed(error);
       this.#failure = { error };

@@ -12,7 +12,7 @@ import type { Authorization, Identity } from "./credentials/identity.ts";
 import { buildKeyReport } from "./credentials/key-report.ts";
 import { type Key, KeyRing } from "./credentials/keys.ts";
 import { openIdentity } from "./credentials/open-identity.ts";
-import type { Dialect, Framing, Refusal, Target, Translator } from "./dialect.ts";
+import type { Dialect, Framing, Refusal, Target } from "./dialect.ts";
 import type { AnswerHead } from "./events/answer.ts";
 import { providerFault } from "./failure.ts";
 import type { Destination, RequestPreview, Provider, ProviderDependencies } from "./provider.ts";
@@ -24,7 +24,6 @@ import type { Call } from "./transport/call.ts";
 import { noEmbeddings } from "./embedding/none.ts";
 import { inParts } from "./embedding/parts.ts";
 import { Exchange } from "./transport/exchange.ts";
-import type { Request } from "./transport/http/connection.ts";
 import { fieldLines } from "./transport/http/request-head.ts";
 import { findRepeat } from "./transport/repeat.ts";
 import { findProviderRequestId } from "./transport/provider-request-id.ts";
@@ -116,13 +115,15 @@ export class HttpProvider implements Provider {
   }
 
   #call(attempt: Attempt): Answer {
-    throwIfAborted(attempt.scope.signal);
-    const exchange = new Exchange(this.#open(attempt));
+    const { scope, key, target, authorization } = attempt;
+    throwIfAborted(scope.signal);
+    const exchange = this.#open(attempt);
+    // It stays as long as the answer, so it must not keep the attempt, whose request may have megabytes.
     const explain = (error: unknown): Fault => {
       const failure = Fault.from(error);
       // The provider refused a wrong time or an expired token before it read the request, and the identity has learned from it.
-      if (attempt.authorization?.isOutdated === true) return failure.with({ repeat: "now" });
-      this.#reportKey(attempt.key, attempt.target.upstreamModel, failure);
+      if (authorization?.isOutdated === true) return failure.with({ repeat: "now" });
+      this.#reportKey(key, target.upstreamModel, failure);
       const repeat = findRepeat(exchange, failure);
       return repeat ? failure.with({ repeat }) : failure;
     };
@@ -137,12 +138,14 @@ export class HttpProvider implements Provider {
     return { ...attempt, head: head + fieldLines(authorization.fields), authorization };
   }
 
-  #open(attempt: Attempt): ProviderCall {
+  #open(attempt: Attempt): Exchange {
     const { trace_context: isTraced, timeouts } = this.#settings;
-    const own = attempt.dialect.requestHeaders?.(attempt.request, attempt.target);
+    const { request, dialect, target, scope, body } = attempt;
+    const own = dialect.requestHeaders?.(request, target);
     const named = own ? attempt.head + fieldLines(own) : attempt.head;
-    const head = isTraced ? named + fieldLines(buildTraceHeaders(attempt.scope)) : named;
-    return new ProviderCall({ head, body: attempt.body }, attempt, timeouts);
+    const head = isTraced ? named + fieldLines(buildTraceHeaders(scope)) : named;
+    const translate = (emit: (event: TurnEvent) => void) => dialect.open(request, target, emit);
+    return new Exchange(new ProviderCall(attempt, timeouts), { head, body }, translate);
   }
 
   #translate(destination: Destination, request: TurnRequest): { droppedFields: DroppedField[]; body: string } {
@@ -180,43 +183,41 @@ export class HttpProvider implements Provider {
 
 /** The call of an attempt, as an exchange over HTTP runs it. */
 class ProviderCall implements Call {
-  readonly request: Request;
   readonly timeouts: ProviderSettings["timeouts"];
   readonly attemptDeadline: Scope["attempt"];
   readonly keyHash: string;
   readonly signal: Scope["signal"];
   readonly stream: boolean;
   readonly framing: Framing;
-  readonly #attempt: Attempt;
+  readonly #dialect: Dialect;
+  readonly #scope: Scope;
+  readonly #authorization: Authorization | undefined;
 
-  constructor(request: Request, attempt: Attempt, timeouts: ProviderSettings["timeouts"]) {
-    this.request = request;
+  constructor({ request, dialect, scope, authorization }: Attempt, timeouts: ProviderSettings["timeouts"]) {
     this.timeouts = timeouts;
-    this.attemptDeadline = attempt.scope.attempt;
-    this.keyHash = attempt.scope.caller.keyHash;
-    this.signal = attempt.scope.signal;
-    this.stream = attempt.request.stream;
-    this.framing = attempt.dialect.framing;
-    this.#attempt = attempt;
-  }
-
-  translate(emit: (event: TurnEvent) => void): Translator {
-    return this.#attempt.dialect.open(this.#attempt.request, this.#attempt.target, emit);
+    this.attemptDeadline = scope.attempt;
+    this.keyHash = scope.caller.keyHash;
+    this.signal = scope.signal;
+    this.stream = request.stream;
+    this.framing = dialect.framing;
+    this.#dialect = dialect;
+    this.#scope = scope;
+    this.#authorization = authorization;
   }
 
   reported(usage: Usage): void {
-    this.#attempt.scope.trace.report(usage);
+    this.#scope.trace.report(usage);
   }
 
   abandoned(): void {
-    this.#attempt.scope.trace.abandon();
+    this.#scope.trace.abandon();
   }
 
   fault(head: AnswerHead, body: unknown): Fault {
-    this.#attempt.authorization?.refused(head);
+    this.#authorization?.refused(head);
     const hint = retryAfterMs(head);
     return providerFault({
-      ...this.#attempt.dialect.error(head.status, body, head),
+      ...this.#dialect.error(head.status, body, head),
       ...(hint !== undefined && { retryAfterMs: hint }),
       requestId: findProviderRequestId(head),
     });

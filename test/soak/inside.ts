@@ -8,6 +8,8 @@ export interface Inside {
   /** Goes up by one with each signal. */
   readonly number: number;
   readonly heapBytes: number;
+  /** Memory outside of the heap that objects of the heap keep, such as buffers. */
+  readonly externalBytes: number;
   /** Number of handles that keep the process from ending, by their kind in process.getActiveResourcesInfo. */
   readonly resources: Readonly<Record<string, number>>;
 }
@@ -22,7 +24,8 @@ function resources(): Record<string, number> {
 }
 
 function write(path: string): void {
-  const inside: Inside = { number: ++number, heapBytes: process.memoryUsage().heapUsed, resources: resources() };
+  const { heapUsed: heapBytes, external: externalBytes } = process.memoryUsage();
+  const inside: Inside = { number: ++number, heapBytes, externalBytes, resources: resources() };
   writeFileSync(`${path}.new`, JSON.stringify(inside));
   renameSync(`${path}.new`, path);
 }

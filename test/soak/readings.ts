@@ -11,6 +11,7 @@ import { type Service, services } from "../support/house.ts";
 
 export interface ProcessReading {
   readonly heapKib: number;
+  readonly externalKib: number;
   readonly residentKib: number;
   readonly descriptors: number;
   /** Timers that keep the process from ending. */
@@ -44,10 +45,11 @@ async function lookAt(pid: number, folder: string): Promise<ProcessReading> {
     process.kill(pid, "SIGUSR2");
     await eventually(() => ((inside = insideAt(path))?.number ?? 0) > last);
   }
-  const { heapBytes, resources } = inside as Inside;
+  const { heapBytes, externalBytes, resources } = inside as Inside;
   const { Timeout: timers = 0, Immediate: _, ...handles } = resources;
   return {
     heapKib: Math.round(heapBytes / 1_024),
+    externalKib: Math.round(externalBytes / 1_024),
     residentKib: Math.round(residentBytes(pid) / 1_024),
     descriptors: readdirSync(`/proc/${pid}/fd`).length,
     timers,

@@ -22,7 +22,14 @@ test("after some seconds of streams, of which some break and some are left, noth
 }, 900_000);
 
 describe("the verdict", () => {
-  const reading: ProcessReading = { heapKib: 20_000, residentKib: 90_000, descriptors: 40, timers: 10, handles: 20 };
+  const reading: ProcessReading = {
+    heapKib: 20_000,
+    externalKib: 5_000,
+    residentKib: 90_000,
+    descriptors: 40,
+    timers: 10,
+    handles: 20,
+  };
   const readings = (gateway: Partial<ProcessReading>): Readings => ({
     gateway: { ...reading, ...gateway },
     "inference-svc": reading,

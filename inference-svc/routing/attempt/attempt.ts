@@ -51,7 +51,8 @@ const isWhole = ({ type }: TurnEvent): boolean => type === "item.end" || type ==
 /** One call of an endpoint, for the receipt and for the endpoint's record. */
 class EndpointAttempt {
   readonly endpoint: Endpoint;
-  readonly #request: TurnRequest;
+  /** Undefined once the answer has begun. */
+  #request: TurnRequest | undefined;
   readonly #scope: Scope;
   readonly #records: EndpointRecords;
   readonly #record: EndpointRecord;
@@ -81,18 +82,19 @@ class EndpointAttempt {
     this.#billed = scope.trace.bills.length;
   }
 
-  /** The events before those of the provider: the bodies that were sent, then the start. */
-  get opening(): readonly TurnEvent[] {
+  /** Returns the events before those of the provider, once: the bodies that were sent, then the start. */
+  open(): readonly TurnEvent[] {
     const { bodies } = this.#scope.trace;
-    const start: TurnEvent = { type: "start", model: this.endpoint.model, ...this.#inputTokens() };
+    const start: TurnEvent = { type: "start", model: this.endpoint.model, ...this.#inputTokens(this.#request) };
+    this.#request = undefined;
     return bodies.length === 0 ? [start] : [...bodies.map((bodyJson) => ({ type: "debug" as const, bodyJson })), start];
   }
 
   /** A message of the Messages format begins with them, before most providers have counted. */
-  #inputTokens(): { readonly inputTokens?: number } {
-    if (this.#request.door !== "messages" || !this.#request.stream) return {};
+  #inputTokens(request: TurnRequest | undefined): { readonly inputTokens?: number } {
+    if (request?.door !== "messages" || !request.stream) return {};
     const counted = this.#scope.trace.bills.at(-1)?.reported?.inputTokens;
-    return { inputTokens: counted || estimateInputTokens(measureInput(this.#request), this.endpoint.model) };
+    return { inputTokens: counted || estimateInputTokens(measureInput(request), this.endpoint.model) };
   }
 
   /** Notes that the endpoint has committed. @returns the measurement of its answer, if that is measured */
@@ -147,7 +149,7 @@ class AttemptAnswer extends PassedAnswer {
     if (isFirst) this.#open();
     this.#measurement?.note(batch);
     this.#meter?.note(batch);
-    return isFirst ? [...this.#attempt.opening, ...batch] : batch;
+    return isFirst ? [...this.#attempt.open(), ...batch] : batch;
   }
 
   #open(): void {

@@ -30,17 +30,18 @@ type FallbackLog = Pick<Logger, "info" | "warn">;
 export const fallback =
   (router: Router, asking: EndpointCaller, log: FallbackLog): Turn =>
   (request, scope) =>
-    new FallbackAnswer({ router, asking, log, request, scope });
+    new FallbackAnswer(request, { router, asking, log, scope });
 
 interface FallbackParts {
   readonly router: Router;
   readonly asking: EndpointCaller;
   readonly log: FallbackLog;
-  readonly request: TurnRequest;
   readonly scope: Scope;
 }
 
 class FallbackAnswer extends Answer {
+  /** Undefined once an endpoint has committed: no other one is asked then, and the answer may go on for minutes. */
+  #request: TurnRequest | undefined;
   readonly #parts: FallbackParts;
   readonly #endpoints: readonly Endpoint[];
   readonly #schedule: AttemptSchedule;
@@ -52,9 +53,10 @@ class FallbackAnswer extends Answer {
   #pause: "none" | "running" | "over" = "none";
   #wake = () => {};
 
-  constructor(parts: FallbackParts) {
+  constructor(request: TurnRequest, parts: FallbackParts) {
     super();
-    const { router, asking, request, scope } = parts;
+    const { router, asking, scope } = parts;
+    this.#request = request;
     this.#parts = parts;
     this.#endpoints = scope.again ? router.routeAgain(request, scope) : router.route(request, scope);
     this.#schedule = new AttemptSchedule(this.#endpoints, {
@@ -87,7 +89,7 @@ class FallbackAnswer extends Answer {
 
   /** @returns undefined while the attempt waits for the end of its pause */
   #begin(step: ScheduledAttempt): Answer | undefined {
-    const { asking, router, request, scope } = this.#parts;
+    const { asking, router, scope } = this.#parts;
     throwIfAborted(scope.signal);
     if (step.pauseMs > 0 && this.#pause !== "over") {
       if (this.#pause === "none") this.#beginPause(step.pauseMs, scope.signal);
@@ -99,7 +101,7 @@ class FallbackAnswer extends Answer {
       measure: this.#endpoints.length > 1,
     };
     const within = step.deadline === scope.attempt ? scope : scope.with({ attempt: step.deadline });
-    return attemptEndpoint(step, deps, request, within);
+    return attemptEndpoint(step, deps, this.#request as TurnRequest, within);
   }
 
   /** An abort ends the pause, too: the attempt then fails as it begins. */
@@ -113,8 +115,10 @@ class FallbackAnswer extends Answer {
   }
 
   #open({ endpoint }: ScheduledAttempt): void {
-    const { scope } = this.#parts;
+    const { router, scope } = this.#parts;
     this.#isOpen = true;
+    this.#request = undefined;
+    router.committed(scope);
     if (!scope.again || scope.again === "first") scope.trace.selected = this.#endpoints.indexOf(endpoint);
   }
 

@@ -36,7 +36,9 @@ export type PrepareRequest = (request: TurnRequest, scope: Scope) => TurnRequest
 
 /** A decision of the router. A request that was not rewritten keeps its decision, because parts of it are random and all of it takes time. */
 class Route {
-  readonly request: TurnRequest;
+  /** Undefined once an endpoint has committed. */
+  request: TurnRequest | undefined;
+  readonly isNamedSession: boolean;
   /** Endpoints in the order in which they are tried; at least one. */
   readonly endpoints: readonly Endpoint[];
   /** Seeds of the session by model; only where load is balanced. */
@@ -44,6 +46,7 @@ class Route {
 
   constructor(request: TurnRequest, endpoints: readonly Endpoint[], seeds: ReadonlyMap<string, Seed>) {
     this.request = request;
+    this.isNamedSession = isNamedSession(request);
     this.endpoints = endpoints;
     this.seeds = seeds;
   }
@@ -55,8 +58,8 @@ class RoutingState {
   route: Route | undefined;
   /** Ejected endpoints that the turn was chosen to try again; at most the first of each model. */
   tried: Set<Endpoint> | undefined;
-  /** The slug and the request under which the answering model is remembered for the session. */
-  sticky: { readonly slug: string; readonly request: TurnRequest } | undefined;
+  /** The session for which the answering model is remembered. */
+  sticky: Seed | undefined;
 }
 
 const routing = new StateKey(() => new RoutingState());
@@ -147,6 +150,12 @@ export class Router {
     );
   }
 
+  /** Called when an endpoint has committed: an answer may go on for minutes, and its request must not stay in memory for the decision. */
+  committed({ state }: Scope): void {
+    const { route } = state.get(routing);
+    if (route) route.request = undefined;
+  }
+
   /** Stages that say which of the endpoints guardrails in audit would have excluded. */
   auditPolicies(endpoints: readonly Endpoint[], { caller }: Scope): readonly Stage[] {
     return auditStages(appliedTo(caller), endpoints, (slug) => this.catalog.find(slug)?.model);
@@ -164,10 +173,9 @@ export class Router {
     this.records.tokenMix.add(inputTokens, outputTokens, this.records.now());
     const { route, sticky } = scope.state.get(routing);
     if (route === undefined) return;
-    if (sticky) this.rememberModel(sticky.request, scope, sticky.slug, endpoint.model);
-    const { request, seeds } = route;
-    const seed = seeds.get(endpoint.model);
-    if (seed && (cachedTokens > 0 || isNamedSession(request)))
+    if (sticky) this.records.stickyModels.note(sticky, endpoint.model, this.records.now());
+    const seed = route.seeds.get(endpoint.model);
+    if (seed && (cachedTokens > 0 || route.isNamedSession))
       this.records.stickyEndpoints.note(seed, endpoint.seed, this.records.now());
   }
 
@@ -191,8 +199,9 @@ export class Router {
   }
 
   /** Remembers the model that will answer, whichever that is, for the session of this request. */
-  rememberAnswering(request: TurnRequest, { state }: Scope, slug: string): void {
-    state.get(routing).sticky = { slug, request };
+  rememberAnswering(request: TurnRequest, { state, caller }: Scope, slug: string): void {
+    const session = findSession(request);
+    if (session !== undefined) state.get(routing).sticky = this.#seed(caller.keyHash, slug, session);
   }
 
   /** A number in [0, 1), which is the same in every process for a session and an event in it. */

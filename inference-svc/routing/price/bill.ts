@@ -41,13 +41,14 @@ class BilledAnswer extends PassedAnswer {
 
 class AttemptBill implements Bill {
   readonly #endpoint: Endpoint;
-  readonly #request: TurnRequest;
+  /** Undefined once its size was measured. */
+  #request: TurnRequest | undefined;
   readonly #answered: (usage: Usage) => void;
   reported: Usage | undefined;
   abandoned = false;
   /** Final usage; undefined before the end. */
   #settled: Usage | undefined;
-  #size: InputSize | undefined;
+  #size!: InputSize;
   #textBytes = 0;
   #reasoningBytes = 0;
   #produced = false;
@@ -74,7 +75,11 @@ class AttemptBill implements Bill {
   note(batch: Batch): Batch {
     for (const event of batch) this.#count(event);
     const last = batch.at(-1);
-    if (last?.type !== "end") return batch;
+    if (last?.type !== "end") {
+      // The rest of a stream may take minutes, in which the request must not stay in memory.
+      this.#inputSize();
+      return batch;
+    }
     const settled = batch.slice(0, -1);
     settled.push({ type: "end", outcome: this.#settle(last.outcome) });
     return settled;
@@ -141,7 +146,8 @@ class AttemptBill implements Bill {
   }
 
   #inputSize(): InputSize {
-    this.#size ??= measureInput(this.#request);
+    if (this.#request) this.#size = measureInput(this.#request);
+    this.#request = undefined;
     return this.#size;
   }
 

@@ -21,7 +21,7 @@ import { ChatToolCalls } from "./tool-calls.ts";
 import { chatUsage } from "./usage.ts";
 
 export class ChatTranslator implements Translator {
-  readonly #request: TurnRequest;
+  readonly #stop: TurnRequest["stop"];
   readonly #emit: Emit;
   readonly #target: Target;
   readonly #logprobs: boolean;
@@ -49,7 +49,7 @@ export class ChatTranslator implements Translator {
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
-    this.#request = request;
+    this.#stop = request.stop;
     this.#emit = emit;
     this.#target = target;
     this.#logprobs = wantsLogprobs(request);
@@ -85,7 +85,7 @@ export class ChatTranslator implements Translator {
     // The end is not handled here: some vendors repeat the reason in every chunk, and content may still follow.
     if (text(choice.finish_reason) !== "") {
       // vLLM and SGLang name the text here.
-      this.#stopSequence = namedStop(this.#request, choice.stop_reason ?? choice.matched_stop);
+      this.#stopSequence = namedStop(this.#stop, choice.stop_reason ?? choice.matched_stop);
       this.#reason = incompleteReason(text(choice.finish_reason));
       this.#detail = incompleteDetail(text(choice.finish_reason));
       this.#finished = true;

@@ -33,14 +33,14 @@ export class MessagesTranslator implements Translator {
   readonly #target: Target;
   readonly #blocks: MessagesOutputItems;
   readonly #usage = new MessagesUsage();
-  readonly #request: TurnRequest;
+  readonly #stopTexts: TurnRequest["stop"];
   #stopReason: string | undefined;
   #stopSequence: string | undefined;
   done = false;
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
     this.#emit = emit;
-    this.#request = request;
+    this.#stopTexts = request.stop;
     this.#target = target;
     this.#blocks = new MessagesOutputItems(request, emit);
   }
@@ -103,7 +103,7 @@ export class MessagesTranslator implements Translator {
   #stop({ stop_reason, stop_sequence, stop_details }: JsonObject): void {
     if (typeof stop_reason !== "string") return;
     this.#stopReason = stop_reason;
-    this.#stopSequence = namedStop(this.#request, stop_sequence);
+    this.#stopSequence = namedStop(this.#stopTexts, stop_sequence);
     const explanation = isObject(stop_details) ? text(stop_details.explanation) : "";
     if (stop_reason === "refusal" && explanation !== "") this.#blocks.refuse(explanation);
   }

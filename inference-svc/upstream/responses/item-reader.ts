@@ -20,6 +20,9 @@ export interface ItemReader {
 
 export interface ReadContext {
   readonly output: Output;
-  readonly request: TurnRequest;
+  readonly include: TurnRequest["include"];
+  readonly tools: TurnRequest["tools"];
+  /** Whether log probabilities are passed on. */
+  readonly logprobs: boolean;
   readonly target: Target;
 }

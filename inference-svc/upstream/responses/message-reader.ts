@@ -1,7 +1,6 @@
 /** Reads a message of an answer. */
 import { type ItemStatus, remainingText } from "../events/item-writer.ts";
 import type { MessageWriter } from "../events/output.ts";
-import { wantsLogprobs } from "../events/service-tier.ts";
 import { type JsonObject, objects, text } from "../json.ts";
 import type { ItemReader, ReadContext } from "./item-reader.ts";
 import { PartNumbers } from "./part-numbers.ts";
@@ -14,10 +13,10 @@ export class MessageReader implements ItemReader {
   readonly #numbers = new PartNumbers();
 
   /** @param start the item as the provider announces it */
-  constructor({ output, request }: ReadContext, id: string | undefined, start: JsonObject) {
+  constructor({ output, logprobs }: ReadContext, id: string | undefined, start: JsonObject) {
     const { content: _, status: __, id: ___, ...extra } = start;
     this.#writer = output.message(id, extra);
-    this.#logprobs = wantsLogprobs(request);
+    this.#logprobs = logprobs;
   }
 
   event(type: string, event: JsonObject): boolean {

@@ -86,7 +86,7 @@ function reasoning(item: InputItem, path: string, target: Target, onDropped: OnD
 
 /** Items of provider tools keep the tool name that the provider was sent; a provider without the tool is told of them in a message. */
 function ofServerTool(item: InputItem, request: TurnRequest, target: Target): JsonObject {
-  const type = spellItemType(item.type, request);
+  const type = spellItemType(item.type, request.tools);
   if (runsNatively(target, item.type) || runsNatively(target, type)) return { ...item, type };
   return { type: "message", role: "assistant", content: toText(item) ?? "" };
 }

@@ -55,14 +55,14 @@ const idPrefixes: ReadonlyMap<string, string> = new Map([
 ]);
 
 function openReader(reading: ReadContext, item: JsonObject): ItemReader {
-  const { output, request } = reading;
+  const { output, tools } = reading;
   const id = text(item.id) || undefined;
   const type = text(item.type);
   if (type === "message") return new MessageReader(reading, id, item);
   if (type === "reasoning") return new ReasoningReader(reading, id);
   const whole = {
     ...item,
-    type: spellItemType(type, request),
+    type: spellItemType(type, tools),
     id: id ?? newId(idPrefixes.get(type) ?? "item_"),
   } as OutputItem;
   return hasCallText(type) ? callReader(output.textCall(withCallId(whole))) : otherReader(output.other(whole));

@@ -13,9 +13,9 @@ export class ReasoningReader implements ItemReader {
   readonly #contents = new PartNumbers();
   readonly #summaries = new PartNumbers();
 
-  constructor({ output, request, target }: ReadContext, id: string | undefined) {
+  constructor({ output, include, target }: ReadContext, id: string | undefined) {
     this.#writer = output.reasoning(id);
-    this.#sealed = request.include.includes("reasoning.encrypted_content");
+    this.#sealed = include.includes("reasoning.encrypted_content");
     this.#format = target.reasoningFormat ?? "unknown";
   }
 

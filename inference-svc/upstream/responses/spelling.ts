@@ -5,10 +5,10 @@ import type { TurnRequest } from "../../turn/request.ts";
 const kindOf = (type: string): string => type.slice(type.indexOf(":") + 1).replace(/^experimental__/, "");
 
 /** The request's spelling for this kind of tool; the provider's own when the request has no such tool. */
-export function spellItemType(type: string, request: TurnRequest): string {
+export function spellItemType(type: string, tools: TurnRequest["tools"]): string {
   if (!type.includes(":")) return type;
   const kind = kindOf(type);
-  const tool = request.tools.find(
+  const tool = tools.find(
     (candidate) => candidate.type === "hosted" && candidate.kind.includes(":") && kindOf(candidate.kind) === kind,
   );
   return tool?.type === "hosted" ? tool.spelling : type;

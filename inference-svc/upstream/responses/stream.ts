@@ -9,7 +9,7 @@ import { connectionLost, providerFailed, providerFault } from "../failure.ts";
 import { type JsonObject, isObject, objects, parseObject, text } from "../json.ts";
 import type { Emit, ItemStatus } from "../events/item-writer.ts";
 import { Output } from "../events/output.ts";
-import { servedTier } from "../events/service-tier.ts";
+import { servedTier, wantsLogprobs } from "../events/service-tier.ts";
 import { inBandError } from "./error.ts";
 import { isNativeEvent, toNativePayload } from "./native-events.ts";
 import type { ReadContext } from "./item-reader.ts";
@@ -52,7 +52,8 @@ export class ResponsesTranslator implements Translator {
 
   constructor(request: TurnRequest, target: Target, emit: (event: TurnEvent) => void) {
     this.#emit = emit;
-    this.#reading = { output: new Output(emit), request, target };
+    const { include, tools } = request;
+    this.#reading = { output: new Output(emit), include, tools, logprobs: wantsLogprobs(request), target };
   }
 
   get finished(): boolean {

@@ -46,5 +46,5 @@ export function boundStops(
 }
 
 /** The stop text that a provider names, if the request has it: only texts of the client go back to it this way. */
-export const namedStop = ({ stop }: Pick<TurnRequest, "stop">, named: unknown): string | undefined =>
+export const namedStop = (stop: TurnRequest["stop"], named: unknown): string | undefined =>
   typeof named === "string" && stop?.includes(named) === true ? named : undefined;

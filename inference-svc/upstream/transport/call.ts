@@ -1,21 +1,18 @@
-/** Interface of a call to a provider: the data that an exchange over HTTP needs, and the methods by which it reports the outcome. */
+/**
+ * Interface of a call to a provider: the data that an exchange over HTTP needs as long as it runs, and the methods by which it reports the outcome.
+ */
 import type { TurnSignal } from "../../turn/signal.ts";
 import type { AttemptDeadline } from "../../turn/scope.ts";
-import type { TurnEvent } from "../../turn/turn.ts";
 import type { Usage } from "../../turn/usage.ts";
-import type { Translator } from "../dialect.ts";
 import type { Expected } from "../events/answer.ts";
 import type { Timeouts } from "./deadline.ts";
-import type { Request } from "./http/connection.ts";
 
 export interface Call extends Expected {
-  readonly request: Request;
   readonly timeouts: Timeouts;
   readonly attemptDeadline: AttemptDeadline;
   /** The API key whose share of CPU time is used to read the answer. */
   readonly keyHash: string;
   readonly signal: TurnSignal;
-  translate(emit: (event: TurnEvent) => void): Translator;
   /** Called with the usage of an answer that broke off, if the provider sent any. */
   reported(usage: Usage): void;
   /** Called when the turn gives up an answer that the provider may be working on and will charge for. */

@@ -5,12 +5,12 @@
 import { eventLoop } from "@sluice/proto/runtime/load/fair-shares.js";
 import { Fault } from "@sluice/proto/runtime/fault.js";
 import { abortFault } from "../../turn/abort.ts";
-import type { Answer } from "../../turn/turn.ts";
+import type { Answer, TurnEvent } from "../../turn/turn.ts";
 import { openAnswer } from "../events/answer.ts";
 import type { Call } from "./call.ts";
 import { CodedBody, parseContentCoding, findDecompressor } from "./content-coding.ts";
 import { Deadline, type DeadlineWatcher, type Phase } from "./deadline.ts";
-import type { Connection, ResponseHandler } from "./http/connection.ts";
+import type { Connection, Request, ResponseHandler } from "./http/connection.ts";
 import type { ResponseHead } from "./http/response-head.ts";
 import type { AnswerReader, Translator } from "../dialect.ts";
 import { connectionLost, isFullWindow, providerFailed, providerTimeout } from "../failure.ts";
@@ -29,6 +29,8 @@ export type Wire = Pick<Connection, "send" | "pause" | "resume" | "close">;
 
 export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   readonly #call: Call;
+  /** Undefined once it was handed to the connection. */
+  #request: Request | undefined;
   readonly #queue: BatchQueue;
   readonly #translator: Translator;
   /** Absent before the start, and once the response has ended: the connection may then carry another request. */
@@ -57,18 +59,22 @@ export class Exchange implements ResponseHandler, QueueHooks, DeadlineWatcher {
   /** Status of the provider's answer; 0 before it arrives. */
   status = 0;
 
-  constructor(call: Call) {
+  constructor(call: Call, request: Request, translate: (emit: (event: TurnEvent) => void) => Translator) {
     this.#call = call;
+    this.#request = request;
     this.#queue = new BatchQueue(!call.stream, this);
-    this.#translator = call.translate((event) => this.#queue.emit(event));
+    this.#translator = translate((event) => this.#queue.emit(event));
     this.#deadline = new Deadline(call.timeouts, call.attemptDeadline, this);
   }
 
+  /** Call it once. */
   start(connection: Wire): Answer {
+    const request = this.#request as Request;
+    this.#request = undefined;
     this.#connection = connection;
     this.#call.signal.addEventListener("abort", this.#onAbort);
     this.#deadline.begin();
-    connection.send(this.#call.request, this);
+    connection.send(request, this);
     return this.#queue;
   }
 

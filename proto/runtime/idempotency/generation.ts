@@ -37,6 +37,14 @@ export interface JoinedRequest {
   readonly leave: () => void;
 }
 
+/** What a turn tells the first request, which opened it. */
+interface OpenedHooks {
+  /** Called once, when inference-svc has the whole request. */
+  readonly accepted?: () => void;
+  /** Called exactly once, after the end. @param left whether all clients left before it */
+  readonly settled: (left: boolean) => void;
+}
+
 /** The outcome of the first request of a generation. */
 interface Opened<Turn> {
   /** Undefined when the body of the first request was never read. */
@@ -54,7 +62,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
   #open: (opened: Opened<Turn>) => void = () => {};
   #fingerprint: string | undefined;
   #control: TurnControl | undefined;
-  #settled: (left: boolean) => void = () => {};
+  #hooks: OpenedHooks = { settled: () => {} };
   #members = 0;
   #isHeld = false;
   #isJoinable = true;
@@ -91,13 +99,10 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     this.#fingerprint = fingerprint;
   }
 
-  /**
-   * @param open throws where no turn can be opened
-   * @param settled called exactly once later; `left` says whether all clients left before the end
-   */
-  opened(turn: Turn, open: (listener: TurnListener) => TurnControl, settled: (left: boolean) => void): void {
+  /** @param open throws where no turn can be opened; nothing is told then */
+  opened(turn: Turn, open: (listener: TurnListener) => TurnControl, hooks: OpenedHooks): void {
     this.#control = open(this);
-    this.#settled = settled;
+    this.#hooks = hooks;
     this.#open({ fingerprint: this.#fingerprint, outcome: turn });
   }
 
@@ -122,6 +127,10 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     throw new Fault(FaultReason.UNPROCESSABLE, "idempotency-key: another request is running under this key", {
       origin: FaultOrigin.CLIENT,
     });
+  }
+
+  accepted(): void {
+    this.#hooks.accepted?.();
   }
 
   events(events: readonly TurnEvent[], cost: number): void {
@@ -193,7 +202,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
   #finish(fault: Fault | undefined, accepted: boolean): void {
     this.end = { fault, accepted };
     this.#close();
-    this.#settled(false);
+    this.#hooks.settled(false);
     for (const follower of this.#followers) follower.pump();
   }
 
@@ -202,7 +211,7 @@ export class Generation<Turn extends KeyedTurn> implements TurnListener, Source 
     if (!this.end) {
       this.#close();
       this.#control?.cancel();
-      this.#settled(true);
+      this.#hooks.settled(true);
     }
     this.log.dropUntil(this.log.end);
   }

@@ -3,6 +3,7 @@ import type { TurnListener } from "../session/turn-listener.ts";
 import type { TokenMeter } from "./meter.ts";
 
 export const metered = (meter: TokenMeter, listener: TurnListener): TurnListener => ({
+  accepted: () => listener.accepted?.(),
   events: (events, cost) => {
     meter.note(events);
     listener.events(events, cost);

@@ -17,9 +17,11 @@ export class BackwardWriter {
     return this.#bytes.length - this.#at + (this.#following?.length ?? 0);
   }
 
-  /** The bytes given to `follow`, which are sent after the written ones. */
-  get following(): Uint8Array | undefined {
-    return this.#following;
+  /** Returns the bytes given to `follow`, which are sent after the written ones, and forgets them: they may be 32 MiB. */
+  takeFollowing(): Uint8Array | undefined {
+    const following = this.#following;
+    this.#following = undefined;
+    return following;
   }
 
   reset(): void {

@@ -27,8 +27,9 @@ export function writeSessionRequest({ frames }: SessionRequest, write: (part: Ui
     writeFrame(frames[index]!);
     closePart(writer, end, requestTags.frames);
   }
-  const { following } = writer;
-  const isWritten = write(writer.copyPrefixed());
+  const message = writer.copyPrefixed();
+  const following = writer.takeFollowing();
+  const isWritten = write(message);
   return following ? write(following) : isWritten;
 }
 

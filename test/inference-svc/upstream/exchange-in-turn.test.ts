@@ -1,5 +1,6 @@
 /** How an answer is read while the process has more to do than it can: in the turn of the key. */
 import { afterEach, describe, expect, test } from "@jest/globals";
+import type { Call } from "@sluice/inference-svc/upstream/transport/call.js";
 import { serverSentEvents } from "@sluice/inference-svc/upstream/transport/sse.js";
 import { Exchange, type Wire } from "@sluice/inference-svc/upstream/transport/exchange.js";
 import { ResponseHead } from "@sluice/inference-svc/upstream/transport/http/response-head.js";
@@ -33,8 +34,7 @@ function openExchange() {
   const words: string[] = [];
   let done = false;
   const signal = new TurnAbort();
-  const exchange = new Exchange({
-    request: { head: "", body: "" },
+  const call: Call = {
     timeouts: { headers_ms: 60_000, first_event_ms: 60_000, idle_ms: 60_000 },
     attemptDeadline: { withinMs: Number.POSITIVE_INFINITY, last: true },
     keyHash: "key",
@@ -42,25 +42,25 @@ function openExchange() {
     stream: true,
     framing: serverSentEvents,
     fault: () => Fault.from(new Error("no")),
-    translate: (emit) => ({
-      get done() {
-        return done;
-      },
-      finished: false,
-      usage: undefined,
-      event(_name: string | undefined, delta: string) {
-        words.push(delta);
-        emit({ type: "text.delta", index: 0, part: 0, delta });
-      },
-      close() {
-        done = true;
-        emit({ type: "end", outcome: { status: "completed", serviceTier: "default" } });
-      },
-      cut() {},
-    }),
     reported: () => {},
     abandoned: () => {},
-  });
+  };
+  const exchange = new Exchange(call, { head: "", body: "" }, (emit) => ({
+    get done() {
+      return done;
+    },
+    finished: false,
+    usage: undefined,
+    event(_name: string | undefined, delta: string) {
+      words.push(delta);
+      emit({ type: "text.delta", index: 0, part: 0, delta });
+    },
+    close() {
+      done = true;
+      emit({ type: "end", outcome: { status: "completed", serviceTier: "default" } });
+    },
+    cut() {},
+  }));
   const flow = new Flow();
   const answer = exchange.start(flow);
   exchange.onRequestStart();

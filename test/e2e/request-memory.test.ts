@@ -1,0 +1,157 @@
+/** A stream may go on for many minutes: the memory of its request is for others as soon as the answer has begun. */
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { cohereBlockStart, cohereDelta, cohereStart } from "../inference-svc/dialects/cohere-translation.ts";
+import { converseDelta, converseStart } from "../inference-svc/dialects/converse-translation.ts";
+import { messagesBlockStart, messagesDelta, messagesStart } from "../inference-svc/dialects/messages-translation.ts";
+import { type ProcessReading, look, readable } from "../soak/readings.ts";
+import { type House, services, startHouse } from "../support/house.ts";
+import { samplesOf, scrape } from "../support/metrics.ts";
+import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
+
+const streams = 12;
+const promptBytes = 512 * 1_024;
+/** An eighth of a prompt: what a stream takes by itself, and what the process gives back meanwhile. */
+const keptKib = 64;
+
+const said = "begun, and going on ";
+const message = { type: "message", id: "msg_1", role: "assistant", content: [], status: "in_progress" };
+const responseEvents = [
+  { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } },
+  { type: "response.output_item.added", output_index: 0, item: message },
+  { type: "response.content_part.added", output_index: 0, content_index: 0, part: { type: "output_text", text: "" } },
+  { type: "response.output_text.delta", output_index: 0, content_index: 0, item_id: "msg_1", delta: said },
+];
+const events = (...sse: readonly object[]): Reply => ({ chunks: [{ sse }], hang: true });
+
+/** The first words of an answer that does not end. */
+const beginnings: Readonly<Record<string, Reply>> = {
+  chat: events(chatChunk({ content: said })),
+  responses: events(...responseEvents),
+  messages: events(
+    messagesStart(),
+    messagesBlockStart(0, { type: "text", text: "" }),
+    messagesDelta(0, { type: "text_delta", text: said }),
+  ),
+  gemini: events({ candidates: [{ content: { role: "model", parts: [{ text: said }] } }] }),
+  cohere: events(cohereStart, cohereBlockStart(0, { type: "text", text: "" }), cohereDelta(0, { text: said })),
+  converse: {
+    headers: { "content-type": "application/vnd.amazon.eventstream" },
+    chunks: [{ bytes: converseStart() }, { bytes: converseDelta(0, { text: said }) }],
+    hang: true,
+  },
+};
+const dialects = Object.keys(beginnings);
+
+let folder: string;
+let upstreams: readonly Upstream[];
+let house: House;
+/** A key under a guardrail that scans answers. */
+let guarded: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sluice-request-memory-"));
+  upstreams = await Promise.all(Object.values(beginnings).map((reply) => startUpstream([reply])));
+  const access = (dialect: string) =>
+    dialect === "converse" ? "aws: {region: eu-central-1, access_key_id: A, secret_access_key: s}" : "api_keys: [k]";
+  const provider = (dialect: string, n: number) =>
+    `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${upstreams[n]?.url}", ${access(dialect)}}`;
+  house = await startHouse({
+    environment: readable(folder),
+    config: `
+providers:
+${dialects.map(provider).join("\n")}
+models:
+${dialects.map((dialect) => `  - {id: ${dialect}/model, endpoints: [{provider: ${dialect}, upstream_model: m}]}`).join("\n")}
+`,
+  });
+  const made = await house.admin("guardrails", "create", "--name", "g", "--block", "never said", "--json");
+  const created = await house.admin("keys", "create", "--name", "guarded", "--json");
+  guarded = (JSON.parse(created.stdout) as { key: string }).key;
+  await house.admin("guardrails", "assign", (JSON.parse(made.stdout) as { id: string }).id, hashKey(guarded));
+});
+afterAll(async () => {
+  await house?.stop();
+  await Promise.all(upstreams.map((upstream) => upstream.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Asking {
+  readonly path?: string;
+  readonly model?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly fields: (prompt: string) => object;
+}
+
+interface Case extends Asking {
+  readonly name: string;
+  readonly key?: () => string;
+}
+
+const input = (prompt: string) => ({ input: prompt });
+const messagesOf = (content: string) => ({ messages: [{ role: "user", content }] });
+
+const cases: readonly Case[] = [
+  ...dialects.map((dialect) => ({ name: `from ${dialect}`, model: `${dialect}/model`, fields: input })),
+  { name: "as chat completions", path: "/chat/completions", fields: messagesOf },
+  { name: "as messages", path: "/messages", fields: (prompt) => ({ ...messagesOf(prompt), max_tokens: 100 }) },
+  { name: "under a guardrail", key: () => guarded, fields: input },
+  { name: "that others may join", headers: { "idempotency-key": "one" }, fields: input },
+  {
+    name: "with long settings",
+    fields: (prompt) => ({ input: "Hi", prediction: { type: "content", content: prompt } }),
+  },
+];
+
+async function begin({ path = "/responses", headers, fields }: Asking, model: string, key: string, prompt: string) {
+  const leaving = new AbortController();
+  const response = await fetch(`${house.baseUrl}${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify({ model, stream: true, ...fields(prompt) }),
+    signal: leaving.signal,
+  });
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = "";
+  while (!text.includes("begun")) {
+    const { value, done } = await reader.read();
+    if (done) throw new Error(`the answer has ended: ${response.status} ${text}`);
+    text += Buffer.from(value).toString();
+  }
+  return () => leaving.abort();
+}
+
+/** Streams of prompts of their own, because equal items are in memory once. @returns a function that leaves them */
+async function open({ model = "chat/model", key = () => house.apiKey, headers = {}, ...asking }: Case, salt: string) {
+  const leave: (() => void)[] = [];
+  for (let n = 0; n < streams; n++) {
+    const prompt = `${salt}${n} `.padEnd(8, "-").repeat(promptBytes / 8);
+    const named = Object.entries(headers).map(([name, value]) => [name, `${value}${salt}${n}`]);
+    const own = { ...asking, headers: Object.fromEntries(named) as Record<string, string> };
+    leave.push(await begin(own, model, key(), prompt));
+  }
+  return () => leave.forEach((each) => each());
+}
+
+const used = ({ heapKib, externalKib }: ProcessReading) => heapKib + externalKib;
+
+test.each(cases)(
+  "a stream $name keeps no memory for its request once it has begun",
+  async (asked) => {
+    (await open(asked, "a"))();
+    const before = await look(house.pids(), folder);
+    const leave = await open(asked, "b");
+    const after = await look(house.pids(), folder);
+    const reserved = samplesOf(await scrape(house)).filter(({ name }) => name === "sluice_byte_budget_reserved_bytes");
+    leave();
+    for (const service of services) {
+      const each = (used(after[service]) - used(before[service])) / streams;
+      expect([service, Math.max(keptKib, each)]).toEqual([service, keptKib]);
+    }
+    for (const { value } of reserved) expect(value).toBeLessThanOrEqual(2.1 * streams * promptBytes);
+  },
+  120_000,
+);

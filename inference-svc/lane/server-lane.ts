@@ -17,7 +17,7 @@ import { Outbox } from "@sluice/proto/runtime/session/outbox.js";
 import { supportedFieldsOf } from "@sluice/proto/runtime/rpc/supported-fields.js";
 import { TurnTable } from "@sluice/proto/runtime/session/turn-table.js";
 import { LateAcceptances } from "./late-acceptances.ts";
-import { type FrameCarrier, ServerTurn } from "./server-turn.ts";
+import { type FrameCarrier, LastBatch, ServerTurn } from "./server-turn.ts";
 
 /** Runs one opened turn, and writes into `turn` whatever becomes known. */
 export interface TurnRunner {
@@ -56,6 +56,7 @@ const knows = supportedFieldsOf(RunTurnRequestSchema);
 /** The turns of one Session stream. */
 export class ServerLane implements FrameCarrier {
   readonly outbox: Outbox<ServerFrame>;
+  readonly lastBatch: LastBatch;
   readonly acceptances = new LateAcceptances();
   readonly #turns = new TurnTable<ServerTurn>();
   readonly #messages: MessageSink;
@@ -67,6 +68,7 @@ export class ServerLane implements FrameCarrier {
     this.#messages = messages;
     this.#runner = runner;
     this.outbox = new Outbox((frames) => messages.write(message(frames, false)));
+    this.lastBatch = new LastBatch(this.outbox);
     messages.write({ ...message([], draining), hello: { $typeName: "sluice.inference.v1.Hello", instance, knows } });
   }
 

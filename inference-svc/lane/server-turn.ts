@@ -11,9 +11,42 @@ import { type EngineTurn, type WireBatch, faultCost } from "../wire.ts";
 /** Preallocated: an abort without a reason builds a DOMException with a stack each time. */
 const failure = new Error("the turn has failed");
 
+/**
+ * The batch in the last frame of a lane, which takes further events of its turn until the frame leaves. There is one for each lane, because a
+ * turn may be silent for minutes, and its last batch must not stay in memory for it.
+ */
+export class LastBatch {
+  readonly #outbox: Outbox<ServerFrame>;
+  #turn: ServerTurn | undefined = undefined;
+  #batch: { events: WireEvent[]; cost: number } | undefined = undefined;
+  /** The outbox generation in which the frame was pushed. */
+  #generation = -1;
+
+  constructor(outbox: Outbox<ServerFrame>) {
+    this.#outbox = outbox;
+  }
+
+  /** @returns whether the events were added; otherwise they need a frame of their own */
+  extend(turn: ServerTurn, { events, cost }: WireBatch): boolean {
+    if (turn !== this.#turn || this.#generation !== this.#outbox.generation) return false;
+    const batch = this.#batch;
+    if (batch === undefined || !this.#outbox.grow(cost)) return false;
+    for (const event of events) batch.events.push(event);
+    batch.cost += cost;
+    return true;
+  }
+
+  /** Called when a frame was pushed. @param batch undefined for a frame that takes no further events */
+  pushed(turn: ServerTurn, batch: { events: WireEvent[]; cost: number } | undefined): void {
+    this.#turn = turn;
+    this.#batch = batch;
+    this.#generation = this.#outbox.generation;
+  }
+}
+
 /** The lane that carries the frames of a turn. */
 export interface FrameCarrier {
-  readonly outbox: Outbox<ServerFrame>;
+  readonly lastBatch: LastBatch;
   readonly acceptances: LateAcceptances;
   push(id: number, turn: ServerTurn, frame: ServerFrame, bytes: number): void;
 }
@@ -23,10 +56,6 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
   readonly #id: number;
   readonly #abort = new TurnAbort();
   #credit: number;
-  /** The turn's last frame, which takes further events while it has not left. */
-  #batch: { events: WireEvent[]; cost: number } | undefined = undefined;
-  /** The outbox generation in which `#batch` was pushed. */
-  #generation = -1;
   #resume: (() => void) | undefined = undefined;
   /** Ends the turn when its time is up; stopped at its end. */
   limit: WheelTimer | undefined = undefined;
@@ -63,8 +92,6 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
     this.#credit -= batch.cost;
     this.#send(batch, last);
     if (last || this.#credit > 0 || this.signal.aborted) return undefined;
-    // A turn without credit may wait for minutes: its last batch was sent, and must not be kept for it.
-    this.#batch = undefined;
     return new Promise((resolve) => {
       this.#resume = resolve;
     });
@@ -72,16 +99,11 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
 
   /** Adds the batch to the turn's last frame when that has not left yet, else pushes a new frame. */
   #send(batch: WireBatch, last: boolean): void {
-    const outbox = this.#lane.outbox;
-    if (!last && this.#batch && this.#generation === outbox.generation && outbox.grow(batch.cost)) {
-      for (const event of batch.events) this.#batch.events.push(event);
-      this.#batch.cost += batch.cost;
-      return;
-    }
+    const { lastBatch } = this.#lane;
+    if (!last && lastBatch.extend(this, batch)) return;
     const value = { $typeName: "sluice.inference.v1.Batch" as const, events: batch.events, cost: batch.cost };
     this.#push({ case: "batch", value }, batch.cost, last);
-    this.#batch = last ? undefined : value;
-    this.#generation = outbox.generation;
+    if (!last) lastBatch.pushed(this, value);
   }
 
   /** The turn has come to its end. */
@@ -116,12 +138,12 @@ export class ServerTurn implements EngineTurn, AcceptedTurn {
 
   #push(frame: ServerFrame["frame"], bytes: number, last: boolean): void {
     this.isTold = true;
-    this.#generation = -1;
     this.#lane.push(
       this.#id,
       this,
       { $typeName: "sluice.inference.v1.ServerFrame", turn: this.#id, frame, last },
       bytes,
     );
+    this.#lane.lastBatch.pushed(this, undefined);
   }
 }

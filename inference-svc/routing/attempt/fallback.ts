@@ -39,46 +39,55 @@ interface FallbackParts {
   readonly scope: Scope;
 }
 
+/** The search for an endpoint that answers. */
+interface Search {
+  readonly request: TurnRequest;
+  readonly schedule: AttemptSchedule;
+  readonly failures: EndpointFailure[];
+}
+
 class FallbackAnswer extends Answer {
-  /** Undefined once an endpoint has committed: no other one is asked then, and the answer may go on for minutes. */
-  #request: TurnRequest | undefined;
   readonly #parts: FallbackParts;
   readonly #endpoints: readonly Endpoint[];
-  readonly #schedule: AttemptSchedule;
-  readonly #failures: EndpointFailure[] = [];
+  /** Undefined once an endpoint has committed: no other one is asked then, and the answer may go on for minutes. */
+  #search: Search | undefined;
   /** The running attempt, or the one before its pause; undefined before the first, and after a failure. */
   #step: ScheduledAttempt | undefined;
   #answer: Answer | undefined;
-  #isOpen = false;
   #pause: "none" | "running" | "over" = "none";
   #wake = () => {};
 
   constructor(request: TurnRequest, parts: FallbackParts) {
     super();
     const { router, asking, scope } = parts;
-    this.#request = request;
     this.#parts = parts;
     this.#endpoints = scope.again ? router.routeAgain(request, scope) : router.route(request, scope);
-    this.#schedule = new AttemptSchedule(this.#endpoints, {
+    const schedule = new AttemptSchedule(this.#endpoints, {
       records: router.records,
       cooldown: (endpoint) => asking.cooldown(endpoint),
       deadline: scope.deadline,
     });
+    this.#search = { request, schedule, failures: [] };
   }
 
   override next(wake: () => void): Next {
-    if (this.#isOpen && this.#answer) return this.#answer.next(wake);
+    const search = this.#search;
+    return search ? this.#find(search, wake) : (this.#answer as Answer).next(wake);
+  }
+
+  /** Tries endpoints until one has committed. @throws the failures when there is none */
+  #find(search: Search, wake: () => void): Next {
     for (;;) {
-      this.#step ??= this.#schedule.next() ?? this.#giveUp();
+      this.#step ??= search.schedule.next() ?? giveUp(search);
       try {
-        this.#answer ??= this.#begin(this.#step);
+        this.#answer ??= this.#begin(this.#step, search.request);
         // During a pause, its end calls the consumer.
         if (this.#answer === undefined) this.#wake = wake;
         const next = this.#answer?.next(wake) ?? "pending";
         if (next !== "pending") this.#open(this.#step);
         return next;
       } catch (error) {
-        this.#failed(this.#step, error);
+        this.#failed(search, this.#step, error);
       }
     }
   }
@@ -88,7 +97,7 @@ class FallbackAnswer extends Answer {
   }
 
   /** @returns undefined while the attempt waits for the end of its pause */
-  #begin(step: ScheduledAttempt): Answer | undefined {
+  #begin(step: ScheduledAttempt, request: TurnRequest): Answer | undefined {
     const { asking, router, scope } = this.#parts;
     throwIfAborted(scope.signal);
     if (step.pauseMs > 0 && this.#pause !== "over") {
@@ -101,7 +110,7 @@ class FallbackAnswer extends Answer {
       measure: this.#endpoints.length > 1,
     };
     const within = step.deadline === scope.attempt ? scope : scope.with({ attempt: step.deadline });
-    return attemptEndpoint(step, deps, this.#request as TurnRequest, within);
+    return attemptEndpoint(step, deps, request, within);
   }
 
   /** An abort ends the pause, too: the attempt then fails as it begins. */
@@ -116,15 +125,15 @@ class FallbackAnswer extends Answer {
 
   #open({ endpoint }: ScheduledAttempt): void {
     const { router, scope } = this.#parts;
-    this.#isOpen = true;
-    this.#request = undefined;
+    this.#search = undefined;
     router.committed(scope);
     if (!scope.again || scope.again === "first") scope.trace.selected = this.#endpoints.indexOf(endpoint);
   }
 
   /** @throws the failure when no other endpoint is tried after it */
-  #failed({ endpoint }: ScheduledAttempt, error: unknown): void {
+  #failed(search: Search, { endpoint }: ScheduledAttempt, error: unknown): void {
     const { log, scope } = this.#parts;
+    const { failures, schedule } = search;
     this.#step = undefined;
     this.#answer = undefined;
     this.#pause = "none";
@@ -132,17 +141,17 @@ class FallbackAnswer extends Answer {
     const fault = Fault.from(error);
     if (isGatewayUnavailable(fault)) throw fault;
     // After two failures of an endpoint, only the second is reported to the client; the receipt has both.
-    if (this.#failures.at(-1)?.endpoint === endpoint) this.#failures.pop();
-    this.#failures.push({ endpoint, fault });
-    this.#schedule.failed(endpoint, fault);
+    if (failures.at(-1)?.endpoint === endpoint) failures.pop();
+    failures.push({ endpoint, fault });
+    schedule.failed(endpoint, fault);
     logFailure(log, scope, endpoint, fault);
-    if (scope.again === "once") this.#giveUp();
+    if (scope.again === "once") giveUp(search);
   }
+}
 
-  /** @throws the failures of all attempts as one */
-  #giveUp(): never {
-    throw summarizeFailures(this.#failures, this.#schedule);
-  }
+/** @throws the failures of all attempts as one */
+function giveUp({ failures, schedule }: Search): never {
+  throw summarizeFailures(failures, schedule);
 }
 
 /** Logs a failed attempt. A refusal by a budget is logged apart, because no provider was called. */

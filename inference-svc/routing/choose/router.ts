@@ -34,6 +34,8 @@ export interface RouterDeps {
 /** Builds the request that providers will get. */
 export type PrepareRequest = (request: TurnRequest, scope: Scope) => TurnRequest;
 
+const none: ReadonlyMap<string, Seed> = new Map();
+
 /** A decision of the router. A request that was not rewritten keeps its decision, because parts of it are random and all of it takes time. */
 class Route {
   /** Undefined once an endpoint has committed. */
@@ -48,7 +50,7 @@ class Route {
     this.request = request;
     this.isNamedSession = isNamedSession(request);
     this.endpoints = endpoints;
-    this.seeds = seeds;
+    this.seeds = seeds.size > 0 ? seeds : none;
   }
 }
 

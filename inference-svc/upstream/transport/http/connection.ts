@@ -147,6 +147,7 @@ export class Connection implements ResponseSink {
   #connected(socket: Socket): void {
     if (this.#socket !== socket) return;
     clearTimeout(this.#connectTimer);
+    this.#connectTimer = undefined;
     this.#isConnected = true;
     this.proceed();
   }

@@ -65,11 +65,22 @@ export class Podman {
       const inPod = ["--pod=new:sample", "--rootfs", sample.path];
       const { code, stderr } = await podman.run("run", "--rm", ...inPod, "/bin/sh", "-c", "exit 0");
       await podman.run(...removals[0]);
-      if (code === 0) return podman;
-      problems.push(stderr.trim().split("\n").at(-1) ?? "");
+      const hasNames = code !== 0 || (await podman.#hasNames());
+      if (code === 0 && hasNames) return podman;
       await podman.remove();
+      if (!hasNames)
+        return "pods do not find each other by name: podman lacks dnsname (or aardvark-dns, with netavark)";
+      problems.push(stderr.trim().split("\n").at(-1) ?? "");
     }
     return `podman runs no container: ${[...new Set(problems)].join("; ")}`;
+  }
+
+  /** Whether the containers of a network find each other by their names. */
+  async #hasNames(): Promise<boolean> {
+    await this.do("network", "create", "sample");
+    const found = await this.do("network", "inspect", "sample", "--format", "{{.DNSEnabled}}");
+    await this.do("network", "rm", "sample");
+    return found === "true";
   }
 
   /** The command to start podman with, as arguments. */

@@ -1,6 +1,7 @@
-/** Evaluation of measurements: places, kinds of code, and rounds that say nothing. */
+/** Evaluation of measurements: places, kinds of code, memory of a stream, and rounds that say nothing. */
 import { expect, test } from "@jest/globals";
 import { labelOf } from "./counts/labels.ts";
+import { kibText, memoryOfStream } from "./measure/memory.ts";
 import { pairedRounds } from "./measure/rounds.ts";
 import { kindOf } from "./profile/kinds.ts";
 import type { PerfFrame } from "./profile/perf.ts";
@@ -40,6 +41,19 @@ test("a sample counts for the nearest function of Sluice, and says what ran when
   expect(placeIn(kernel, nodes, theirs, own, nodes)).toBe("ended gateway/responses/answer-writer.ts:83");
   expect(placeIn(kernel, nodes)).toBe("clearBuffer node:internal/streams/writable:744");
   expect(placeIn(kernel)).toBe("(kernel without JavaScript)");
+});
+
+test("a stream's memory is what the processes took for it, of which there may be one", () => {
+  const kib = 1_024;
+  const two = memoryOfStream(
+    { inUse: [500 * kib, 700 * kib], resident: [800 * kib, 900 * kib] },
+    { inUse: [600 * kib, 900 * kib], resident: [950 * kib, 1_100 * kib] },
+    10,
+  );
+  expect(two).toEqual({ inUse: [10, 20], resident: [15, 20] });
+  expect(kibText(two.inUse)).toBe("30.0 KiB (gateway 10.0, inference-svc 20.0)");
+  const one = memoryOfStream({ inUse: [0], resident: [0] }, { inUse: [300 * kib], resident: [400 * kib] }, 10);
+  expect(kibText(one.inUse)).toBe("30.0 KiB");
 });
 
 test("rounds decide nothing when the reference varied too much, or the machine was busy", async () => {

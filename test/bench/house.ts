@@ -1,7 +1,12 @@
 /** The house under test: the real processes, started as `npm start` starts them, with the mock upstream as its only provider. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type House, startHouse } from "../support/house.ts";
 import type { Checkout } from "./checkouts.ts";
-import { familyOf, pin } from "./measure/machine.ts";
+import { inUseVariables, readInUse } from "./measure/in-use.ts";
+import { familyOf, ownBytes, pin } from "./measure/machine.ts";
+import type { HouseMemory } from "./measure/memory.ts";
 import { type Script, modelOf } from "./script.ts";
 import type { LoadSubject } from "./subject.ts";
 
@@ -14,8 +19,8 @@ export interface BenchHouse extends LoadSubject {
   readonly inferencePid: number;
   /** Everything that it runs now, Postgres included. */
   family(): readonly number[];
-  /** Makes gateway and inference-svc collect their garbage now. */
-  collect(): void;
+  /** Collects the garbage of gateway and inference-svc first. */
+  readMemory(): Promise<HouseMemory>;
   stop(): Promise<void>;
 }
 
@@ -31,38 +36,50 @@ export interface HouseSetting {
 
 /** @throws with what the house said when it does not get ready */
 export async function startBenchHouse(checkout: Checkout, setting: HouseSetting): Promise<BenchHouse> {
-  const house = await startHouse({
-    checkout: checkout.path,
-    inferenceReplicas: setting.form === "one process" ? 0 : 1,
-    embeddedPostgres: true,
-    config: JSON.stringify(houseFile(setting)),
-    environment: {
-      NODE_OPTIONS: `--import=${import.meta.resolve("./roles/collect.js")}`,
-      SLUICE_DRAIN_LIMIT_MS: "5000",
-      // Houses of tests skip the warm-up; what is measured is a Sluice as it starts.
-      SLUICE_WARM_UP_MS: undefined,
-    },
-  });
-  for (const pid of family(house)) pin(pid, setting.cpu);
-  return benchHouse(setting.form === "one process" ? `${checkout.name}, one process` : checkout.name, house);
+  const dataDir = mkdtempSync(join(tmpdir(), "sluice-bench-"));
+  const remove = () => rmSync(dataDir, { recursive: true, force: true });
+  try {
+    const house = await startHouse({
+      checkout: checkout.path,
+      inferenceReplicas: setting.form === "one process" ? 0 : 1,
+      embeddedPostgres: true,
+      dataDir,
+      config: JSON.stringify(houseFile(setting)),
+      environment: {
+        ...inUseVariables(dataDir),
+        SLUICE_DRAIN_LIMIT_MS: "5000",
+        // Houses of tests skip the warm-up; what is measured is a Sluice as it starts.
+        SLUICE_WARM_UP_MS: undefined,
+      },
+    });
+    for (const pid of family(house)) pin(pid, setting.cpu);
+    const name = setting.form === "one process" ? `${checkout.name}, one process` : checkout.name;
+    return benchHouse(name, house, remove);
+  } catch (error) {
+    remove();
+    throw error;
+  }
 }
 
 const family = (house: House): number[] => [...new Set(Object.values(house.pids()).flatMap(familyOf))];
 
-function benchHouse(name: string, house: House): BenchHouse {
+function benchHouse(name: string, house: House, remove: () => void): BenchHouse {
   const { gateway: gatewayPid = 0, "inference-svc": inferencePid = 0 } = house.pids();
+  const pids = [...new Set([gatewayPid, inferencePid])];
+  const bytesInUse = async (pid: number) => {
+    const { heapBytes, externalBytes } = await readInUse(pid, house.dataDir);
+    return heapBytes + externalBytes;
+  };
   return {
     name,
     target: { port: house.ports.gateway, base: "/api", format: "responses", key: house.apiKey },
-    pids: [...new Set([gatewayPid, inferencePid])],
+    pids,
     managementKey: house.managementKey,
     gatewayPid,
     inferencePid,
     family: () => family(house),
-    collect: () => {
-      for (const pid of new Set([gatewayPid, inferencePid])) process.kill(pid, "SIGUSR2");
-    },
-    stop: () => house.stop(),
+    readMemory: async () => ({ inUse: await Promise.all(pids.map(bytesInUse)), resident: pids.map(ownBytes) }),
+    stop: () => house.stop().finally(remove),
   };
 }
 

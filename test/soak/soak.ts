@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { inUseVariables } from "../bench/measure/in-use.ts";
 import { Random } from "../fuzz/random.ts";
 import { type House, startHouse } from "../support/house.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
@@ -13,7 +14,7 @@ import { eventually } from "../support/processes.ts";
 import { acts, buildSoakConfig } from "./cases.ts";
 import { type OutcomeCounts, SoakLoad } from "./load.ts";
 import { type Provider, startSoakProvider } from "./provider.ts";
-import { type Readings, look, readable } from "./readings.ts";
+import { type Readings, look } from "./readings.ts";
 import { type Look, heapNotBack, notBack } from "./verdict.ts";
 
 export interface SoakOptions {
@@ -55,7 +56,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
   const provider = await startSoakProvider(acts);
   try {
     const config = buildSoakConfig(provider.url);
-    const house = await startHouse({ embeddedPostgres: true, config, environment: readable(folder) });
+    const house = await startHouse({ embeddedPostgres: true, config, environment: inUseVariables(folder) });
     try {
       return await new Soak(house, provider, folder, options).run();
     } finally {

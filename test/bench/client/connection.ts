@@ -93,6 +93,11 @@ export class Connection {
     });
   }
 
+  /** Whether an answer is under way. */
+  get isBusy(): boolean {
+    return this.#exchange !== undefined;
+  }
+
   close(): void {
     this.socket.destroy();
   }

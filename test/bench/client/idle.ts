@@ -23,9 +23,10 @@ export class IdleStreams {
 
   /** @returns how many were still open */
   close(): number {
-    const open = this.#connections.filter(({ socket }) => !socket.destroyed);
-    for (const connection of open) connection.close();
+    // A stream that ended may have left its connection open.
+    const open = this.#connections.filter(({ isBusy }) => isBusy).length;
+    for (const connection of this.#connections) connection.close();
     this.#connections = [];
-    return open.length;
+    return open;
   }
 }

@@ -2,7 +2,7 @@
 import type { Bench } from "../bench.ts";
 import type { LoadSubject } from "../subject.ts";
 import type { RequestForm } from "../client/target.ts";
-import type { LoadWindow } from "../roles/load.ts";
+import type { OpenWindow } from "../roles/load.ts";
 import type { Script } from "../script.ts";
 
 export interface SubjectLoad {
@@ -46,9 +46,14 @@ export class SubjectWindows {
     return sum;
   }
 
-  async of({ name, target, pids }: LoadSubject, windowMs: number): Promise<SubjectWindow> {
+  /** @param after called behind the window, while the load goes on */
+  async of(
+    { name, target, pids }: LoadSubject,
+    windowMs: number,
+    after?: () => Promise<unknown>,
+  ): Promise<SubjectWindow> {
     const { script, connections, spreadMs, form } = this.#load;
-    const window = await this.#bench.load.call("window", {
+    const window = await this.#bench.load.call("openWindow", {
       target,
       script,
       connections,
@@ -59,14 +64,15 @@ export class SubjectWindows {
       watched: pids,
       root: process.pid,
     });
-    for (const [problem, count] of window.problems) {
+    await after?.();
+    for (const [problem, count] of await this.#bench.load.call("endLoad")) {
       this.problems.set(`${name}: ${problem}`, (this.problems.get(`${name}: ${problem}`) ?? 0) + count);
     }
     return windowOf(window);
   }
 }
 
-function windowOf({ watchedNs, units, durationMs, firstMs, foreignShare }: LoadWindow): SubjectWindow {
+function windowOf({ watchedNs, units, durationMs, firstMs, foreignShare }: OpenWindow): SubjectWindow {
   const eachUs = watchedNs.map((ns) => ns / units / 1_000);
   return {
     eachUs,

@@ -17,29 +17,44 @@ export interface LoadWindowOptions extends ClientLoadOptions, WindowOptions {
   readonly rampMs: number;
 }
 
-export interface LoadWindow extends WindowUse {
+export interface OpenWindow extends WindowUse {
   readonly units: number;
   readonly firstMs: readonly number[];
+}
+
+export interface LoadWindow extends OpenWindow {
+  /** Number of failures, by their message, until the load ended. */
   readonly problems: ReadonlyMap<string, number>;
 }
 
 /** For the target to notice that the clients have left. */
 const settleMs = 200;
 
-async function window(options: LoadWindowOptions): Promise<LoadWindow> {
-  const load = new ClientLoad(options);
-  load.start();
+let load: ClientLoad | undefined;
+
+/** The load goes on behind the window, until endLoad. */
+async function openWindow(options: LoadWindowOptions): Promise<OpenWindow> {
+  const begun = (load = new ClientLoad(options));
+  begun.start();
   await delay(options.rampMs);
   let units = 0;
   const use = await measureWindow(options, () => {
-    units = load.units - units;
-    if (units === load.units) load.firstMs = [];
+    units = begun.units - units;
+    if (units === begun.units) begun.firstMs = [];
   });
-  const { firstMs } = load;
-  await load.stop();
-  await delay(settleMs);
-  return { ...use, units, firstMs, problems: load.problems };
+  return { ...use, units, firstMs: begun.firstMs };
 }
+
+async function endLoad(): Promise<LoadWindow["problems"]> {
+  await load?.stop();
+  await delay(settleMs);
+  return load?.problems ?? new Map();
+}
+
+const window = async (options: LoadWindowOptions): Promise<LoadWindow> => ({
+  ...(await openWindow(options)),
+  problems: await endLoad(),
+});
 
 const unread = new UnreadStreams();
 const idle = new IdleStreams();
@@ -47,6 +62,8 @@ let stepped: SteppedStream | undefined;
 
 const commands = {
   window,
+  openWindow,
+  endLoad,
   offer,
   cancelBatches,
   storm,

@@ -1,7 +1,7 @@
 /** Cost of an event and of a stream as streams become more, and whether many may be opened at once. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bench, Finding } from "../bench.ts";
-import { residentBytes } from "../measure/machine.ts";
+import { type HouseMemory, kibText, memoryOfStream, sum } from "../measure/memory.ts";
 import { percentile } from "../measure/rounds.ts";
 import { SubjectWindows } from "../measure/subject-windows.ts";
 import type { Script } from "../script.ts";
@@ -12,63 +12,90 @@ export const growthScript: Script = { kind: "paced", deltas: 10_000, gapMs: 1_00
 /** Slow enough for the door, which refuses what it cannot serve. */
 const openedPerSecond = 200;
 const windowMs = 8_000;
-/** So much resident memory may a stream take at the largest size, of what it takes at the one before. */
+/** So much memory may a stream take at the largest size, of what it takes at the one before. */
 const linear = 1.2;
 const settleMs = 2_000;
+/** Long enough for an event of each stream. */
+const memoryWindowMs = 2_000;
 
 const openings = { perSecond: 1_000, forMs: 4_000 };
 
-interface Size {
-  readonly streams: number;
+interface Cost {
   readonly us: number;
-  readonly kibEach: number;
   /** Times that a stream was refused while they were opened. */
   readonly refused: number;
 }
 
+/** Memory comes last: V8 forgets compiled code when all garbage is collected, and events of few streams take twice the time after it. */
 export async function measureGrowth(bench: Bench): Promise<readonly Finding[]> {
-  const { house } = bench;
-  const resident = () => house.pids.reduce((sum, pid) => sum + residentBytes(pid), 0);
-  const found: Size[] = [];
-  for (const streams of sizes) {
-    const spreadMs = (streams * 1_000) / openedPerSecond;
-    const windows = new SubjectWindows(bench, { script: growthScript, connections: streams, spreadMs });
-    const before = resident();
-    let peak = before;
-    const watch = setInterval(() => (peak = Math.max(peak, resident())), 200);
-    const { us, units } = await windows.of(house, windowMs);
-    clearInterval(watch);
-    const refused = [...windows.problems.values()].reduce((sum, count) => sum + count, 0);
-    for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
-    bench.say(`  ${streams} streams: ${us.toFixed(1)} us per event, ${units} events`);
-    found.push({ streams, us, kibEach: (peak - before) / 1_024 / streams, refused });
-    await delay(settleMs);
-  }
-  return [...sizeFindings(found), await measureOpening(bench)];
+  const costs = await each((streams) => measureCost(bench, streams));
+  const opening = await measureOpening(bench);
+  await delay(settleMs);
+  const memory = await each((streams) => measureMemory(bench, streams));
+  return [costFinding(costs), memoryFinding(memory), opening];
 }
 
-function sizeFindings(found: readonly Size[]): Finding[] {
-  const common = { pipe: "", ratio: "" };
-  const falling = found.every(({ us }, index) => us <= (found[index - 1]?.us ?? us));
-  const [, middle, last] = found;
-  const steady = (last?.kibEach ?? 0) <= linear * (middle?.kibEach ?? 0);
-  const names = found.map(({ streams }) => streams).join(" / ");
-  return [
-    {
-      ...common,
-      measure: `growth: ${names} streams x 1 event / s, processor time per event`,
-      house: `${found.map(({ us }) => us.toFixed(1)).join(" / ")} us, ${found.map(({ refused }) => refused).join(" / ")} times refused while they opened`,
-      gate: "falling",
-      verdict: falling ? "pass" : "MISS",
-    },
-    {
-      ...common,
-      measure: "growth: resident memory added per stream, garbage included",
-      house: `${found.map(({ kibEach }) => kibEach.toFixed(1)).join(" / ")} KiB`,
-      gate: `linear: the last <= ${linear} x the one before`,
-      verdict: steady ? "pass" : "MISS",
-    },
-  ];
+/** Ends each size before the next begins. */
+async function each<Result>(measure: (streams: number) => Promise<Result>): Promise<readonly Result[]> {
+  const found: Result[] = [];
+  for (const streams of sizes) {
+    found.push(await measure(streams));
+    await delay(settleMs);
+  }
+  return found;
+}
+
+function windowsOf(bench: Bench, streams: number): SubjectWindows {
+  const spreadMs = (streams * 1_000) / openedPerSecond;
+  return new SubjectWindows(bench, { script: growthScript, connections: streams, spreadMs });
+}
+
+async function measureCost(bench: Bench, streams: number): Promise<Cost> {
+  const windows = windowsOf(bench, streams);
+  const { us, units } = await windows.of(bench.house, windowMs);
+  for (const [problem, count] of windows.problems) bench.say(`  ${count} x ${problem}`);
+  bench.say(`  ${streams} streams: ${us.toFixed(1)} us per event, ${units} events`);
+  return { us, refused: sum([...windows.problems.values()]) };
+}
+
+/** @returns KiB of a stream in each process */
+async function measureMemory(bench: Bench, streams: number): Promise<HouseMemory> {
+  const { house } = bench;
+  const before = await house.readMemory();
+  let open = before;
+  await windowsOf(bench, streams).of(house, memoryWindowMs, async () => (open = await house.readMemory()));
+  const memory = memoryOfStream(before, open, streams);
+  bench.say(`  ${streams} streams: ${kibText(memory.inUse)} in use, ${kibText(memory.resident)} resident`);
+  return memory;
+}
+
+const inOrder = (values: readonly number[]): string => values.map((value) => value.toFixed(1)).join(" / ");
+
+function costFinding(costs: readonly Cost[]): Finding {
+  const us = costs.map((cost) => cost.us);
+  const isFalling = us.every((value, index) => value <= (us[index - 1] ?? value));
+  return {
+    measure: `growth: ${sizes.join(" / ")} streams x 1 event / s, processor time per event`,
+    house: `${inOrder(us)} us, ${costs.map(({ refused }) => refused).join(" / ")} times refused while they opened`,
+    pipe: "",
+    ratio: "",
+    gate: "falling",
+    verdict: isFalling ? "pass" : "MISS",
+  };
+}
+
+function memoryFinding(memory: readonly HouseMemory[]): Finding {
+  const inUse = memory.map((streams) => sum(streams.inUse));
+  const resident = memory.map((streams) => sum(streams.resident));
+  const [, middle = Number.NaN, last = Number.NaN] = inUse;
+  return {
+    measure: `growth: memory of a stream, ${sizes.join(" / ")} open, garbage collected`,
+    house: `${inOrder(inUse)} KiB in use, ${inOrder(resident)} KiB resident`,
+    pipe: "",
+    ratio: "",
+    gate: `in use: the last <= ${linear} x the one before`,
+    verdict: last <= linear * middle ? "pass" : "MISS",
+  };
 }
 
 async function measureOpening(bench: Bench): Promise<Finding> {

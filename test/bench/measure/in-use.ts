@@ -1,0 +1,36 @@
+/** Asks processes of a house for the memory that they have in use. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { eventually } from "../../support/processes.ts";
+import type { InUse } from "../roles/in-use.ts";
+
+/** The first collection runs finalizers, whose garbage the second one takes. */
+const collections = 2;
+
+/** Variables of a house whose processes can be asked. @param folder in which they write */
+export function inUseVariables(folder: string): Record<string, string> {
+  const preload = new URL("../roles/in-use.js", import.meta.url);
+  preload.searchParams.set("folder", folder);
+  return { NODE_OPTIONS: `--import=${preload.href}` };
+}
+
+/** Garbage is collected first. @throws when the process does not answer within a minute */
+export async function readInUse(pid: number, folder: string): Promise<InUse> {
+  const path = join(folder, `${pid}.json`);
+  let inUse = readAt(path);
+  for (let n = 0; n < collections; n++) {
+    const last = inUse?.number ?? 0;
+    process.kill(pid, "SIGUSR2");
+    await eventually(() => ((inUse = readAt(path))?.number ?? 0) > last);
+  }
+  return inUse as InUse;
+}
+
+function readAt(path: string): InUse | undefined {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as InUse;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -7,7 +7,8 @@ import { hashKey } from "@sluice/proto/runtime/key.js";
 import { cohereBlockStart, cohereDelta, cohereStart } from "../inference-svc/dialects/cohere-translation.ts";
 import { converseDelta, converseStart } from "../inference-svc/dialects/converse-translation.ts";
 import { messagesBlockStart, messagesDelta, messagesStart } from "../inference-svc/dialects/messages-translation.ts";
-import { type ProcessReading, look, readable } from "../soak/readings.ts";
+import { inUseVariables } from "../bench/measure/in-use.ts";
+import { type ProcessReading, look } from "../soak/readings.ts";
 import { type House, services, startHouse } from "../support/house.ts";
 import { samplesOf, scrape } from "../support/metrics.ts";
 import { type Reply, type Upstream, chatChunk, startUpstream } from "../support/providers/upstream.ts";
@@ -60,7 +61,7 @@ beforeAll(async () => {
   const provider = (dialect: string, n: number) =>
     `  - {id: ${dialect}, dialect: ${dialect}, base_url: "${upstreams[n]?.url}", ${access(dialect)}}`;
   house = await startHouse({
-    environment: readable(folder),
+    environment: inUseVariables(folder),
     config: `
 providers:
 ${dialects.map(provider).join("\n")}

@@ -3,11 +3,12 @@
  * request takes of its processor is simulated.
  */
 import type { IncomingMessage } from "node:http";
+import { create } from "@bufbuild/protobuf";
 import { LoadShedding } from "@sluice/gateway/http/load-shedding.js";
 import { refusalText } from "@sluice/gateway/http/shed.js";
 import { LanePool } from "@sluice/gateway/lane/pool.js";
 import type { Open } from "@sluice/proto/gen/sluice/inference/v1/session_pb.js";
-import type { RunTurnRequest } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
+import { RunTurnRequestSchema } from "@sluice/proto/gen/sluice/inference/v1/turn_pb.js";
 import { Fault, FaultOrigin } from "@sluice/proto/runtime/fault.js";
 import { Lifecycle } from "@sluice/proto/runtime/lifecycle.js";
 import { ByteBudget } from "@sluice/proto/runtime/load/byte-budget.js";
@@ -93,11 +94,10 @@ const answerFault = ({ answered }: GatewayRequest, { status, retryAfterMs }: Fau
   answered({ status, retryAfterMs });
 
 const inputJson = new Uint8Array(2 * 1024);
-const none = new Uint8Array();
 
 const toOpen = ({ id, key, session }: GatewayRequest): Open => ({
   $typeName: "sluice.inference.v1.Open",
-  request: { inputJson, toolsJson: none, ...(session !== undefined && { sessionId: session }) } as RunTurnRequest,
+  request: create(RunTurnRequestSchema, { inputJson, ...(session !== undefined && { sessionId: session }) }),
   keyHash: key.hash,
   requestId: id,
   generationId: id,

@@ -4,7 +4,7 @@ import type { Trace } from "./turn/trace.ts";
 import { type Answer, type Batch, type Outcome, type TurnEvent, commits } from "./turn/turn.ts";
 import { type EngineTurn, toWire } from "./wire.ts";
 
-/** The turn's part of its delivery. */
+/** The calls by which a delivery tells the engine how far it has come. */
 interface DeliveryHooks {
   /** Makes the service metadata that the end carries. */
   readonly metadata: () => Uint8Array;

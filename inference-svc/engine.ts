@@ -56,6 +56,7 @@ export class Engine {
 
   /**
    * Runs one turn, and gives its batches to `turn`. Settles at its end, or once it is cancelled, which stops its upstream.
+   * @param request its content is dropped once it was read: see drop-content.ts
    * @param work how the request is read and run; embeddings have a form and layers of their own
    * @throws Fault, with service_metadata when the client asked for it
    */
@@ -107,7 +108,7 @@ export class Engine {
             cancelled: false,
           }),
       });
-      // What is left of it belongs to the layers that may ask again.
+      // Only layers that may ask again keep the request from here on.
       turnRequest = undefined;
       open.delivery = delivery;
       const delivered = delivery.run();

@@ -156,7 +156,7 @@ function receive(
   });
 }
 
-/** Outside of the call that reads a body: the listener stays with the request, and would keep the body as long. */
+/** A function of the module, because the listener stays with the request: one made where the body is read would keep the body as long. */
 const ignoreReset = (): void => {};
 
 /** The value of Content-Length; undefined for a chunked body. */

@@ -19,7 +19,10 @@ export class PooledTurn implements TurnListener, TurnControl {
   #again: Open | undefined;
   #control: TurnControl;
 
-  /** @throws Fault UNAVAILABLE */
+  /**
+   * @param open the content of its request is dropped once inference-svc has it
+   * @throws Fault UNAVAILABLE
+   */
   constructor(open: Open, listener: TurnListener, openSomewhere: OpenSomewhere) {
     this.#listener = listener;
     this.#openSomewhere = openSomewhere;

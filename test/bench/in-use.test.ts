@@ -1,4 +1,4 @@
-/** What a process says that it has in use: garbage is none of it, memory outside of V8's heap is. */
+/** Memory that a process says to have in use: garbage does not belong to it, memory outside of V8's heap does. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -37,7 +37,7 @@ export interface JoinedRequest {
   readonly leave: () => void;
 }
 
-/** What a turn tells the first request, which opened it. */
+/** The calls by which a shared turn tells the request that opened it how far it has come. */
 interface OpenedHooks {
   /** Called once, when inference-svc has the whole request. */
   readonly accepted?: () => void;

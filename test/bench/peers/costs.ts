@@ -9,12 +9,13 @@ import { type Cell, type PeerRow, eachCell } from "./rows.ts";
 
 /**
  * As many streams as one core of every gateway serves without falling behind. LiteLLM ends a stream with an error when a hundred events of the same
- * text come one after the other, as those of the scripted upstream do.
+ * text come one after the other, as those of the scripted upstream do. The streams are opened 51 ms apart, so that each has an event at another of the
+ * 20 milliseconds: opened 50 ms apart they would have them in two bunches, and whether a gateway reads a bunch at once would decide its cost.
  */
 export const pacedLoad: SubjectLoad = {
   script: { kind: "paced", deltas: 90, gapMs: 20 },
   connections: 20,
-  spreadMs: 1_000,
+  spreadMs: 1_020,
 };
 
 /** Connections open over a second, so that what a gateway does up to a second late, such as storing records, is as much in the window as its requests. */

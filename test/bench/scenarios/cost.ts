@@ -122,7 +122,7 @@ export async function findProblem(
 
 /** Microseconds of a unit in each round. */
 export const costsOf = ({ used }: Rounds<CostRound>, subject: LoadSubject): number[] =>
-  used.map(({ windows }) => of(windows, subject).us);
+  used.map(({ windows }) => windowOf(windows, subject).us);
 
 /** @param subjects in the order of this round: whatever runs second finds warm caches */
 async function measureRound(
@@ -133,13 +133,15 @@ async function measureRound(
   const measured = new Map<LoadSubject, SubjectWindow>();
   for (const subject of subjects) measured.set(subject, await windows.of(subject, bench.pace.windowMs));
   const foreignShare = Math.max(...[...measured.values()].map((window) => window.foreignShare));
+  const withProcesses = [...measured].filter(([{ pids }]) => pids.length > 0);
   bench.say(
-    `  ${[...measured].map(([{ name }, window]) => `${name} ${us(window.us)}`).join(", ")}, foreign load ${Math.round(foreignShare * 100)} %`,
+    `  ${withProcesses.map(([{ name }, window]) => `${name} ${us(window.us)}`).join(", ")}, foreign load ${Math.round(foreignShare * 100)} %`,
   );
-  return { referenceUs: of(measured, bench.pipe).us, foreignShare, windows: measured };
+  return { referenceUs: windowOf(measured, bench.pipe).us, foreignShare, windows: measured };
 }
 
-function of(windows: ReadonlyMap<LoadSubject, SubjectWindow>, subject: LoadSubject): SubjectWindow {
+/** @throws if the subject was not measured in the round */
+export function windowOf(windows: CostRound["windows"], subject: LoadSubject): SubjectWindow {
   const window = windows.get(subject);
   if (window === undefined) throw new Error(`${subject.name} was not measured`);
   return window;
@@ -155,8 +157,8 @@ function costFinding(bench: Bench, scenario: CostScenario, subject: LoadSubject,
   const { used, rejected, spread, inconclusive } = rounds;
   const isHouse = bench.houses.some((house) => house === subject);
   const middle = (pick: (window: SubjectWindow) => number, whose = subject) =>
-    median(used.map(({ windows }) => pick(of(windows, whose))));
-  const ratios = used.map(({ windows, referenceUs }) => of(windows, subject).us / referenceUs);
+    median(used.map(({ windows }) => pick(windowOf(windows, whose))));
+  const ratios = used.map(({ windows, referenceUs }) => windowOf(windows, subject).us / referenceUs);
   const ratio = median(ratios);
   const gate: number | undefined = isHouse ? scenario.gate : undefined;
   const each = (process: number) => us(middle(({ eachUs }) => eachUs[process] ?? Number.NaN));
@@ -179,7 +181,7 @@ function comparison(
   other: LoadSubject,
   { used }: Rounds<CostRound>,
 ): Finding {
-  const ratios = used.map(({ windows }) => of(windows, other).us / of(windows, first).us);
+  const ratios = used.map(({ windows }) => windowOf(windows, other).us / windowOf(windows, first).us);
   return {
     measure: `${scenario.title}: ${other.name} against ${first.name}`,
     house: "",

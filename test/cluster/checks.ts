@@ -3,7 +3,9 @@ import { strict as assert } from "node:assert";
 import { mkdtempSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Helm, chart, runTemplate } from "../deploy/helm/helm.ts";
+import { render } from "../deploy/kubernetes/kustomize.ts";
 import { manifests } from "../deploy/kubernetes/overlays.ts";
+import { quotaFor } from "../deploy/kubernetes/quota.ts";
 import { type Finished, eventually } from "../support/processes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { Namespace, type WorkloadName, workloadNames } from "./namespaces.ts";
@@ -60,7 +62,13 @@ export async function templateRuns({ plane }: Cluster, helm: Helm): Promise<void
 /** A quota as large as the sum of what pods ask for is enough; more than it is refused. */
 export async function fitsQuota(cluster: Cluster): Promise<void> {
   const namespace = await Namespace.create(cluster.plane, "quota");
-  const hard = { "requests.cpu": "3700m", "requests.memory": "2304Mi", "limits.memory": "9Gi", pods: "8" };
+  const { millicores, memory, memoryLimit, pods } = quotaFor(render(join(manifests, "base")));
+  const hard = {
+    "requests.cpu": `${millicores}m`,
+    "requests.memory": `${memory}Mi`,
+    "limits.memory": `${memoryLimit}Mi`,
+    pods: `${pods}`,
+  };
   const quota = { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "quota" }, spec: { hard } };
   await cluster.plane.send("POST", `/api/v1/namespaces/${namespace.name}/resourcequotas`, quota);
   await applyOverlay(namespace, cluster, "base");

@@ -1,5 +1,5 @@
 /** The manifests: every field, every name, every variable; and that the check would see what is wrong. */
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
@@ -12,6 +12,7 @@ import { type Operation, type Resource, apply, render } from "./kubernetes/kusto
 import { makeOverlay, manifests } from "./kubernetes/overlays.ts";
 import { secretsOfPage } from "./kubernetes/page.ts";
 import { programProblems } from "./kubernetes/programs.ts";
+import { quotaFor } from "./kubernetes/quota.ts";
 import { reachProblems } from "./kubernetes/reach.ts";
 import { danglingReferences } from "./kubernetes/references.ts";
 import { shapeProblems } from "./kubernetes/shapes.ts";
@@ -58,6 +59,14 @@ test("the house file of the cluster is good", () => {
   const { file, leftOut } = loadHouse(join(manifests, "base/sluice.yaml"), {}, seed);
   expect(file.models.map(({ id }) => id)).toContain("sluice/echo");
   expect(leftOut.length).toBeGreaterThan(0);
+});
+
+test("the page names the quota that the pods need", () => {
+  const { millicores, memory, memoryLimit } = quotaFor(render(join(manifests, "base")));
+  const page = readFileSync(join(root, "deploy/README.md"), "utf8");
+  const [, ...figures] =
+    /([\d.]+) processors and (\d+) MiB, with limits of\s([\d.]+) GiB, both jobs included/.exec(page) ?? [];
+  expect(figures.map(Number)).toEqual([millicores / 1_000, memory, memoryLimit / 1_024]);
 });
 
 const kubectl = await runProgram("kubectl", ["version", "--client"]).then(

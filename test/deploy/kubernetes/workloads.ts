@@ -27,6 +27,12 @@ export interface Probe {
   readonly tcpSocket?: { readonly port: number | string };
 }
 
+/** Quantities in the notation of Kubernetes. */
+interface Amounts {
+  readonly cpu?: string;
+  readonly memory?: string;
+}
+
 export interface Container {
   readonly name: string;
   readonly image: string;
@@ -38,11 +44,13 @@ export interface Container {
   readonly readinessProbe?: Probe;
   readonly livenessProbe?: Probe;
   readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly resources: { readonly requests: Amounts; readonly limits: Amounts };
 }
 
 export interface Workload {
   readonly kind: string;
   readonly name: string;
+  readonly replicas: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly selector?: Selector;
   readonly serviceName?: string;
@@ -58,6 +66,7 @@ export interface Workload {
 }
 
 interface Spec {
+  readonly replicas?: number;
   readonly selector?: Selector;
   readonly serviceName?: string;
   readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
@@ -78,12 +87,13 @@ const graceOfKubernetes = 30;
 
 export function workloadsOf(resources: readonly Resource[]): Workload[] {
   return resources.flatMap(({ kind, metadata, ...fields }) => {
-    const { template, selector, serviceName, volumeClaimTemplates = [] } = (fields["spec"] ?? {}) as Spec;
+    const { replicas = 1, template, selector, serviceName, volumeClaimTemplates = [] } = (fields["spec"] ?? {}) as Spec;
     const pod = template?.spec;
     if (!pod) return [];
     return {
       kind,
       name: metadata.name,
+      replicas,
       labels: template.metadata?.labels ?? {},
       ...(selector && { selector }),
       ...(serviceName !== undefined && { serviceName }),

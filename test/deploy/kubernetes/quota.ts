@@ -1,0 +1,38 @@
+/** The quota that a namespace needs at least: the sum of what all its pods ask for. */
+import type { Resource } from "./kustomize.ts";
+import { workloadsOf } from "./workloads.ts";
+
+export interface Quota {
+  /** Thousandths of a processor. */
+  readonly millicores: number;
+  /** MiB. */
+  readonly memory: number;
+  /** MiB. */
+  readonly memoryLimit: number;
+  readonly pods: number;
+}
+
+const units: Readonly<Record<string, number>> = { m: 1e-3, Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30 };
+
+/** @throws for a quantity that is missing or in another notation */
+function amountOf(quantity: string | undefined): number {
+  const [, number, unit = ""] = /^([\d.]+)(m|Ki|Mi|Gi)?$/.exec(quantity ?? "") ?? [];
+  if (number === undefined) throw new Error(`no quantity: ${quantity}`);
+  return Number(number) * (units[unit] ?? 1);
+}
+
+export function quotaFor(resources: readonly Resource[]): Quota {
+  const workloads = workloadsOf(resources);
+  const sum = (amount: (container: (typeof workloads)[number]["containers"][number]) => number) =>
+    workloads.reduce(
+      (total, { replicas, containers }) =>
+        total + replicas * containers.reduce((ofPod, container) => ofPod + amount(container), 0),
+      0,
+    );
+  return {
+    millicores: Math.round(sum(({ resources: { requests } }) => amountOf(requests.cpu)) * 1_000),
+    memory: sum(({ resources: { requests } }) => amountOf(requests.memory)) / 2 ** 20,
+    memoryLimit: sum(({ resources: { limits } }) => amountOf(limits.memory)) / 2 ** 20,
+    pods: workloads.reduce((total, { replicas }) => total + replicas, 0),
+  };
+}

@@ -21,10 +21,16 @@ export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
 
 export const goodputOf = ({ counts, capacity }: PhaseFigures): number => counts.sum("served") / capacity;
 
-export function complaintsOfShedding({ phases, recoveredS, lost }: SheddingFigures, size: SheddingSize): string[] {
+export function complaintsOfShedding(
+  { phases, recoveredS, calmS, lost }: SheddingFigures,
+  size: SheddingSize,
+): string[] {
+  // What waits at the slow process keeps a gateway overloaded, which refuses nothing meanwhile, and a second must pass without it.
+  const maxCalmS = Math.ceil(allowedWaitMs(size) / 1_000) + 1;
   return [
     ...phases.flatMap((phase) => complaintsOfPhase(phase, size)),
     ...(recoveredS <= recoveryS ? [] : [`requests were refused ${recoveredS} s after the load had fallen`]),
+    ...(calmS <= maxCalmS ? [] : [`a gateway was overloaded ${calmS} s after the load had fallen`]),
     ...(lost === 0 ? [] : [`${lost} requests got no answer`]),
   ];
 }

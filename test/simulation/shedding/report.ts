@@ -9,11 +9,11 @@ const whole = (value: number): string => Math.round(value).toLocaleString("en-US
 
 export function sheddingLines(seed: number, size: SheddingSize, figures: SheddingFigures): string[] {
   const { gateways, processes, keys, turnUs } = size;
-  const { fallenS, recoveredS, lost } = figures;
+  const { fallenS, recoveredS, calmS, lost } = figures;
   return [
     `seed ${seed}: ${gateways} gateways, ${processes} inference processes, ${keys} keys, ${whole(turnUs)} us of an inference process for a turn; p99 of the wait allowed ${whole(allowedWaitMs(size))} ms`,
     ...figures.phases.flatMap(phaseLines),
-    `recovery: load below what they can do ${fallenS} s after the end of the overload, because refused requests come again; nothing refused ${recoveredS} s later; ${lost} requests without an answer`,
+    `recovery: load below what they can do ${fallenS} s after the end of the overload, because refused requests come again; from then on, nothing refused after ${recoveredS} s and no gateway overloaded after ${calmS} s; ${lost} requests without an answer`,
   ];
 }
 

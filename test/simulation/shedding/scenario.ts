@@ -48,8 +48,10 @@ export interface SheddingFigures {
   readonly phases: readonly PhaseFigures[];
   /** Seconds of the last phase until requests, with those that come again, are fewer than the processes can do. */
   readonly fallenS: number;
-  /** Seconds from then until no request is refused, and no gateway refuses any. */
+  /** Seconds from then until no request is refused any more. */
   readonly recoveredS: number;
+  /** Seconds from the same moment until no gateway is overloaded any more. */
+  readonly calmS: number;
   /** Requests that got no answer. */
   readonly lost: number;
 }
@@ -66,6 +68,7 @@ class SheddingRun {
   readonly #clients: FleetClients;
   #fallenS: number | undefined;
   #recoveredS: number | undefined;
+  #calmS: number | undefined;
 
   constructor(time: VirtualTime, seed: number, size: SheddingSize) {
     const random = new Random(seed);
@@ -105,6 +108,7 @@ class SheddingRun {
       phases: figures,
       fallenS: this.#fallenS ?? Number.POSITIVE_INFINITY,
       recoveredS: this.#recoveredS ?? Number.POSITIVE_INFINITY,
+      calmS: this.#calmS ?? Number.POSITIVE_INFINITY,
       lost: this.#clients.open.size,
     };
   }
@@ -132,12 +136,13 @@ class SheddingRun {
     const before = { attempts: counts.sum("attempts"), refused: counts.sum("refused") };
     await this.#pass(1);
     const attempts = counts.sum("attempts") - before.attempts;
-    const refuses =
-      counts.sum("refused") > before.refused || this.#gateways.some(({ pressure }) => pressure.overloaded);
-    if (attempts > this.#capacityOfSecond()) this.#fallenS = this.#recoveredS = undefined;
+    if (attempts > this.#capacityOfSecond()) this.#fallenS = this.#recoveredS = this.#calmS = undefined;
     else this.#fallenS ??= second;
-    if (refuses) this.#recoveredS = undefined;
-    else this.#recoveredS ??= second - (this.#fallenS ?? second);
+    const sinceS = second - (this.#fallenS ?? second);
+    const refuses = counts.sum("refused") > before.refused;
+    this.#recoveredS = refuses ? undefined : (this.#recoveredS ?? sinceS);
+    const overloaded = this.#gateways.some(({ pressure }) => pressure.overloaded);
+    this.#calmS = overloaded ? undefined : (this.#calmS ?? sinceS);
   }
 
   get #lost(): SimulatedServer {

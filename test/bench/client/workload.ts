@@ -11,7 +11,10 @@ export interface ClientLoadOptions {
   readonly target: LoadTarget;
   readonly script: Script;
   readonly connections: number;
-  /** Connections open evenly over this time: streams that begin together would tick together, which favours batching. */
+  /**
+   * Connections open evenly over this time: streams that begin together would tick together, which favours batching. So would streams whose
+   * beginnings are multiples of their gap apart; then whether a window finds them together decides its figure.
+   */
   readonly spreadMs: number;
   readonly form?: RequestForm;
 }

@@ -15,7 +15,7 @@ const scenarios: readonly VariantScenario[] = [
     title: "guarded: 50 patterns over the output, 50 streams x 1 event / 10 ms, per event",
     script: { kind: "paced", deltas: 150, gapMs: 10 },
     connections: 50,
-    spreadMs: 1_000,
+    spreadMs: 1_050,
     gates: { guarded: 1.2 },
   },
   {

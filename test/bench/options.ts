@@ -5,6 +5,7 @@ import type { HouseForm } from "./house.ts";
 import { type CountedLoadId, countedLoads } from "./counts/measure.ts";
 import type { CountOptions } from "./counts/run.ts";
 import type { ProfileOptions } from "./profile/run.ts";
+import { type PeerPart, peerParts } from "./peers/rows.ts";
 import { type ReferenceId, referenceIds } from "./peers/start.ts";
 import { costScenarios } from "./scenarios/cost.ts";
 
@@ -73,7 +74,7 @@ const usage = `usage:
       --checkout <folder>, twice or more: these builds take turns in one run, in ${pairedIds.join(",")}
       --one-process: each build also with gateway and inference-svc in one process, in the same turns
       --reference ${referenceIds.join(",")}: these proxies as well, where they are installed
-  npm run bench -- --peers [--quick]
+  npm run bench -- --peers [--quick] [--only ${peerParts.join(",")}]
       Sluice beside other gateways, which npm run bench -- --install-peers installs, in a network of loopback alone
   npm run bench -- --counts [--sites] [--checkout <folder>]... [--only ${countedIds.join(",")}]
       promises and allocated bytes per request and event; --sites names the code that they come from
@@ -85,6 +86,7 @@ const thoroughly = { warmUpUnits: 12_000, warmUpStarts: 2_000, coldRequests: 5_0
 
 export interface PeersOptions {
   readonly peersAt: Pace;
+  readonly parts: ReadonlySet<PeerPart>;
 }
 
 export interface InstallOptions {
@@ -108,7 +110,10 @@ export function readOptions(args: readonly string[]): Options {
   } = values;
   if (values["install-peers"]) return { installs: true };
   if (values.peers)
-    return { peersAt: quick ? { ...peersPace, rounds: 2, warmUpUnits: 100, repeatUntilMs: 0 } : peersPace };
+    return {
+      peersAt: quick ? { ...peersPace, rounds: 2, warmUpUnits: 100, repeatUntilMs: 0 } : peersPace,
+      parts: new Set(named(only, peerParts)),
+    };
   if (profile) return { profiled: named(only ?? "U", countedIds), checkouts, places: sites ? placesShown : 0 };
   if (counts) return { loads: named(only, countedIds), checkouts, places: sites ? placesShown : 0 };
   const repeatUntilMs = performance.now() + repeatForMs;

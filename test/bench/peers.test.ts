@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readOptions } from "./options.ts";
-import type { Cell, PeerRow } from "./peers/rows.ts";
+import { type Cell, type PeerRow, peerParts } from "./peers/rows.ts";
 import { stalledText } from "./peers/streams.ts";
 import { featureNames } from "./peers/peer.ts";
 import { peers } from "./peers/peers.ts";
@@ -105,7 +105,9 @@ test.each([
 });
 
 test("the modes of the bench are told apart", () => {
-  expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 2 } });
+  expect(readOptions(["--peers", "--quick"])).toMatchObject({ peersAt: { rounds: 2 }, parts: new Set(peerParts) });
+  expect(readOptions(["--peers", "--only", "events"])).toMatchObject({ parts: new Set(["events"]) });
+  expect(() => readOptions(["--peers", "--only", "U"])).toThrow(/unknown scenario: U/);
   expect(readOptions(["--install-peers"])).toEqual({ installs: true });
   expect(readOptions(["--reference", "nginx,litellm"])).toMatchObject({ references: ["nginx", "litellm"] });
   expect(() => readOptions(["--reference", "nobody"])).toThrow("nobody");

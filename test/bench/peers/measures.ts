@@ -5,25 +5,29 @@ import type { Script } from "../script.ts";
 import type { LoadSubject } from "../subject.ts";
 import { measureCosts, pacedLoad } from "./costs.ts";
 import { measureDelays } from "./delays.ts";
-import type { PeerRow } from "./rows.ts";
+import type { PeerPart, PeerRow } from "./rows.ts";
 import { cancels, measureCancels, measureMemory, watchStalls } from "./streams.ts";
 import { warmUp } from "./warm-up.ts";
 
 export const peerScripts: readonly Script[] = [pacedLoad.script, cancelScript(cancels)];
 
 /** @param subjects the gateways */
-export async function measurePeers(bench: Bench, subjects: readonly LoadSubject[]): Promise<readonly PeerRow[]> {
+export async function measurePeers(
+  bench: Bench,
+  subjects: readonly LoadSubject[],
+  parts: ReadonlySet<PeerPart>,
+): Promise<readonly PeerRow[]> {
   // Memory comes first: free space in a heap that has served others would hide what streams take.
-  const memory = await measureMemory(bench, subjects);
-  const stalls = watchStalls(bench, subjects);
+  const memory = parts.has("memory") ? await measureMemory(bench, subjects) : [];
+  const stalls = parts.has("silence") ? watchStalls(bench, subjects) : undefined;
   await warmUp(bench, subjects);
   // From here on gateways stop in turn, which the watch would take for their silence.
   const silence = await stalls;
   return [
-    ...(await measureCosts(bench, subjects)),
-    ...(await measureDelays(bench, subjects)),
+    ...(await measureCosts(bench, subjects, parts)),
+    ...(parts.has("delays") ? await measureDelays(bench, subjects) : []),
     ...memory,
-    await measureCancels(bench, subjects),
-    silence,
+    ...(parts.has("cancel") ? [await measureCancels(bench, subjects)] : []),
+    ...(silence ? [silence] : []),
   ];
 }

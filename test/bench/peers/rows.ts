@@ -2,6 +2,10 @@
 import { median } from "../measure/rounds.ts";
 import type { LoadSubject } from "../subject.ts";
 
+/** Groups of rows, which `--only` names. */
+export const peerParts = ["requests", "events", "delays", "memory", "cancel", "silence"] as const;
+export type PeerPart = (typeof peerParts)[number];
+
 /** A figure of one subject; less is better. Without a value it takes no part in the comparison. */
 export interface Cell {
   readonly text: string;

@@ -14,7 +14,7 @@ import { absent } from "./versions.ts";
 
 /** @returns the tables as Markdown */
 export function runPeers(
-  { peersAt: pace }: PeersOptions,
+  { peersAt: pace, parts }: PeersOptions,
   say: (line: string) => void,
   interruption: AbortSignal,
 ): Promise<string> {
@@ -25,6 +25,7 @@ export function runPeers(
     const rows = await measurePeers(
       bench,
       gateways.map(({ subject }) => subject),
+      parts,
     );
     const measured = bench.references.map(({ name }) => peers[name as PeerId]);
     return peerReport({

@@ -1,6 +1,6 @@
 /** The quota that a namespace needs at least: the sum of what all its pods ask for. */
 import type { Resource } from "./kustomize.ts";
-import { workloadsOf } from "./workloads.ts";
+import { type Container, workloadsOf } from "./workloads.ts";
 
 export interface Quota {
   /** Thousandths of a processor. */
@@ -23,7 +23,7 @@ function amountOf(quantity: string | undefined): number {
 
 export function quotaFor(resources: readonly Resource[]): Quota {
   const workloads = workloadsOf(resources);
-  const sum = (amount: (container: (typeof workloads)[number]["containers"][number]) => number) =>
+  const sum = (amount: (container: Container) => number) =>
     workloads.reduce(
       (total, { replicas, containers }) =>
         total + replicas * containers.reduce((ofPod, container) => ofPod + amount(container), 0),

@@ -19,14 +19,20 @@ const recoveryS = 5;
 export const allowedWaitMs = ({ gateways, turnUs }: SheddingSize): number =>
   slowness * ((gateways * maxWaiting * turnUs) / 1_000 + standsMs + meanAnswerMs);
 
+/**
+ * Seconds for which gateways may stay overloaded once the load has fallen. The slow process works on the turns that they let wait for it, and after
+ * that a second must pass without them. Gateways refuse nothing meanwhile.
+ */
+const allowedCalmS = ({ gateways, turnUs }: SheddingSize): number =>
+  Math.max(recoveryS, 1 + Math.ceil((slowness * gateways * maxWaiting * turnUs) / 1_000_000));
+
 export const goodputOf = ({ counts, capacity }: PhaseFigures): number => counts.sum("served") / capacity;
 
 export function complaintsOfShedding(
   { phases, recoveredS, calmS, lost }: SheddingFigures,
   size: SheddingSize,
 ): string[] {
-  // What waits at the slow process keeps a gateway overloaded, which refuses nothing meanwhile, and a second must pass without it.
-  const maxCalmS = Math.ceil(allowedWaitMs(size) / 1_000) + 1;
+  const maxCalmS = allowedCalmS(size);
   return [
     ...phases.flatMap((phase) => complaintsOfPhase(phase, size)),
     ...(recoveredS <= recoveryS ? [] : [`requests were refused ${recoveredS} s after the load had fallen`]),

@@ -108,7 +108,7 @@ export class Engine {
             cancelled: false,
           }),
       });
-      // Only layers that may ask again keep the request from here on.
+      // Layers that may ask again have the request from here on; this function would keep it until the end of the stream.
       turnRequest = undefined;
       open.delivery = delivery;
       const delivered = delivery.run();

@@ -96,13 +96,16 @@ interface Waiting {
   readonly bounded: boolean;
 }
 
+/** The first turn in the order of the index: an `exists` lets Postgres read the whole table for each workspace without one. */
 async function findWaiting(transaction: Transaction<Database>, name: string, now: Date): Promise<Waiting | undefined> {
   const { rows } = await sql<Waiting>`
-    select workspace_id::text as id, batch_last is not null as bounded from export_cursors as waiting
-    where export = ${name} and due_at <= ${now} and (batch_last is not null or exists (
-      select from turns where turns.workspace_id = waiting.workspace_id and log_sequence > waiting.delivered
-    ))
-    order by due_at limit 1 for update skip locked`.execute(transaction);
+    select workspace_id::text as id, batch_last is not null as bounded
+    from export_cursors as waiting left join lateral (
+      select true as waits from turns where turns.workspace_id = waiting.workspace_id and log_sequence > waiting.delivered
+      order by log_sequence limit 1
+    ) as next on true
+    where export = ${name} and due_at <= ${now} and (batch_last is not null or waits)
+    order by due_at limit 1 for update of waiting skip locked`.execute(transaction);
   return rows[0];
 }
 

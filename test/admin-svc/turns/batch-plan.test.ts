@@ -9,11 +9,12 @@ import { tryFold } from "@sluice/admin-svc/store/ledger/fold.js";
 import { toTurnRow } from "@sluice/admin-svc/store/ledger/turn-messages.js";
 import { toRow } from "@sluice/admin-svc/store/ledger/usage-messages.js";
 import { insertUsage } from "@sluice/admin-svc/store/ledger/usage.js";
-import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
 import { openLog } from "@sluice/proto/runtime/log/log.js";
-import type { CompiledQuery } from "kysely";
+import type { Database } from "@sluice/admin-svc/store/database.js";
+import type { CompiledQuery, Kysely } from "kysely";
 import pg from "pg";
 import { type TestDatabase, createDatabase } from "../../support/database.ts";
+import { type PlanNode, nodesOf, planOf, statementsOf as sentStatements } from "../../support/ledger/plans.ts";
 import { Process } from "./deliveries.ts";
 
 const turns = 250;
@@ -28,40 +29,18 @@ beforeAll(async () => {
 });
 afterAll(() => created?.drop());
 
-interface PlanNode {
-  readonly "Node Type": string;
-  readonly "Actual Rows": number;
-  readonly "Actual Loops": number;
-  readonly "Rows Removed by Join Filter"?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
 const rowsOf = (node: PlanNode): number =>
   (node["Actual Rows"] + (node["Rows Removed by Join Filter"] ?? 0)) * node["Actual Loops"];
 
-const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+/** The statements of the work that write. */
+const statementsOf = async (work: (database: Kysely<Database>) => Promise<unknown>) =>
+  (await sentStatements(created.url, work)).filter(({ sql }) => !/^\s*select\b/.test(sql));
 
-/** The statements of the work, as they were sent. */
-async function statementsOf(work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>) {
-  const heard: CompiledQuery[] = [];
-  const database = openDatabase(created.url, writeLimits, () => {}, { heard: ({ query }) => heard.push(query) });
-  try {
-    await work(database);
-  } finally {
-    await database.destroy();
-  }
-  return heard.filter(({ sql }) => /^\s*(?:with|insert|update|delete)\b/.test(sql));
-}
-
-/** Executes a statement and takes its changes back. @returns the nodes of its plan through which most rows went */
-async function busiestNodes(client: pg.Client, { sql, parameters }: CompiledQuery): Promise<string[]> {
-  await client.query("begin; set local jit = off");
-  const { rows } = await client.query(`explain (analyze, format json) ${sql}`, [...parameters]);
-  await client.query("rollback");
-  return nodesOf(rows[0]["QUERY PLAN"][0].Plan)
+/** Nodes of its plan through which most rows went. */
+const busiestNodes = async (client: pg.Client, statement: CompiledQuery): Promise<string[]> =>
+  nodesOf(await planOf(client, statement))
     .filter((node) => rowsOf(node) > mostRowsOfNode)
     .map((node) => `${node["Node Type"]}: ${rowsOf(node)} rows`);
-}
 
 async function busyNodes(statements: readonly CompiledQuery[]): Promise<string[]> {
   const client = new pg.Client({ connectionString: created.url });
@@ -88,7 +67,7 @@ const batch = () => {
   };
 };
 
-const store = (database: ReturnType<typeof openDatabase>) => {
+const store = (database: Kysely<Database>) => {
   const { calls, turns } = batch();
   return insertUsage(database, calls, turns);
 };

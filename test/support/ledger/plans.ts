@@ -1,0 +1,44 @@
+/** Plans of the statements that work sends to Postgres. */
+import { openDatabase, writeLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import type { CompiledQuery } from "kysely";
+import pg from "pg";
+
+export interface PlanNode {
+  readonly "Node Type": string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Join Filter"?: number;
+  /** Pages of 8 KiB, with those of the nodes below. */
+  readonly "Shared Hit Blocks"?: number;
+  readonly "Shared Read Blocks"?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+export const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** The statements of the work, as they were sent. */
+export async function statementsOf(
+  url: string,
+  work: (database: ReturnType<typeof openDatabase>) => Promise<unknown>,
+): Promise<CompiledQuery[]> {
+  const heard: CompiledQuery[] = [];
+  const database = openDatabase(url, writeLimits, () => {}, { heard: ({ query }) => heard.push(query) });
+  try {
+    await work(database);
+  } finally {
+    await database.destroy();
+  }
+  return heard.filter(({ sql }) => /^\s*(?:with|select|insert|update|delete)\b/.test(sql));
+}
+
+/** Executes a statement and takes its changes back. */
+export async function planOf(client: pg.Client, { sql, parameters }: CompiledQuery): Promise<PlanNode> {
+  await client.query("begin; set local jit = off");
+  try {
+    const { rows } = await client.query(`explain (analyze, buffers, format json) ${sql}`, [...parameters]);
+    return rows[0]["QUERY PLAN"][0].Plan;
+  } finally {
+    await client.query("rollback");
+  }
+}

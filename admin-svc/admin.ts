@@ -35,6 +35,7 @@ import { UsageFolder } from "./service/usage-folder.ts";
 import { guardrailService } from "./service/guardrail.ts";
 import { keyService } from "./service/key.ts";
 import { ledgerService } from "./service/ledger.ts";
+import { Reports } from "./service/reports/reports.ts";
 import { sessionService } from "./service/session.ts";
 import { workspaceService } from "./service/workspace.ts";
 import type { Deps } from "./service/deps.ts";
@@ -47,7 +48,15 @@ import { DatabaseClock } from "./store/postgres/database-clock.ts";
 import { PolicyListener } from "./store/postgres/policy-listener.ts";
 import { poolMetrics } from "./store/postgres/pool-metrics.ts";
 import { currentGeneration } from "./store/policy.ts";
-import { type Role, bulkLimits, openDatabase, readLimits, writeLimits } from "./store/postgres/postgres.ts";
+import {
+  type Role,
+  bulkLimits,
+  openDatabase,
+  readLimits,
+  reportLimits,
+  resolutionLimits,
+  writeLimits,
+} from "./store/postgres/postgres.ts";
 import { statementSpans } from "./store/postgres/statement-spans.ts";
 
 export interface AdminOptions {
@@ -84,14 +93,16 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const heard = options.tracing && statementSpans(options.tracing);
   const counted = poolMetrics(options.registry);
   const opened = (name: string) => ({ role, heard, opened: (pool: Pool) => counted(name, pool) });
+  const resolution = openDatabase(databaseUrl, resolutionLimits, lost, opened("resolution"));
   const reads = openDatabase(databaseUrl, readLimits, lost, opened("reads"));
+  const reports = openDatabase(databaseUrl, reportLimits, lost, opened("reports"));
   const writes = openDatabase(databaseUrl, writeLimits, lost, opened("writes"));
   const bulkWrites = openDatabase(databaseUrl, bulkLimits, lost, opened("bulks"));
   const clock = new DatabaseClock(writes);
   const { generation, trimming } = await untilAnswered(log, async () => {
     await registerKeys(writes, options.bootstrapKeys, log);
     await clock.read();
-    return { generation: await currentGeneration(reads), trimming: await keepLogShort(writes, log) };
+    return { generation: await currentGeneration(resolution), trimming: await keepLogShort(writes, log) };
   });
   const folder = new UsageFolder(writes, log);
   folder.start();
@@ -102,7 +113,9 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   const alerts = new Alerts(sinkParts);
   const exports = new Exports(sinkParts);
   const server = await serve(options, {
+    resolution,
     reads,
+    reports: new Reports(reports),
     writes,
     bulkWrites,
     policy,
@@ -124,7 +137,7 @@ export async function openAdmin(options: AdminOptions): Promise<RpcServer> {
   lifecycle.onDrain(async () => {
     clearInterval(trimming);
     await Promise.all([listener, folder, ...rounds].map((each) => each.stop()));
-    await Promise.all([reads.destroy(), writes.destroy(), bulkWrites.destroy()]);
+    await Promise.all([resolution, reads, reports, writes, bulkWrites].map((each) => each.destroy()));
   });
   outliveErrors(log, options.registry);
   lifecycle.started();

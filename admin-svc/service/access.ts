@@ -38,13 +38,18 @@ const maxGuardrailBytes = 2 * 1024 * 1024;
 /** Postgres stores no NUL, and no key has the empty hash. */
 const storable = (keyHash: string): string => (keyHash.includes("\0") ? "" : keyHash);
 
-export function accessService({ reads, policy, endpoints, serviceToken }: Deps): ServiceImpl<typeof AccessService> {
+export function accessService({
+  resolution,
+  policy,
+  endpoints,
+  serviceToken,
+}: Deps): ServiceImpl<typeof AccessService> {
   return {
     resolveKey: ({ keyHash, refusesUnknown, furtherKeyHashes }, { requestHeader }) => {
       requireServiceToken(requestHeader, serviceToken);
       return orUnavailable(async () => {
         const further = refusesUnknown ? furtherKeyHashes.slice(0, maxFurtherKeys) : [];
-        const { keys, generation } = await resolveKeys(reads, [keyHash, ...further].map(storable));
+        const { keys, generation } = await resolveKeys(resolution, [keyHash, ...further].map(storable));
         const key = keys.get(keyHash);
         const caller = key && toCaller(key);
         if (caller && !refusesUnknown) requireEnforceable(caller);
@@ -59,7 +64,7 @@ export function accessService({ reads, policy, endpoints, serviceToken }: Deps):
       requireServiceToken(requestHeader, serviceToken);
       return orUnavailable(async () => {
         const page = { workspaceId, after, limit: endUsersPage };
-        const { users, generation } = await inactiveEndUsers(reads, page);
+        const { users, generation } = await inactiveEndUsers(resolution, page);
         const next = users.length < endUsersPage ? "" : (users.at(-1) ?? "");
         return create(ListInactiveEndUsersResponseSchema, { users: [...users], generation, next });
       });

@@ -16,8 +16,8 @@ import { checkKeyHashes } from "../rules/key-hashes.ts";
 import { isKeyHash } from "../rules/key.ts";
 import { type AssignmentRow, type Bulk, pageOfAssignments } from "../store/assignments.ts";
 import { type Committed, Bulks } from "./bulks.ts";
-import { administering } from "./caller.ts";
-import { pageOf } from "./page.ts";
+import { administering, reporting } from "./caller.ts";
+import { pageOf } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 interface BulkRequest {
@@ -44,10 +44,10 @@ export function assignmentMethods(
     });
   return {
     listKeyAssignments: ({ guardrailId, offset, limit }, context) =>
-      administering(deps)(context, async ({ workspaceId }) => {
+      reporting(deps, "guardrail and a smaller offset")(context, async ({ workspaceId }, database) => {
         const page = pageOf({ offset, limit }, defaultPageSize);
         if (guardrailId !== undefined && !isGuardrailId(guardrailId)) throw guardrailNotFound();
-        const found = await pageOfAssignments(deps.reads, { workspaceId, guardrailId }, page);
+        const found = await pageOfAssignments(database, { workspaceId, guardrailId }, page);
         if (!found) throw guardrailNotFound();
         const { rows, total } = found;
         return create(ListKeyAssignmentsResponseSchema, {

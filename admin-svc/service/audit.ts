@@ -17,10 +17,12 @@ import { invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { readAuditFilter } from "../rules/audit.ts";
 import { type AuditState, auditStates } from "../store/audit-check.ts";
 import { type AuditPlace, type AuditRow, listAudit } from "../store/audit-list.ts";
+import type { Database } from "../store/database.ts";
 import { findWorkspace } from "../store/workspaces.ts";
-import { type Administrator, administering, readableWorkspace } from "./caller.ts";
+import { type Administrator, readableWorkspace, reporting } from "./caller.ts";
 import type { Deps } from "./deps.ts";
-import { pageOf } from "./page.ts";
+import type { Kysely } from "kysely";
+import { pageOf } from "./reports/page.ts";
 
 /** Entries of a page when no limit is given. */
 const defaultPageSize = 100;
@@ -29,15 +31,13 @@ const defaultPageSize = 100;
 const maxPageBytes = 4 * 1024 * 1024;
 
 export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
-  const { reads, writes } = deps;
-  const administer = administering(deps);
   return {
     listAudit: (request, context) =>
-      administer(context, async (administrator) => {
-        const workspaceId = await meantWorkspace(deps, request.workspaceId, administrator);
+      reporting(deps, "from and to")(context, async (administrator, database) => {
+        const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
         const { limit } = pageOf({ offset: 0, limit: request.limit }, defaultPageSize);
         const page = { after: placeOf(request.cursor), limit, maxBytes: maxPageBytes };
-        const { rows, hasMore } = await listAudit(reads, { ...filterOf(request), ...page, workspaceId });
+        const { rows, hasMore } = await listAudit(database, { ...filterOf(request), ...page, workspaceId });
         const last = rows.at(-1);
         return create(ListAuditResponseSchema, {
           entries: rows.map(entryMessage),
@@ -45,20 +45,22 @@ export function auditService(deps: Deps): ServiceImpl<typeof AuditService> {
         });
       }),
     verifyAudit: (request, context) =>
-      administer(context, async (administrator) => {
-        const workspaceId = await meantWorkspace(deps, request.workspaceId, administrator);
-        // A log of many entries takes longer than the connections of point reads allow.
-        const states = await auditStates(writes, workspaceId);
-        return create(VerifyAuditResponseSchema, { states: states.map(stateMessage) });
-      }),
+      reporting(deps, "workspace_id, or verify a longer log by `admin audit verify`")(
+        context,
+        async (administrator, database) => {
+          const workspaceId = await meantWorkspace(database, request.workspaceId, administrator);
+          const states = await auditStates(database, workspaceId);
+          return create(VerifyAuditResponseSchema, { states: states.map(stateMessage) });
+        },
+      ),
   };
 }
 
 /** @throws Fault NOT_FOUND */
-async function meantWorkspace({ reads }: Deps, given: string, administrator: Administrator) {
+async function meantWorkspace(database: Kysely<Database>, given: string, administrator: Administrator) {
   const workspaceId = readableWorkspace(given, administrator);
   if (workspaceId === undefined || workspaceId === administrator.workspaceId) return workspaceId;
-  const found = await findWorkspace(reads, workspaceId);
+  const found = await findWorkspace(database, workspaceId);
   if (found?.id !== workspaceId) throw new Fault(FaultReason.NOT_FOUND, "Workspace not found");
   return workspaceId;
 }

@@ -53,6 +53,22 @@ export const administering =
       return work(administrator).catch(refused);
     });
 
+/**
+ * Runs a report for an authorized administrator.
+ * @param narrowedBy filters that make it read less, as its error names them: "from and to"
+ */
+export const reporting = (deps: Pick<Deps, "reads" | "reports" | "serviceToken">, narrowedBy: string) => {
+  const administer = administering(deps);
+  return <Result>(
+    context: Pick<HandlerContext, "requestHeader" | "signal">,
+    work: (administrator: Administrator, database: Kysely<Database>) => Promise<Result>,
+  ): Promise<Result> =>
+    administer(context, (administrator) => {
+      const report = { workspaceId: administrator.workspaceId, narrowedBy, signal: context.signal };
+      return deps.reports.run(report, (database) => work(administrator, database));
+    });
+};
+
 /** @throws Fault PERMISSION_DENIED for a change that only an administrator of the account may make */
 function refused(error: unknown): never {
   if (!(error instanceof AccountError)) throw error;

@@ -7,11 +7,15 @@ import type { Alerts } from "../sinks/alerts.ts";
 import type { Database } from "../store/database.ts";
 import type { EndpointFeed } from "./endpoint-feed.ts";
 import type { PolicyFeed } from "./policy-feed.ts";
+import type { Reports } from "./reports/reports.ts";
 import type { UsageFolder } from "./usage-folder.ts";
 
 export interface Deps {
-  /** Connections for point reads. */
+  /** Connections for the policies of keys. */
+  readonly resolution: Kysely<Database>;
+  /** Connections for point reads of administration. */
   readonly reads: Kysely<Database>;
+  readonly reports: Reports;
   readonly writes: Kysely<Database>;
   /** Connections for changes of many keys at once. */
   readonly bulkWrites: Kysely<Database>;

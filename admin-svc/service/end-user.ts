@@ -19,9 +19,9 @@ import { checked, invalid } from "@sluice/proto/runtime/validation/problems.js";
 import { checkEndUser } from "@sluice/proto/runtime/validation/text.js";
 import { type EndUserRow, createEndUser, findEndUser, pageOfEndUsers, updateEndUser } from "../store/end-users.ts";
 import type { Author } from "../store/audit.ts";
-import { administering } from "./caller.ts";
+import { administering, reporting } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** End users of a page when no limit is given. */
@@ -37,10 +37,10 @@ export function endUserService(deps: Deps): ServiceImpl<typeof EndUserService> {
   };
   return {
     listEndUsers: ({ offset, limit, user, includeInactive }, context) =>
-      administer(context, async ({ workspaceId }) => {
+      reporting(deps, "user")(context, async ({ workspaceId }, database) => {
         const page = pageOf({ offset, limit }, defaultPageSize);
         if (user !== undefined) checkName(user);
-        const { rows, total } = await pageOfEndUsers(reads, { workspaceId, user, includeInactive }, page);
+        const { rows, total } = await pageOfEndUsers(database, { workspaceId, user, includeInactive }, page);
         return create(ListEndUsersResponseSchema, { endUsers: rows.map(endUserOf), totalCount: BigInt(total) });
       }),
     createEndUser: ({ user }, context) =>

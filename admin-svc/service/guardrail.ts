@@ -26,11 +26,11 @@ import {
   updateGuardrail,
 } from "../store/guardrails.ts";
 import { assignmentMethods, guardrailNotFound } from "./assignment.ts";
-import { administering, requireOwn } from "./caller.ts";
+import { administering, reporting, requireOwn } from "./caller.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
 import { enforcedMessage, guardrailMessages, recordMessage } from "./guardrail-record.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./reports/page.ts";
 import type { Deps } from "./deps.ts";
 
 /** A change that names every field of the routing policy and sets none. */
@@ -46,12 +46,12 @@ export function guardrailService(deps: Deps): ServiceImpl<typeof GuardrailServic
   return {
     ...assignmentMethods(deps),
     listGuardrails: ({ offset, limit, workspaceId }, context) =>
-      administer(context, async (administrator) => {
+      reporting(deps, "limit and a smaller offset")(context, async (administrator, database) => {
         requireOwn(workspaceId, administrator);
         const page = pageOf({ offset, limit }, defaultPageSize);
-        const { rows, total } = await pageOfGuardrails(reads, administrator.workspaceId, page);
+        const { rows, total } = await pageOfGuardrails(database, administrator.workspaceId, page);
         return create(ListGuardrailsResponseSchema, {
-          guardrails: await guardrailMessages(reads, rows),
+          guardrails: await guardrailMessages(database, rows),
           totalCount: BigInt(total),
         });
       }),

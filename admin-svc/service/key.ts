@@ -31,13 +31,13 @@ import { pageOfKeys } from "../store/key-list.ts";
 import { externalIdsOf, putByExternalId } from "../store/external-ids.ts";
 import { type ChangedKey, type KeyRow, createKey, findKey, revokeKey, rotateKey, updateKey } from "../store/keys.ts";
 import { spendingOf } from "../store/ledger/spending.ts";
-import { administering, requireKey, requireOwn } from "./caller.ts";
+import { administering, reporting, requireKey, requireOwn } from "./caller.ts";
 import { requireCapture } from "./contents.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
 import { orRetryLater } from "./outage.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./reports/page.ts";
 
 type KeyMethods = ServiceImpl<typeof KeyService>;
 
@@ -51,12 +51,15 @@ function readMethods(deps: Deps): Pick<KeyMethods, "listKeys" | "getKey" | "getC
   const administer = administering(deps);
   return {
     listKeys: ({ offset, limit, includeDisabled, workspaceId, query, sort }, context) =>
-      administer(context, async (administrator) => {
+      reporting(deps, "q")(context, async (administrator, database) => {
         requireOwn(workspaceId, administrator);
         const search = readKeySearch({ q: query === "" ? undefined : query, sort: sort === "" ? undefined : sort });
         const filter = { workspaceId: administrator.workspaceId, includeDisabled, ...search };
-        const { rows, total } = await pageOfKeys(reads, filter, pageOf({ offset, limit }, defaultPageSize));
-        return create(ListKeysResponseSchema, { keys: await keyMessages(deps, rows), totalCount: BigInt(total) });
+        const { rows, total } = await pageOfKeys(database, filter, pageOf({ offset, limit }, defaultPageSize));
+        return create(ListKeysResponseSchema, {
+          keys: await keyMessages({ reads: database }, rows),
+          totalCount: BigInt(total),
+        });
       }),
     getKey: ({ keyHash, externalId }, context) =>
       administer(context, async ({ workspaceId }) => {
@@ -172,7 +175,7 @@ async function findInferenceKey({ reads }: Deps, workspaceId: string, hash: stri
 const keyNotFound = (): Fault => new Fault(FaultReason.NOT_FOUND, "Key not found");
 
 /** Keys as messages, with their spending and their external ids. */
-async function keyMessages({ reads }: Deps, rows: readonly KeyRow[]): Promise<Key[]> {
+async function keyMessages({ reads }: Pick<Deps, "reads">, rows: readonly KeyRow[]): Promise<Key[]> {
   const hashes = rows.map(({ hash }) => hash);
   const [spending, externalIds] = await Promise.all([spendingOf(reads, hashes), externalIdsOf(reads, "key", hashes)]);
   return rows.map((row) => {

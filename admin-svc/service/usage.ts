@@ -18,7 +18,7 @@ import { contentExpiry, readContent } from "../store/contents.ts";
 import { workspaceAccounts } from "../store/ledger/spending.ts";
 import { type ActivityRow, activityOf, generationRecords } from "../store/ledger/usage.ts";
 import { listTurns } from "../store/ledger/generations.ts";
-import { administering, requireKey, requireOwn } from "./caller.ts";
+import { administering, reporting, requireKey, requireOwn } from "./caller.ts";
 import { openSealed } from "./contents.ts";
 import { orRetryLater } from "./outage.ts";
 import type { Deps } from "./deps.ts";
@@ -67,11 +67,15 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         });
       }),
     listGenerations: (request, context) =>
-      administer(context, ({ workspaceId }) => listGenerations(reads, workspaceId, request)),
+      reporting(deps, "from and to")(context, ({ workspaceId }, database) =>
+        listGenerations(database, workspaceId, request),
+      ),
     getUsageSeries: (request, context) =>
-      administer(context, ({ workspaceId }) => getUsageSeries(reads, workspaceId, request)),
+      reporting(deps, "from and to")(context, ({ workspaceId }, database) =>
+        getUsageSeries(database, workspaceId, request),
+      ),
     listActivity: ({ date, keyHash, workspaceId, byOperation, door, byDoor, byTask }, context) =>
-      administer(context, async (administrator) => {
+      reporting(deps, "date or api_key_hash")(context, async (administrator, database) => {
         requireOwn(workspaceId, administrator);
         const filter = {
           ...(date !== "" && { date }),
@@ -80,7 +84,7 @@ export function usageService(deps: Deps): ServiceImpl<typeof UsageService> {
         };
         checkActivityFilter(filter);
         const units = { byOperation, byDoor, byTask };
-        const rows = await activityOf(reads, { workspaceId: administrator.workspaceId, ...units, ...filter });
+        const rows = await activityOf(database, { workspaceId: administrator.workspaceId, ...units, ...filter });
         return create(ListActivityResponseSchema, { activities: rows.map(activityMessage) });
       }),
   };

@@ -27,11 +27,11 @@ import {
   pageOfWorkspaces,
   updateWorkspace,
 } from "../store/workspaces.ts";
-import { type Administrator, administering, readableWorkspace, requireAccountKey } from "./caller.ts";
+import { type Administrator, administering, readableWorkspace, reporting, requireAccountKey } from "./caller.ts";
 import type { Deps } from "./deps.ts";
 import { untilEnforced } from "./enforcement.ts";
 import { findTarget } from "./external-id.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./reports/page.ts";
 
 type WorkspaceMethods = ServiceImpl<typeof WorkspaceService>;
 
@@ -45,11 +45,11 @@ function readMethods(deps: Deps): Pick<WorkspaceMethods, "listWorkspaces" | "get
   const administer = administering(deps);
   return {
     listWorkspaces: ({ offset, limit }, context) =>
-      administer(context, async (administrator) => {
+      reporting(deps, "limit and a smaller offset")(context, async (administrator, database) => {
         const only = readableWorkspace("", administrator);
-        const { rows, total } = await pageOfWorkspaces(reads, pageOf({ offset, limit }, defaultPageSize), only);
+        const { rows, total } = await pageOfWorkspaces(database, pageOf({ offset, limit }, defaultPageSize), only);
         return create(ListWorkspacesResponseSchema, {
-          workspaces: await workspaceMessages(deps, rows),
+          workspaces: await workspaceMessages({ reads: database }, rows),
           totalCount: BigInt(total),
         });
       }),
@@ -162,7 +162,7 @@ async function findReadable({ reads }: Deps, id: string, administrator: Administ
 const nameTaken = (): Fault => new Fault(FaultReason.CONFLICT, "Another workspace has this name");
 
 /** Workspaces as messages, with their spending and their external ids. */
-async function workspaceMessages({ reads }: Deps, rows: readonly WorkspaceRow[]): Promise<Workspace[]> {
+async function workspaceMessages({ reads }: Pick<Deps, "reads">, rows: readonly WorkspaceRow[]): Promise<Workspace[]> {
   const ids = rows.map(({ id }) => id);
   const spent = new Map((await workspaceAccounts(reads, ids)).map(({ id, spent_usd: usd }) => [id, usd]));
   const externalIds = await externalIdsOf(reads, "workspace", ids);

@@ -7,6 +7,9 @@ const conflicts = new Set(["40001", "40P01"]);
 /** SQLSTATE of a lock that was not given in time. */
 export const lockNotAvailable = "55P03";
 
+/** SQLSTATE of a statement over its time limit. */
+const queryCanceled = "57014";
+
 /** SQLSTATE classes and codes of temporary errors. */
 const passing = [
   "08", // connection
@@ -26,6 +29,12 @@ const lostConnection =
 /** True when a lock was not given in time, or another statement was waiting for this one. */
 export const isLockRefused = (error: unknown): boolean =>
   error instanceof DatabaseError && (error.code === lockNotAvailable || error.code === "40P01");
+
+/** True when a statement was ended by its time limit, by the server or, for a dead connection, by this side. */
+export const isOverTime = (error: unknown): boolean =>
+  error instanceof DatabaseError
+    ? error.code === queryCanceled
+    : error instanceof Error && error.message.startsWith("Query read timeout");
 
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && conflicts.has(error.code ?? "");

@@ -13,12 +13,23 @@ export interface ConnectionLimits {
   readonly lockTimeoutMs: number;
 }
 
-/** For the reads behind every request of an unknown key. The separate pool keeps bulk writes from blocking them. */
-export const readLimits: ConnectionLimits = {
+/** For the reads behind every request of an unknown key. The separate pool keeps administration from blocking them. */
+export const resolutionLimits: ConnectionLimits = {
   max: 4,
   connectTimeoutMs: 2_000,
   statementTimeoutMs: 2_000,
   lockTimeoutMs: 2_000,
+};
+
+/** For the point reads of administration, among them the key of each call. */
+export const readLimits: ConnectionLimits = { ...resolutionLimits, max: 2 };
+
+/** For lists, searches and sums, which may read much. A connection is free when a report begins, so nothing waits for one. */
+export const reportLimits: ConnectionLimits = {
+  max: 4,
+  connectTimeoutMs: 2_000,
+  statementTimeoutMs: 3_000,
+  lockTimeoutMs: 0,
 };
 
 /** Connecting and one full wait for a lock fit into the 10 s that the gateway allows for a change. */

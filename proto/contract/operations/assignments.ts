@@ -2,7 +2,7 @@
 import { assigned, keyHashes, unassigned } from "./administration.ts";
 import { assignmentExample, keyHashesExample } from "../examples/administration.ts";
 import { assignmentList, assignmentQuery } from "../records/guardrails.ts";
-import { administrationStatuses, example, guardrailId, json, operation } from "./operation.ts";
+import { administrationStatuses, reportStatuses, example, guardrailId, json, operation } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { GuardrailService, type ListKeyAssignmentsResponse } from "../../gen/sluice/admin/v1/guardrail_service_pb.ts";
 import { shownAssignment } from "../records/guardrail-record.ts";
@@ -74,7 +74,7 @@ const listKeyAssignments = forwarded(
     path: "/guardrails/assignments/keys",
     summary: "List which key holds which guardrail",
     description: "The assignments of all guardrails of the workspace, by guardrail, oldest first.",
-    statuses: [400, 401, 403, 500],
+    statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listKeyAssignments,
   ({ query }) => query,
@@ -88,7 +88,7 @@ const listGuardrailKeyAssignments = forwarded(
     summary: "List the keys that hold a guardrail",
     description: "The assignments of one guardrail, oldest first.",
     parameters,
-    statuses,
+    statuses: reportStatuses(),
   }),
   method.listKeyAssignments,
   ({ parameters: { id: guardrailId }, query }) => ({ ...query, guardrailId }),

@@ -11,10 +11,10 @@ import {
   shownAuditState,
 } from "../records/audit.ts";
 import { forwarded } from "./forward.ts";
-import { administrationStatuses, example, json, operation } from "./operation.ts";
+import { example, json, operation, reportStatuses } from "./operation.ts";
 
 const { method } = AuditService;
-const shared = { method: "get", tag: "Administration", key: "management", statuses: administrationStatuses } as const;
+const shared = { method: "get", tag: "Administration", key: "management", statuses: reportStatuses() } as const;
 const scope = "A management key of the account sees those of every workspace, any other those of its own.";
 
 const listAudit = forwarded(

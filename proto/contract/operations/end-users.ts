@@ -10,7 +10,7 @@ import {
   shownEndUser,
 } from "../records/end-users.ts";
 import { endUserExample } from "../examples/administration.ts";
-import { type PathParameter, administrationStatuses, example, json, operation } from "./operation.ts";
+import { type PathParameter, administrationStatuses, example, json, operation, reportStatuses } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 
 const tag = "Administration";
@@ -51,7 +51,7 @@ const listEndUsers = forwarded(
       says: "A page of end users.",
       content: [json(endUserList, example({ data: [endUserExample.data], total_count: 1 }))],
     },
-    statuses: [400, 401, 403, 500],
+    statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listEndUsers,
   ({ query: { offset, limit, user: name, include_inactive: includeInactive } }) => ({

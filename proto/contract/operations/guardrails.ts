@@ -18,6 +18,7 @@ import {
   operation,
   putAnswer,
   putDescription,
+  reportStatuses,
 } from "./operation.ts";
 import { assignmentOperations } from "./assignments.ts";
 import { forwarded } from "./forward.ts";
@@ -53,7 +54,7 @@ const listGuardrails = forwarded(
       says: "A page of guardrails.",
       content: [json(guardrailList, example({ data: [guardrailExample], total_count: 1 }))],
     },
-    statuses,
+    statuses: reportStatuses(),
   }),
   method.listGuardrails,
   ({ query: { offset, limit, workspace_id: workspaceId } }) => ({ offset, limit, workspaceId }),

@@ -23,6 +23,7 @@ import {
   operation,
   putAnswer,
   putDescription,
+  reportStatuses,
 } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 
@@ -58,7 +59,7 @@ const listKeys = forwarded(
       "The keys of the workspace that create responses, oldest first unless `sort` says otherwise; those that were deleted are not among them, nor are management keys.",
     query: keyQuery,
     answer: { says: "A page of keys.", content: [json(keyList, example({ data: [keyExample], total_count: 1 }))] },
-    statuses: administrationStatuses,
+    statuses: reportStatuses(),
   }),
   method.listKeys,
   ({ query: { offset, limit, q, sort, include_disabled: includeDisabled, workspace_id: workspaceId } }) => ({

@@ -127,6 +127,10 @@ export function publishedParameters(
 /** Failures that every administration operation can have. */
 export const administrationStatuses: readonly number[] = [400, 401, 403, 404, 500];
 
+/** Failures of a report: a list, search or sum of those is refused when it reads too much (422), and when too many are being made (429). */
+export const reportStatuses = (others: readonly number[] = administrationStatuses): readonly number[] =>
+  [...others, 422, 429].sort((one, other) => one - other);
+
 export const guardrailId: PathParameter = {
   description: "Identifier of the guardrail, as it was issued. Any other text names none: 404.",
   shape: string(),

@@ -8,7 +8,7 @@ import {
   seriesExample,
   turnExample,
 } from "../examples/usage.ts";
-import { administrationStatuses, example, json, operation } from "./operation.ts";
+import { example, json, operation, reportStatuses } from "./operation.ts";
 import { forwarded } from "./forward.ts";
 import { UsageService } from "../../gen/sluice/admin/v1/usage_service_pb.ts";
 import { shownActivity, shownContent, shownCredits, shownGeneration } from "../records/usage-record.ts";
@@ -79,7 +79,7 @@ const listGenerations = forwarded(
       says: "A page.",
       content: [json(generationList, example({ data: [turnExample, refusedExample], next_cursor: cursorExample }))],
     },
-    statuses: [400, 401, 403, 500],
+    statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listGenerations,
   ({
@@ -109,7 +109,7 @@ const getUsageSeries = forwarded(
       "Sums of the workspace by hour or day, and by the values of a dimension, with percentiles. A call counts in the hour in which it began; by status and guardrail all calls of a request count in the hour in which that began.",
     query: seriesQuery,
     answer: { says: "The sums.", content: [json(seriesAnswer, example(seriesExample))] },
-    statuses: [400, 401, 403, 500],
+    statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.getUsageSeries,
   ({ query }) => query,
@@ -128,7 +128,7 @@ const listActivity = forwarded(
       "The workspace's calls to providers by day, model and provider, of the last 30 days: latest day first.",
     query: activityQuery,
     answer: { says: "The sums.", content: [json(activityAnswer, example({ data: [activityExample] }))] },
-    statuses: administrationStatuses,
+    statuses: reportStatuses(),
   }),
   method.listActivity,
   ({ query: { date, api_key_hash: keyHash, workspace_id: workspaceId, door, group_by: unit } }) => ({

@@ -24,6 +24,7 @@ import {
   operation,
   putAnswer,
   putDescription,
+  reportStatuses,
 } from "./operation.ts";
 
 const { method } = WorkspaceService;
@@ -59,7 +60,7 @@ const listWorkspaces = forwarded(
       says: "A page of workspaces.",
       content: [json(workspaceList, example({ data: [workspaceExample], total_count: 1 }))],
     },
-    statuses: [400, 401, 403, 500],
+    statuses: reportStatuses([400, 401, 403, 500]),
   }),
   method.listWorkspaces,
   ({ query }) => query,

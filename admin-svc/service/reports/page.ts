@@ -2,7 +2,7 @@
 import { pageQuery } from "@sluice/proto/contract/records.js";
 import { checked } from "@sluice/proto/runtime/validation/problems.js";
 import { object } from "@sluice/proto/runtime/validation/shape.js";
-import type { Page } from "../store/page.ts";
+import type { Page } from "../../store/page.ts";
 
 /** @param defaultLimit rows when no limit is given @throws Fault INVALID_REQUEST */
 export function pageOf({ offset, limit }: Page, defaultLimit: number): Page {

@@ -1,0 +1,118 @@
+/**
+ * Reports: lists, searches and sums, which may read much. They have connections of their own, so that none of them delays a request to a model, and
+ * places: few at a time in this process, and fewer of one workspace, so that a console that reloads leaves room for the others.
+ */
+import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
+import type { Kysely } from "kysely";
+import type { Database } from "../../store/database.ts";
+import { isOverTime } from "../../store/postgres/failure.ts";
+import { reportLimits } from "../../store/postgres/postgres.ts";
+
+/** Reports of one workspace at a time. */
+const maxOfWorkspace = 2;
+/** Longest wait for a place. With the time of a report it stays below the 5 s that the gateway allows. */
+const maxWaitMs = 1_000;
+/** Longest time of a report, which may be several statements. */
+const maxReportMs = reportLimits.statementTimeoutMs + 500;
+/** `Retry-After` of a report that found no place: the time in which one ends in any case. */
+const retryAfterMs = 2_000;
+
+export interface Report {
+  readonly workspaceId: string;
+  /** Filters that make it read less, as its error names them: "from and to". */
+  readonly narrowedBy: string;
+  /** Aborted when nobody waits for the answer. */
+  readonly signal: AbortSignal;
+}
+
+interface Waiting {
+  readonly workspaceId: string;
+  readonly begin: () => void;
+}
+
+export class Reports {
+  readonly #database: Kysely<Database>;
+  #running = 0;
+  readonly #ofWorkspace = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(database: Kysely<Database>) {
+    this.#database = database;
+  }
+
+  /**
+   * Runs a report on one connection.
+   * @throws Fault RATE_LIMITED without a place, UNPROCESSABLE for a report that takes too long
+   */
+  async run<Result>(report: Report, work: (database: Kysely<Database>) => Promise<Result>): Promise<Result> {
+    await this.#place(report);
+    const { workspaceId, narrowedBy } = report;
+    const made = this.#database
+      .connection()
+      .execute(work)
+      .finally(() => this.#leave(workspaceId));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(overTime(narrowedBy)), maxReportMs);
+    });
+    try {
+      return await Promise.race([made, late]);
+    } catch (error) {
+      throw isOverTime(error) ? overTime(narrowedBy, error) : error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #place({ workspaceId, signal }: Report): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const settle = (how: () => void) => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", refuse);
+        this.#waiting.delete(waiting);
+        how();
+      };
+      const refuse = () => settle(() => reject(noPlace()));
+      const waiting: Waiting = { workspaceId, begin: () => settle(resolve) };
+      const timer = setTimeout(refuse, maxWaitMs);
+      this.#waiting.add(waiting);
+      if (signal.aborted) refuse();
+      else signal.addEventListener("abort", refuse);
+      this.#admit();
+    });
+  }
+
+  /** Gives free places to those who wait, the oldest first. */
+  #admit(): void {
+    for (const { workspaceId, begin } of this.#waiting) {
+      if (this.#running >= reportLimits.max) return;
+      const running = this.#ofWorkspace.get(workspaceId) ?? 0;
+      if (running >= maxOfWorkspace) continue;
+      this.#running++;
+      this.#ofWorkspace.set(workspaceId, running + 1);
+      begin();
+    }
+  }
+
+  #leave(workspaceId: string): void {
+    this.#running--;
+    const left = (this.#ofWorkspace.get(workspaceId) ?? 1) - 1;
+    if (left > 0) this.#ofWorkspace.set(workspaceId, left);
+    else this.#ofWorkspace.delete(workspaceId);
+    this.#admit();
+  }
+}
+
+const noPlace = (): Fault =>
+  new Fault(
+    FaultReason.RATE_LIMITED,
+    `Too many reports are being made: at most ${maxOfWorkspace} of a workspace and ${reportLimits.max} in all at a time`,
+    { retryAfterMs, origin: FaultOrigin.ADMIN },
+  );
+
+const overTime = (narrowedBy: string, cause?: unknown): Fault =>
+  new Fault(
+    FaultReason.UNPROCESSABLE,
+    `The report reads too much for ${reportLimits.statementTimeoutMs / 1_000} s: narrow it with ${narrowedBy}`,
+    { origin: FaultOrigin.ADMIN, cause },
+  );

@@ -1,0 +1,106 @@
+/** Reports have connections and places of their own: what they do never delays a key, and too many or too much is refused with a sentence. */
+import type { DescMethod, DescMethodUnary } from "@bufbuild/protobuf";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { Reports } from "@sluice/admin-svc/service/reports/reports.js";
+import { administrationServices } from "@sluice/admin-svc/service/administration.js";
+import { openDatabase, reportLimits } from "@sluice/admin-svc/store/postgres/postgres.js";
+import { UsageService } from "@sluice/proto/gen/sluice/admin/v1/usage_service_pb.js";
+import { FaultReason } from "@sluice/proto/runtime/fault.js";
+import { hashKey } from "@sluice/proto/runtime/key.js";
+import { sql } from "kysely";
+import pg from "pg";
+import { eventually } from "../../support/processes.ts";
+import { type AdminHouse, addKey, administrate, openHouse, resolveKey } from "../house.ts";
+
+let house: AdminHouse;
+let holder: pg.Client;
+beforeAll(async () => {
+  house = await openHouse();
+  holder = new pg.Client({ connectionString: house.databaseUrl });
+  await holder.connect();
+});
+afterAll(async () => {
+  await holder.end();
+  await house.close();
+});
+
+const waitingStatements = async (): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`.execute(
+    house.database,
+  );
+  return rows[0]?.count ?? 0;
+};
+
+/** Makes reports of turns wait for the end of the work. */
+async function whileReportsWait(work: () => Promise<void>): Promise<void> {
+  await holder.query("begin; lock table turns in access exclusive mode");
+  const reload = () => administrate(house, UsageService.method.listGenerations, {}).catch((error: unknown) => error);
+  const reloading = Array.from({ length: 8 }, reload);
+  try {
+    await eventually(async () => (await waitingStatements()) >= 2);
+    await work();
+  } finally {
+    await holder.query("rollback");
+    await Promise.all(reloading);
+  }
+}
+
+test("keys are resolved and administered while a console reloads reports that wait", async () => {
+  const keys = await Promise.all(Array.from({ length: 20 }, () => addKey(house.database)));
+  await whileReportsWait(async () => {
+    const resolved = await Promise.all(keys.map((key) => resolveKey(house.client, hashKey(key))));
+    expect(resolved.map(({ caller }) => caller?.keyHash)).toEqual(keys.map(hashKey));
+    await expect(administrate(house, UsageService.method.getCredits, {})).resolves.toBeDefined();
+  });
+});
+
+const reports = administrationServices
+  .flatMap(({ methods }): readonly DescMethod[] => methods)
+  .filter((method): method is DescMethod & DescMethodUnary => method.methodKind === "unary")
+  .filter(({ name }) => /^(?:List|Verify|GetUsageSeries)/.test(name));
+
+test("every list, search and sum takes a place, and is refused with a time where there is none", async () => {
+  expect(reports.length).toBeGreaterThan(8);
+  await whileReportsWait(async () => {
+    const answers = await Promise.all(
+      reports.map(async (method) => [
+        method.name,
+        await administrate(house, method, {}).catch((error: unknown) => error),
+      ]),
+    );
+    const refused = {
+      reason: FaultReason.RATE_LIMITED,
+      status: 429,
+      retryAfterMs: 2_000,
+      message: "Too many reports are being made: at most 2 of a workspace and 4 in all at a time",
+    };
+    expect(answers).toMatchObject(reports.map(({ name }) => [name, refused]));
+  });
+});
+
+const report = (workspaceId: string) => ({
+  workspaceId,
+  narrowedBy: "from and to",
+  signal: new AbortController().signal,
+});
+
+test("a report that takes too long names what makes it shorter, and leaves its place", async () => {
+  const database = openDatabase(house.databaseUrl, reportLimits, () => {});
+  const gate = new Reports(database);
+  try {
+    const slow = () => gate.run(report("one"), (connection) => sql`select pg_sleep(60)`.execute(connection));
+    const refused = {
+      reason: FaultReason.UNPROCESSABLE,
+      status: 422,
+      message: "The report reads too much for 3 s: narrow it with from and to",
+    };
+    const both = [slow(), slow()].map((each) => expect(each).rejects.toMatchObject(refused));
+    // Of another workspace, and behind both in its own.
+    await gate.run(report("two"), (connection) => sql`select 1`.execute(connection));
+    await Promise.all(both);
+    await gate.run(report("one"), (connection) => sql`select 1`.execute(connection));
+  } finally {
+    await database.destroy();
+  }
+});

@@ -6,8 +6,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { decode, encode } from "@jridgewell/sourcemap-codec";
-import { rolldown } from "rolldown";
+import { runTool } from "./tool.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -50,7 +49,7 @@ export async function buildBundles(say = () => {}) {
   const stale = rooms.filter((room) => !isBundled(room, digest));
   if (stale.length === 0) return;
   say("bundling the services, which takes some seconds");
-  await Promise.all(stale.map((room) => bundle(room, digest)));
+  for (const room of stale) await bundle(room, digest);
 }
 
 /** @returns a digest of the project's own modules, and of the lock file for those of packages */
@@ -70,15 +69,28 @@ async function bundle(room, digest) {
   const folder = folderOf(room);
   const aside = `${folder}.new`;
   rmSync(aside, { recursive: true, force: true });
-  const modules = await Promise.all(programs[room].map((files) => bundlePrograms(room, files, aside)));
-  writeFileSync(join(aside, "licenses.txt"), licensesOf(modules.flat()));
+  const modules = [];
+  for (const files of programs[room]) modules.push(...(await bundleInChild(room, files, aside)));
+  writeFileSync(join(aside, "licenses.txt"), licensesOf(modules));
   writeFileSync(join(aside, stamp), digest);
   rmSync(folder, { recursive: true, force: true });
   renameSync(aside, folder);
 }
 
+/**
+ * Runs this file for the programs of one list. The bundler keeps what it took for as long as its process lives: 2 GB for all programs at once, and
+ * half of that one after the other.
+ * @returns paths of the modules
+ */
+async function bundleInChild(room, files, folder) {
+  const self = fileURLToPath(import.meta.url);
+  const printed = await runTool(process.execPath, [self, room, folder, ...files], `the bundle of ${room}`);
+  return JSON.parse(printed);
+}
+
 /** @returns paths of the modules */
-async function bundlePrograms(room, files, folder) {
+async function bundlePrograms(room, folder, files) {
+  const { rolldown } = await import("rolldown");
   const built = join(root, room, "dist");
   const build = await rolldown({
     input: Object.fromEntries(files.map((file) => [basename(file, ".js"), join(built, file)])),
@@ -94,7 +106,8 @@ async function bundlePrograms(room, files, folder) {
     comments: { legal: true, annotation: false, jsdoc: false },
   });
   await build.close();
-  for (const { fileName } of output) if (fileName.endsWith(".map")) thinMap(join(folder, fileName));
+  const codec = await import("@jridgewell/sourcemap-codec");
+  for (const { fileName } of output) if (fileName.endsWith(".map")) thinMap(join(folder, fileName), codec);
   return output.flatMap(({ moduleIds = [] }) => moduleIds);
 }
 
@@ -111,7 +124,7 @@ const sourceMaps = {
  * Leaves of a file's map one place for each line of a source. Node decodes the whole map for the first stack trace, which may be one of a start: with a
  * place for each name a gateway then took 60 MiB more, and inference-svc 80; with lines they take 30 (Node 24, 2026-11-27).
  */
-function thinMap(path) {
+function thinMap(path, { decode, encode }) {
   const map = JSON.parse(readFileSync(path, "utf8"));
   const thinned = decode(map.mappings).map((places) =>
     places
@@ -164,4 +177,8 @@ function termsOf(folder) {
   return words.join("\n\n");
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await buildBundles((line) => process.stderr.write(`${line}\n`));
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [room, folder, ...files] = process.argv.slice(2);
+  if (room === undefined) await buildBundles((line) => process.stderr.write(`${line}\n`));
+  else process.stdout.write(JSON.stringify(await bundlePrograms(room, folder, files)));
+}

@@ -128,7 +128,7 @@ withMounts("a checkout that is mounted read-only (needs root, and leave to mount
 test("a checkout that is not installed and cannot be changed says what its owner has to run", async () => {
   const local = join(folder, "deploy/local");
   mkdirSync(local, { recursive: true });
-  for (const file of ["deploy/local/prepare.mjs", "package-lock.json", "tsconfig.json"]) {
+  for (const file of ["deploy/local/prepare.mjs", "deploy/local/tool.mjs", "package-lock.json"]) {
     copyFileSync(join(root, file), join(folder, file));
   }
   chmodSync(local, 0o555);

@@ -50,7 +50,9 @@ test("Ctrl-C ends the installer as well, so that the next start has the folder t
   const pidFile = join(checkout, "npm.pid");
   try {
     mkdirSync(join(checkout, "deploy/local"), { recursive: true });
-    copyFileSync(join(root, "deploy/local/prepare.mjs"), join(checkout, "deploy/local/prepare.mjs"));
+    for (const file of ["deploy/local/prepare.mjs", "deploy/local/tool.mjs"]) {
+      copyFileSync(join(root, file), join(checkout, file));
+    }
     writeFileSync(join(checkout, "package-lock.json"), '{"packages":{}}');
     // Like npm, it does not end at once.
     const npm = join(checkout, "npm.js");

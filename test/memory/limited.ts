@@ -92,6 +92,8 @@ export interface MemoryGroup {
   /** Starts a program inside. */
   readonly prefix: readonly string[];
   readonly peakBytes: number;
+  /** Memory of the programs inside at this moment, and pages of files that they have mapped; the cache of read files is not in it. */
+  residentBytes(): number;
   remove(): void;
 }
 
@@ -106,6 +108,11 @@ export function makeMemoryGroup(name: string, limitBytes: number): MemoryGroup {
     prefix: ["/bin/sh", "-c", `echo $$ > ${folder}/cgroup.procs && exec "$0" "$@"`],
     get peakBytes() {
       return Number(readFileSync(join(folder, "memory.max_usage_in_bytes"), "utf8"));
+    },
+    residentBytes: () => {
+      const figures = readFileSync(join(folder, "memory.stat"), "utf8");
+      const figure = (name: string) => Number(new RegExp(`^total_${name} (\\d+)$`, "m").exec(figures)?.[1]);
+      return figure("rss") + figure("mapped_file");
     },
     remove: () => rmdirSync(folder),
   };

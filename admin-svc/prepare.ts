@@ -8,7 +8,7 @@ import { trimAlerts } from "./store/alerts/outbox.ts";
 import { dropExpiredReservations } from "./store/ledger/budgets.ts";
 import { type Database, defaultWorkspaceId } from "./store/database.ts";
 import { isOutage, outageText } from "./store/postgres/failure.ts";
-import { createKey } from "./store/keys.ts";
+import { registerKey } from "./store/first-key.ts";
 import { trimPolicyLog } from "./store/policy.ts";
 import { dropEndedSessions } from "./store/console/sessions.ts";
 import { type Role, migrationLimits, openDatabase } from "./store/postgres/postgres.ts";
@@ -53,12 +53,18 @@ export async function prepareSchema(databaseUrl: string, log: Logger): Promise<R
   }
 }
 
-const bootstrap: Author = { workspaceId: defaultWorkspaceId, keyHash: null, program: "bootstrap", requestId: null };
+const bootstrap: Author = {
+  workspaceId: defaultWorkspaceId,
+  keyHash: null,
+  program: "bootstrap",
+  requestId: null,
+  ofAccount: true,
+};
 
 /** Registers the keys that are not in the database yet. A known key stays as it is, even when it was revoked. */
 export async function registerKeys(database: Kysely<Database>, keys: readonly string[], log: Logger): Promise<void> {
   for (const key of keys) {
-    const created = await createKey(database, bootstrap, { name: "bootstrap", key });
+    const created = await registerKey(database, bootstrap, { name: "bootstrap", key });
     if (created) log.info({ label: created.row.label, kind: created.row.kind }, "bootstrap key registered");
   }
 }

@@ -1,8 +1,7 @@
 /** bootstrap: prepares a database for the first start, as a job that may run any number of times. */
 import { type Command, UsageError, readArguments } from "@sluice/proto/runtime/cli.js";
 import { KeyKind, kindOfKey, mintKey } from "@sluice/proto/runtime/key.js";
-import { createFirstKey } from "../store/first-key.ts";
-import { createKey } from "../store/keys.ts";
+import { createFirstKey, registerKey } from "../store/first-key.ts";
 import { grantRuntime, runtimeRole } from "../store/postgres/roles.ts";
 import { type AdminTerminal, json } from "./terminal.ts";
 
@@ -12,6 +11,7 @@ export const bootstrap: Command<AdminTerminal> = {
     "Migrates the database to the schema of this build, grants the role of the service, and creates the first management key.",
   details: [
     "The key is SLUICE_BOOTSTRAP_MANAGEMENT_KEY, which is not printed, or else a new one, which is printed once.",
+    "The first management key of the default workspace is one of the account, which may also change what holds for every workspace.",
     "Creates no key when the workspace has a management key. May run repeatedly, also at the same time.",
   ],
   async run(args, { database, author, managementKey, print }) {
@@ -27,7 +27,9 @@ export const bootstrap: Command<AdminTerminal> = {
     const key = managementKey ?? mintKey(KeyKind.MANAGEMENT);
     const named = { name: "bootstrap", key };
     const row =
-      managementKey === undefined ? await createFirstKey(opened, by, named) : (await createKey(opened, by, named))?.row;
+      managementKey === undefined
+        ? await createFirstKey(opened, by, named)
+        : (await registerKey(opened, by, named))?.row;
     const shown = row && managementKey === undefined ? key : undefined;
     if (values.json === true) return print(JSON.stringify({ role, key: shown ?? null, hash: row?.hash ?? null }));
     print(

@@ -1,8 +1,9 @@
-/** Creates the first management key of a workspace. */
+/** Creates the first management key of a workspace; that of the default workspace is one of the account. */
 import { type Kysely, type Transaction, sql } from "kysely";
+import { KeyKind, kindOfKey } from "@sluice/proto/runtime/key.js";
 import type { Author } from "./audit.ts";
-import type { Database } from "./database.ts";
-import { type KeyRow, type NewKey, addKey } from "./keys.ts";
+import { type Database, defaultWorkspaceId } from "./database.ts";
+import { type ChangedKey, type KeyRow, type NewKey, addKey } from "./keys.ts";
 import { lockGeneration } from "./policy.ts";
 import { transact } from "./postgres/transaction.ts";
 
@@ -11,9 +12,25 @@ export function createFirstKey(database: Kysely<Database>, author: Author, key: 
   return transact(database, async (transaction) => {
     await lockGeneration(transaction);
     if (await isAdministered(transaction, author.workspaceId)) return undefined;
-    return (await addKey(transaction, author, key))?.row;
+    return (await addKey(transaction, author, { ...key, account: isDefault(author) }))?.row;
   });
 }
+
+/**
+ * Adds a key that the operator chose, beside those that there are. It is one of the account if it is the first management key of the default workspace.
+ * Undefined when its hash is known already: it stays as it is, even when it was revoked.
+ */
+export function registerKey(database: Kysely<Database>, author: Author, key: NewKey): Promise<ChangedKey | undefined> {
+  return transact(database, async (transaction) => {
+    if (kindOfKey(key.key) !== KeyKind.MANAGEMENT) return addKey(transaction, author, key);
+    await lockGeneration(transaction);
+    const account = isDefault(author) && !(await isAdministered(transaction, author.workspaceId));
+    return addKey(transaction, author, { ...key, account });
+  });
+}
+
+/** Keys of the account are in the default workspace. */
+const isDefault = ({ workspaceId }: Author): boolean => workspaceId === defaultWorkspaceId;
 
 /** A separate statement after the lock, so that it sees the key of a faster call. */
 async function isAdministered(transaction: Transaction<Database>, workspaceId: string): Promise<boolean> {

@@ -1,10 +1,15 @@
 /** The model in the first request that the banner shows. */
 import type { ModelSettings } from "@sluice/proto/runtime/house-file.js";
+import { echoModel } from "@sluice/proto/runtime/house/seeded.js";
 
-/** Cheapest model that answers in text, so that trying Sluice costs next to nothing; models without a price come last. */
+/**
+ * Cheapest model that answers in text, so that trying Sluice costs next to nothing; models without a price come last. The built-in model is chosen
+ * where there is no other.
+ */
 export function firstModel(models: readonly ModelSettings[]): string | undefined {
   const answering = models.filter(({ output_modalities: modalities }) => modalities.includes("text"));
-  return answering.toSorted((a, b) => priceOf(a) - priceOf(b))[0]?.id;
+  const configured = answering.filter(({ id }) => id !== echoModel);
+  return (configured.toSorted((a, b) => priceOf(a) - priceOf(b))[0] ?? answering[0])?.id;
 }
 
 /** USD per million tokens, input plus output, at the cheapest endpoint. */

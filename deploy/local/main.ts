@@ -20,7 +20,7 @@ async function start(): Promise<void> {
   for (const line of findMisspelled(process.env, settingNames)) say(line);
   const { file, leftOut } = loadHouse(
     settings.config,
-    process.env,
+    { ...process.env, SLUICE_ECHO: settings.SLUICE_ECHO },
     readSeed(join(root, "inference-svc/catalog/seed.json")),
   );
   const ports = portsOf(settings);

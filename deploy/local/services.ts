@@ -103,6 +103,7 @@ export function inferenceServices(house: House): Service[] {
       ...(http !== undefined && { SLUICE_INFERENCE_HTTP_PORT: String(http) }),
       SLUICE_ADMIN_ADDRESS: `${reachable(hosts.internal)}:${ports.admin}`,
       SLUICE_PACKAGES_DIR: settings.packagesDir,
+      SLUICE_ECHO: settings.SLUICE_ECHO,
       SLUICE_SPOOL_DIR: spoolFolder(settings.dataDir, n),
     },
   }));

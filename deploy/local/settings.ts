@@ -33,6 +33,8 @@ const schema = z.object({
   SLUICE_ADMIN_HEALTH_PORT: fixedPort(9082),
   /** 0: inference-svc runs in the process of the gateway. */
   SLUICE_INFERENCE_REPLICAS: z.coerce.number().int().min(0).max(32).optional(),
+  /** Whether the built-in model is served where the configuration file does not say. */
+  SLUICE_ECHO: z.enum(["true", "false"]).default("true"),
   SLUICE_DATA_DIR: z.string().optional(),
   SLUICE_CONFIG: z.string().optional(),
   SLUICE_PACKAGES_DIR: z.string().optional(),

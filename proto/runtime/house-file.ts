@@ -7,7 +7,7 @@ import { servedAliases } from "./house/model-aliases.ts";
 import { dangling } from "./house/references.ts";
 import { type EdgeSettings, type HouseFile, edgeSchema, houseSchema } from "./house/schema.ts";
 import type { Seed } from "./house/seed.ts";
-import { seeded } from "./house/seeded.ts";
+import { seeded, withEcho } from "./house/seeded.ts";
 import { withoutSinks } from "./house/sinks/sinks.ts";
 import { expand, filesOf } from "./house/variables.ts";
 import { parseYaml } from "./house/yaml.ts";
@@ -41,7 +41,8 @@ export interface LoadedHouse {
  */
 export function loadHouse(path: string, environment: NodeJS.ProcessEnv, seed: Seed): LoadedHouse {
   const { present, absent, leftOut } = partition(readShared(path), environment);
-  const { file, unset, problems } = check(present, environment, seed, idsOf(absent.file));
+  const served = { ...present, file: withEcho(present.file, environment) };
+  const { file, unset, problems } = check(served, environment, seed, idsOf(absent.file));
   if (file === undefined || unset.length + problems.length > 0) throw new ConfigError(path, [...unset, ...problems]);
   return { file, leftOut, files: filesOf(present.file) };
 }

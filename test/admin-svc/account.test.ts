@@ -151,8 +151,8 @@ describe("who is no administrator of the account", () => {
   };
   const notFound = { reason: FaultReason.NOT_FOUND, message: "Guardrail not found" };
   let ordinary: Metadata;
-  beforeEach(() => {
-    ordinary = bearer(house.managementKey);
+  beforeEach(async () => {
+    ordinary = bearer(await addKey(house.database, { kind: KeyKind.MANAGEMENT }));
   });
 
   test("of the default workspace sees one and changes none", async () => {

@@ -35,7 +35,9 @@ const bootstrap = async (managementKey?: string): Promise<Made> =>
 
 const managers = async (...options: string[]) => {
   const { stdout } = await admin(["keys", "list", "--json", ...options]);
-  return (JSON.parse(stdout) as { hash: string; kind: string }[]).filter(({ kind }) => kind === "management");
+  return (JSON.parse(stdout) as { hash: string; kind: string; account: boolean }[]).filter(
+    ({ kind }) => kind === "management",
+  );
 };
 
 test("makes a key once and prints it once, on an empty database", async () => {
@@ -78,6 +80,22 @@ test("prints nothing of the key that the operator chose, and refuses one that is
     });
     expect(refused.stderr).not.toContain(wrong);
   }
+});
+
+test("the first key of the default workspace is one of the account, and later ones are not", async () => {
+  const first = mintKey(KeyKind.MANAGEMENT);
+  const second = mintKey(KeyKind.MANAGEMENT);
+  await bootstrap(first);
+  await bootstrap(second);
+  const account = Object.fromEntries((await managers()).map((key) => [key.hash, key.account]));
+  expect(account).toEqual({ [hashKey(first)]: true, [hashKey(second)]: false });
+});
+
+test("a printed first key is one of the account, and that of another workspace is not", async () => {
+  await bootstrap();
+  await admin(["workspaces", "create", "--name", "team"]);
+  await admin(["bootstrap", "--workspace", "team"]);
+  expect([(await managers())[0]?.account, (await managers("--workspace", "team"))[0]?.account]).toEqual([true, false]);
 });
 
 test("of a workspace of its own", async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { InferenceService } from "@sluice/proto/gen/sluice/inference/v1/inference_service_pb.js";
 import { call, dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { validate } from "../support/answers/published.ts";
-import { type House, startHouse } from "../support/house.ts";
+import { type House, makeManager, startHouse } from "../support/house.ts";
 import { eventually } from "../support/processes.ts";
 import { type Upstream, chatAnswer, startUpstream } from "../support/providers/upstream.ts";
 
@@ -100,7 +100,7 @@ test("runs one test of a provider at a time", async () => {
 });
 
 test("is for management keys of the account alone", async () => {
-  expect(await tryProvider("acme", {}, house.managementKey)).toMatchObject({
+  expect(await tryProvider("acme", {}, await makeManager(house))).toMatchObject({
     status: 403,
     error: { message: "Only management keys of the account can test a provider" },
   });
@@ -147,7 +147,7 @@ test("gRPC answers alike, and needs the same key", async () => {
   try {
     acme.script([chatAnswer({ content: "Yes." })]);
     expect(await run(accountKey)).toMatchObject({ ok: true, model: "acme/small" });
-    await expect(run(house.managementKey)).rejects.toThrow("management keys of the account");
+    await expect(run(await makeManager(house))).rejects.toThrow("management keys of the account");
     await expect(run(house.apiKey)).rejects.toThrow("management keys");
   } finally {
     client.close();

@@ -61,6 +61,12 @@ export interface House {
   stop(): Promise<void>;
 }
 
+/** A management key that is not of the account, as the first one is. */
+export async function makeManager(house: House): Promise<string> {
+  const { stdout } = await house.admin("keys", "create", "--management", "--name", "ordinary", "--json");
+  return (JSON.parse(stdout) as { readonly key: string }).key;
+}
+
 /** Longer than any drain of a test: a process that is still alive then hangs. */
 const stopLimitMs = 60_000;
 
@@ -190,6 +196,8 @@ async function environmentOf(
     SLUICE_INFERENCE_HEALTH_PORT: inferenceHealth,
     SLUICE_ADMIN_HEALTH_PORT: adminHealth,
     SLUICE_INFERENCE_REPLICAS: String(replicas),
+    // Tests name every model that is served.
+    SLUICE_ECHO: "false",
     SLUICE_DRAIN_LIMIT_MS: "10000",
     // Longer than most tests take; test/deploy/warm-up.test.ts warms up.
     SLUICE_WARM_UP_MS: "0",

@@ -22,6 +22,10 @@ import { search, webFetch } from "./web.ts";
 export const houseSchema = z.strictObject({
   host: gatewayHost,
   console: consoleSection.prefault({}),
+  echo: z
+    .boolean()
+    .optional()
+    .describe("Whether the built-in model sluice/echo is served; true under `npm start` unless this says false."),
   providers: z.array(provider).default([]),
   models: z.array(model).default([]),
   model_aliases: modelAliases,

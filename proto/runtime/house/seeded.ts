@@ -103,3 +103,47 @@ function unlisted(file: Section, vendors: Vendors, seed: Seed): Section[] {
 
 const offersOf = (endpoints: readonly SeedEndpoint[], vendor: string | undefined, provider: unknown): Section[] =>
   endpoints.flatMap(({ vendor: offering, ...offer }) => (offering === vendor ? [{ provider, ...offer }] : []));
+
+/** Slug of the built-in model. */
+export const echoModel = "sluice/echo";
+
+const echoProvider = {
+  id: "sluice",
+  name: "Sluice",
+  dialect: "echo",
+  region: "local",
+  data_policy: { retention: "none", training: false },
+};
+
+const echoEntry = {
+  id: echoModel,
+  name: "Sluice Echo",
+  context_length: 128_000,
+  max_output_tokens: 16_384,
+  input_modalities: ["text", "image", "file"],
+  endpoints: [
+    {
+      provider: echoProvider.id,
+      pricing: { prompt: "0", completion: "0" },
+      supported_parameters: ["max_output_tokens", "stop", "reasoning", "tools", "tool_choice", "structured_outputs"],
+    },
+  ],
+};
+
+/**
+ * Adds the built-in model, which needs no provider and answers the same at any time, after those of the file. A file that has a provider or a model of that name keeps its own.
+ * @param environment SLUICE_ECHO decides where the file does not
+ */
+export function withEcho(file: Section, environment: NodeJS.ProcessEnv): Section {
+  const { echo: asked = environment["SLUICE_ECHO"] === "true", providers = [], models = [] } = file;
+  if (asked !== true || !Array.isArray(providers) || !Array.isArray(models)) return file;
+  if (has(providers, echoProvider.id) || has(models, echoEntry.id)) return file;
+  return {
+    ...file,
+    providers: [...(providers as unknown[]), echoProvider],
+    models: [...(models as unknown[]), echoEntry],
+  };
+}
+
+const has = (entries: readonly unknown[], id: string): boolean =>
+  entries.some((entry) => (entry as { readonly id?: unknown } | null)?.id === id);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { describeWithChromium, inChromium } from "../../support/browser-tests.ts";
 import { findBarriers, openBrowser, signInTo, visit } from "../../support/browser.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type House, makeManager, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 
 interface Refusal {
@@ -77,7 +77,7 @@ describe("a refused configuration file", () => {
 
   test("is for administrators of the account", async () => {
     expect((await ask("")).status).toBe(401);
-    const answer = await ask(await signIn(house.managementKey));
+    const answer = await ask(await signIn(await makeManager(house)));
     expect([answer.status, await answer.json()]).toMatchObject([
       403,
       { error: { message: "Only administrators of the account see the state of the configuration file" } },
@@ -102,7 +102,7 @@ describeWithChromium(`the overview ${inChromium}`, () => {
     await notice.getByText("limits.body_bytes").first().waitFor();
     expect(await findBarriers(visited.page)).toEqual([]);
     const other = await visit(browser, origin);
-    await signInTo(other, house.managementKey);
+    await signInTo(other, await makeManager(house));
     await other.page.getByText("Cost by day").first().waitFor();
     expect(await other.page.getByText("configuration file was refused").count()).toBe(0);
     mend();

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { hashKey } from "@sluice/proto/runtime/key.js";
 import { dial } from "@sluice/proto/runtime/rpc/dial.js";
 import { type Member, serviceSecrets, startGateway } from "../../policy/members.ts";
-import { type House, startHouse } from "../../support/house.ts";
+import { type House, makeManager, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { validateError } from "../../support/answers/published.ts";
 import { faultOf, runTurn, turnRequest } from "../../support/answers/run-turn.ts";
@@ -221,14 +221,15 @@ describe("who may", () => {
   test("management keys of the account alone change it; of another workspace nobody finds it", async () => {
     const id = await holding({ content_filters: [block("kept")] });
     const path = `/guardrails/${id}`;
-    expect((await send(house.managementKey, "GET", path)).body.data).toMatchObject({ id, account_default: true });
+    const ordinary = await makeManager(house);
+    expect((await send(ordinary, "GET", path)).body.data).toMatchObject({ id, account_default: true });
     for (const [method, at, body] of [
       ["PATCH", path, { content_filters: null }],
       ["PATCH", path, { account_default: false }],
       ["DELETE", path],
       ["POST", "/guardrails", { name: "x", account_default: true }],
     ] as const) {
-      const answer = await send(house.managementKey, method, at, body);
+      const answer = await send(ordinary, method, at, body);
       expect([answer.status, answer.body.error.message]).toEqual([
         403,
         "Only management keys of the account can change its guardrails",

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { runCli } from "@sluice/admin-svc/cli.js";
 import { hashKey } from "@sluice/proto/runtime/key.js";
-import { type House, startHouse } from "../../support/house.ts";
+import { type House, makeManager, startHouse } from "../../support/house.ts";
 import { eventually } from "../../support/processes.ts";
 import { freePort } from "../../support/runner/free-ports.ts";
 
@@ -189,7 +189,8 @@ describe("another Sluice", () => {
       { id, limit: null },
       { id: put.data.id, limit: null },
     ]);
-    expect(await remote("workspaces", "create", "--name", "mine")).toMatchObject({
+    const ordinary = await makeManager(house);
+    expect(await run({ url: house.baseUrl, key: ordinary }, ["workspaces", "create", "--name", "mine"])).toMatchObject({
       code: 1,
       stderr: "Only management keys of the account can make a workspace\n",
     });

@@ -1,0 +1,52 @@
+/** The built-in model beside a configuration file of one's own, and the first management key. */
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { type House, startHouse } from "../support/house.ts";
+
+let house: House | undefined;
+afterEach(async () => {
+  await house?.stop();
+  house = undefined;
+});
+
+const own = `
+providers: [{id: far, dialect: chat, base_url: "http://127.0.0.1:9/v1"}]
+models: [{id: far/m, endpoints: [{provider: far}]}]
+`;
+
+async function start(config: string): Promise<House> {
+  house = await startHouse({ config, environment: { SLUICE_ECHO: undefined } });
+  return house;
+}
+
+async function models({ baseUrl, apiKey }: House): Promise<string[]> {
+  const answer = await fetch(`${baseUrl}/models`, { headers: { authorization: `Bearer ${apiKey}` } });
+  return ((await answer.json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+}
+
+describe("sluice/echo beside a configuration file", () => {
+  test("is served, and the banner's request names a model of the file", async () => {
+    const started = await start(own);
+    expect(await models(started)).toEqual(["far/m", "sluice/echo"]);
+    const { baseUrl, apiKey } = started;
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = '{"model":"sluice/echo","input":"Hello"}';
+    expect((await fetch(`${baseUrl}/responses`, { method: "POST", headers, body })).status).toBe(200);
+    expect(started.output()).toContain('"model":"far/m"');
+  });
+
+  test("is not served where the file says echo: false", async () => {
+    expect(await models(await start(`echo: false\n${own}`))).toEqual(["far/m"]);
+  });
+
+  test("leaves a provider of the file that has its name alone", async () => {
+    const taken = own.replaceAll("far", "sluice");
+    expect(await models(await start(taken))).toEqual(["sluice/m"]);
+  });
+});
+
+test("the management key of a first start is one of the account", async () => {
+  const { baseUrl, managementKey } = await start(own);
+  const headers = { authorization: `Bearer ${managementKey}`, "content-type": "application/json" };
+  const made = await fetch(`${baseUrl}/workspaces`, { method: "POST", headers, body: '{"name":"team"}' });
+  expect(made.status).toBe(201);
+});

@@ -1,5 +1,5 @@
 /** Answers below `/console`: the pages of the console, its sessions, and the operations of `/api/v1` for the holder of a session. */
-import type { Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
+import type { OpenSessionResponse, Session } from "@sluice/proto/gen/sluice/admin/v1/session_service_pb.js";
 import { basePath } from "@sluice/proto/contract/operations/operation.js";
 import { neededRole } from "@sluice/proto/runtime/policy/role.js";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
@@ -206,32 +206,40 @@ export class Console {
 
   async #signIn(context: EdgeContext): Promise<void> {
     context.route = `${api}/session`;
-    const succeeded = this.#limiter.enter(context.req);
     const key = await this.#readKey(context);
-    const { secret, session } = await this.#sessions.open({
-      keyHash: hashKey(key),
-      requestId: context.requestId,
-      trace: context.trace,
+    const { secret, session } = await this.#open(key, context).catch(async (error: unknown) => {
+      const isWrong = error instanceof Fault && error.reason === FaultReason.UNAUTHENTICATED;
+      throw (isWrong && (await this.#limiter.note(context.req, key))) || error;
     });
-    succeeded();
     context.res.setHeader("set-cookie", setCookie(sessionCookie, context.req, secret));
     writeJson(context.res, shownSession(session as Session, this.#parts), context, 201);
   }
 
-  /** @throws Fault INVALID_REQUEST, UNAUTHENTICATED, PERMISSION_DENIED */
+  /**
+   * Looks the key up as for any request, which costs the database next to nothing for wrong keys, and opens a session of a right one.
+   * @throws Fault UNAUTHENTICATED, PERMISSION_DENIED
+   */
+  async #open(key: string, { requestId, trace }: EdgeContext): Promise<OpenSessionResponse> {
+    const kind = kindOfKey(key);
+    if (kind === undefined) throw invalidKey();
+    if (kind !== KeyKind.MANAGEMENT) {
+      throw new Fault(FaultReason.PERMISSION_DENIED, "An API key cannot sign in: a management key begins with mk-sl-", {
+        origin: FaultOrigin.CLIENT,
+      });
+    }
+    const keyHash = hashKey(key);
+    await this.#parts.access.resolve(keyHash, undefined, trace);
+    return this.#sessions.open({ keyHash, requestId, trace });
+  }
+
+  /** @throws Fault INVALID_REQUEST */
   async #readKey(context: EdgeContext): Promise<string> {
     context.room = this.#parts.budget.open(keyless);
     const bytes = await readBody(context.req, maxSignInBytes, context.room);
     scanObject(bytes, "body");
     const body: unknown = JSON.parse(bytes.toString("utf8"));
     checked((problems) => signIn.check(body, "", problems));
-    const { management_key: key } = body as { readonly management_key: string };
-    const kind = kindOfKey(key);
-    if (kind === undefined) throw invalidKey();
-    if (kind === KeyKind.MANAGEMENT) return key;
-    throw new Fault(FaultReason.PERMISSION_DENIED, "An API key cannot sign in: a management key begins with mk-sl-", {
-      origin: FaultOrigin.CLIENT,
-    });
+    return (body as { readonly management_key: string }).management_key;
   }
 }
 

@@ -21,6 +21,8 @@ import { type KnownPerson, identityOf, knownPerson, refused, ruleText } from "./
 
 const section = "console.oidc";
 const timeoutSeconds = 5;
+/** Difference of clocks that an id token may show. */
+const maxAheadSeconds = 300;
 
 /** The values that the browser keeps until the service sends the person back. */
 export interface SignInAttempt {
@@ -79,6 +81,7 @@ export class Oidc {
     const tokens = await authorizationCodeGrant(configuration, url, checks);
     const claims = tokens.claims();
     if (!claims) throw new Error("the service answered without an id token");
+    requirePresent(claims);
     return this.#person(await this.#complete(configuration, claims, tokens.access_token));
   }
 
@@ -89,19 +92,38 @@ export class Oidc {
     token: string,
   ): Promise<Claims> {
     const { user_claim: user, group_claim: group, roles } = this.#settings;
-    const needsGroups = roles.some((rule) => rule.group !== undefined);
-    const isComplete = claims[user] !== undefined && (!needsGroups || claims[group] !== undefined);
+    const needed = [user, ...(this.#needsVerified ? ["email_verified"] : [])];
+    if (roles.some((rule) => rule.group !== undefined)) needed.push(group);
+    const isComplete = needed.every((name) => claims[name] !== undefined);
     if (isComplete || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
     return { ...(await fetchUserInfo(configuration, token, claims.sub)), ...claims };
   }
 
   #person(claims: Claims): KnownPerson {
     const { user_claim: user, group_claim: group, roles } = this.#settings;
-    // An address that was not verified may belong to another person.
-    if (claims["email_verified"] === false) throw refused(`${this.name} has not verified the e-mail address`);
+    this.#requireVerified(claims["email_verified"]);
     const groups = [claims[group] ?? []].flat().filter((each) => typeof each === "string");
     const given = claims[user];
     return knownPerson(identityOf(typeof given === "string" ? given : "", groups, `The claim ${user}`), roles, section);
+  }
+
+  /** Whether the person is known by the address that the service may or may not have verified. */
+  get #needsVerified(): boolean {
+    return this.#settings.require_verified_email && this.#settings.user_claim === "email";
+  }
+
+  /**
+   * An address that was not verified may belong to another person. Some services send texts; every value but true and "true" is a denial.
+   * @param verified the claim of the service; absent where it makes no statement
+   */
+  #requireVerified(verified: unknown): void {
+    if (verified === true || verified === "true") return;
+    if (verified === undefined && !this.#needsVerified) return;
+    const setting =
+      verified === undefined
+        ? `; ${section}.require_verified_email: false accepts addresses without email_verified`
+        : "";
+    throw refused(`${this.name} has not verified the e-mail address${setting}`);
   }
 
   /** Asks the service once for where its parts are, and again after a failure. */
@@ -114,6 +136,14 @@ export class Oidc {
       });
     }));
   }
+}
+
+/** The library checks the end of a token, and leaves a time of issue in the future alone. @throws Error */
+function requirePresent({ iat, nbf }: Claims): void {
+  const latest = Date.now() / 1_000 + maxAheadSeconds;
+  const ahead = Object.entries({ iat, nbf }).find(([, time]) => typeof time === "number" && time > latest);
+  if (ahead)
+    throw new Error(`the ${ahead[0]} of the id token is more than ${maxAheadSeconds / 60} minutes in the future`);
 }
 
 async function discover(settings: OidcSettings): Promise<Configuration> {

@@ -1,12 +1,22 @@
-/** Limits failed sign-ins by address, so that nobody can guess keys and failures cost the database next to nothing. */
+/**
+ * Slows wrong sign-ins by the address and the beginning of the key. It sees keys that were checked and found wrong, so that nobody's wrong keys keep a
+ * right one out: behind a proxy everybody has one address.
+ */
 import type { IncomingMessage } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
 import { Fault, FaultOrigin, FaultReason } from "@sluice/proto/runtime/fault.js";
 import { networkOf } from "@sluice/proto/runtime/network.js";
 
 const maxFailures = 10;
 const windowMs = 60_000;
-/** Beyond it the address that failed first is forgotten: less than a MiB. */
-const maxAddresses = 4_096;
+/** Delay of an answer beyond the limit. */
+const delayMs = 1_000;
+/** Maximum of delayed answers; further ones are given at once. */
+const maxDelayed = 1_024;
+/** Characters of a key that lists show: they tell two keys apart and are no secret. */
+const prefixLength = 10;
+/** Beyond it the entry that failed first is forgotten: less than a MiB. */
+const maxEntries = 4_096;
 
 interface Failures {
   count: number;
@@ -15,37 +25,45 @@ interface Failures {
 
 export class SignInLimiter {
   readonly #now: () => number;
-  /** In the order of their first failure. */
-  readonly #addresses = new Map<string, Failures>();
+  /** By address and beginning of the key, in the order of their first failure. */
+  readonly #entries = new Map<string, Failures>();
+  #delayed = 0;
 
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Number of remembered addresses. */
-  get addresses(): number {
-    return this.#addresses.size;
+  /** Number of remembered addresses and beginnings. */
+  get size(): number {
+    return this.#entries.size;
   }
 
   /**
-   * Counts an attempt as failed until it has succeeded, so that attempts at the same time are limited too.
-   * @returns takes the attempt out of the count, once it has succeeded
-   * @throws Fault RATE_LIMITED
+   * Counts a wrong key. Settles at once within the limit and a second later beyond it.
+   * @returns RATE_LIMITED beyond the limit
    */
-  enter({ socket }: Pick<IncomingMessage, "socket">): () => void {
-    const failures = this.#find(networkOf(socket.remoteAddress ?? ""));
-    if (failures.count >= maxFailures) throw tooMany(failures.until - this.#now());
+  async note({ socket }: Pick<IncomingMessage, "socket">, key: string): Promise<Fault | undefined> {
+    const failures = this.#find(`${networkOf(socket.remoteAddress ?? "")} ${key.slice(0, prefixLength)}`);
     failures.count++;
-    return () => void failures.count--;
+    if (failures.count <= maxFailures) return undefined;
+    const fault = tooMany(failures.until - this.#now());
+    if (this.#delayed >= maxDelayed) return fault;
+    this.#delayed++;
+    try {
+      await delay(delayMs, undefined, { ref: false });
+    } finally {
+      this.#delayed--;
+    }
+    return fault;
   }
 
-  #find(network: string): Failures {
-    const known = this.#addresses.get(network);
+  #find(entry: string): Failures {
+    const known = this.#entries.get(entry);
     if (known && known.until > this.#now()) return known;
-    this.#addresses.delete(network);
+    this.#entries.delete(entry);
     const failures = { count: 0, until: this.#now() + windowMs };
-    this.#addresses.set(network, failures);
-    if (this.#addresses.size > maxAddresses) this.#addresses.delete(this.#addresses.keys().next().value as string);
+    this.#entries.set(entry, failures);
+    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value as string);
     return failures;
   }
 }

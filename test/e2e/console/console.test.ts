@@ -165,5 +165,6 @@ describe("the session of the console", () => {
     expect(answers.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
     expect(answers.filter(({ status }) => status !== 401 && status !== 429)).toEqual([]);
     expect((await guess()).headers.get("retry-after")).toMatch(/^\d+$/);
+    expect((await ask("POST", "/session", page(), { management_key: house.managementKey })).status).toBe(201);
   });
 });

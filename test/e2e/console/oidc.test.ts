@@ -53,7 +53,7 @@ afterAll(async () => {
 });
 
 const viewer: Claims = { sub: "1", email: "eve@example.com", email_verified: true, groups: ["all"] };
-const operator: Claims = { sub: "2", email: "bob@example.com", groups: ["all", "on-call"] };
+const operator: Claims = { sub: "2", email: "bob@example.com", email_verified: true, groups: ["all", "on-call"] };
 
 beforeEach(() => {
   Object.assign(provider, { person: viewer, spoil: (claims: Claims) => claims, seal: seals.right, userInfo: {} });
@@ -119,7 +119,7 @@ describe("a sign-in", () => {
       account: false,
     });
     expect(await sessionOf(await signIn(operator))).toMatchObject({ role: "operator" });
-    const root = { sub: "3", email: "Root@Example.com", groups: "on-call" };
+    const root = { sub: "3", email: "Root@Example.com", email_verified: true, groups: "on-call" };
     expect(await sessionOf(await signIn(root))).toMatchObject({ role: "admin", account: true });
   });
 
@@ -144,6 +144,12 @@ describe("a sign-in", () => {
     expect(await sessionOf(other)).not.toBeNull();
   });
 
+  test("is right with an address that the service has verified, as a text, and by a clock that is two minutes ahead", async () => {
+    expect(await signIn({ ...operator, email_verified: "true" })).toBeDefined();
+    provider.spoil = (claims) => ({ ...claims, iat: Math.floor(Date.now() / 1_000) + 120 });
+    expect(await signIn(operator)).toBeDefined();
+  });
+
   test("reads what a short token leaves out from the service", async () => {
     provider.userInfo = { ...operator, sub: "9" };
     expect(await sessionOf(await signIn({ sub: "9" }))).toMatchObject({ person: "bob@example.com", role: "operator" });
@@ -154,13 +160,16 @@ describe("a sign-in", () => {
 });
 
 describe("nobody is signed in", () => {
-  const past = Math.floor(Date.now() / 1_000) - 3_600;
+  const now = Math.floor(Date.now() / 1_000);
+  const past = now - 3_600;
   const spoilt: readonly (readonly [string, (claims: Claims) => Claims])[] = [
     ["another nonce", (claims) => ({ ...claims, nonce: "another" })],
     ["no nonce", (claims) => ({ ...claims, nonce: undefined })],
     ["another audience", (claims) => ({ ...claims, aud: "another-client" })],
     ["another issuer", (claims) => ({ ...claims, iss: "https://evil.example" })],
     ["an end in the past", (claims) => ({ ...claims, iat: past, exp: past + 300 })],
+    ["an issue in the future", (claims) => ({ ...claims, iat: now + 4_000, exp: now + 8_000 })],
+    ["a beginning in the future", (claims) => ({ ...claims, nbf: now + 4_000, exp: now + 8_000 })],
     ["no end", (claims) => ({ ...claims, exp: undefined })],
   ];
   const failed = { status: 303, location: "/console?sign_in=failed", session: undefined };
@@ -211,8 +220,12 @@ describe("nobody is signed in", () => {
   });
 
   test.each([
-    ["without a rule", { sub: "4", email: "mallory@elsewhere.example", groups: ["all"] }],
-    ["whose address was not verified", { ...operator, email_verified: false }],
+    ["without a rule", { sub: "4", email: "mallory@elsewhere.example", email_verified: true, groups: ["all"] }],
+    ...[false, "false", "", "TRUE ", 0, 1, null, [true], {}].map(
+      (verified) =>
+        [`whose address was verified: ${JSON.stringify(verified)}`, { ...operator, email_verified: verified }] as const,
+    ),
+    ["of whose address the service does not say whether it was verified", { ...operator, email_verified: undefined }],
     ["without an address", { sub: "5", groups: ["on-call"] }],
   ])("who is a person %s", async (_, person) => {
     Object.assign(provider, { person, userInfo: { sub: (person as Claims)["sub"] } });
@@ -248,6 +261,17 @@ test("no secret, code or token is in a log", async () => {
   const logs = await house.allLogged();
   for (const text of [clientSecret, callback.searchParams.get("code") as string]) expect(logs).not.toContain(text);
   expect(logs).toContain("a sign-in to the console failed");
+});
+
+test("an address without email_verified counts where the configuration says so, and a denial never does", async () => {
+  const optional = configuration(provider.issuer, rules).replace(
+    "    roles:",
+    "    require_verified_email: false\n    roles:",
+  );
+  writeFileSync(join(house.dataDir, "sluice.yaml"), optional);
+  const silent = { ...operator, email_verified: undefined };
+  await eventually(async () => (await signIn(silent)) !== undefined);
+  expect(await signIn({ ...operator, email_verified: "false" })).toBeUndefined();
 });
 
 test("a rule that goes away ends the sessions that it gave, and a service that is gone says so", async () => {

@@ -100,6 +100,12 @@ const oidc = z.strictObject({
     .default("openid email profile")
     .describe("What the service is asked for."),
   user_claim: claim.default("email").describe("Claim with the person's e-mail address."),
+  require_verified_email: z
+    .boolean()
+    .default(true)
+    .describe(
+      "Whether an address of the claim email counts only beside email_verified: true. False also accepts tokens without email_verified, as of Entra ID; any other value is refused all the same.",
+    ),
   group_claim: claim.default("groups").describe("Claim with the person's groups: a text or a list of texts."),
   roles: rules,
 });

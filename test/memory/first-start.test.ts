@@ -57,10 +57,10 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
     folder = mkdtempSync(join(tmpdir(), "sluice-test-first-start-"));
     const checkout = join(folder, "checkout");
     copyUnbuilt(checkout);
-    const { prefix, residentBytes } = group as MemoryGroup;
+    const limited = group as MemoryGroup;
     const ended = new AbortController();
     const watching = (async () => {
-      for (; !ended.signal.aborted; await delay(20)) peakBytes = Math.max(peakBytes, residentBytes());
+      for (; !ended.signal.aborted; await delay(20)) peakBytes = Math.max(peakBytes, limited.residentBytes);
     })();
     // The program in the place of the one that startHouse appends.
     const program = ["/bin/sh", "-c", `exec "${process.execPath}" "${join(checkout, "deploy/local/start.mjs")}"`];
@@ -69,7 +69,7 @@ inGroup("a first start in 1 GiB without a network (needs root, and control group
         checkout,
         dataDir: join(folder, "data"),
         embeddedPostgres: true,
-        prefix: [...prefix, ...(isolation ?? []), ...program],
+        prefix: [...limited.prefix, ...(isolation ?? []), ...program],
       });
     } finally {
       ended.abort();

@@ -93,7 +93,7 @@ export interface MemoryGroup {
   readonly prefix: readonly string[];
   readonly peakBytes: number;
   /** Memory of the programs inside at this moment, and pages of files that they have mapped; the cache of read files is not in it. */
-  residentBytes(): number;
+  readonly residentBytes: number;
   remove(): void;
 }
 
@@ -109,7 +109,7 @@ export function makeMemoryGroup(name: string, limitBytes: number): MemoryGroup {
     get peakBytes() {
       return Number(readFileSync(join(folder, "memory.max_usage_in_bytes"), "utf8"));
     },
-    residentBytes: () => {
+    get residentBytes() {
       const figures = readFileSync(join(folder, "memory.stat"), "utf8");
       const figure = (name: string) => Number(new RegExp(`^total_${name} (\\d+)$`, "m").exec(figures)?.[1]);
       return figure("rss") + figure("mapped_file");

@@ -87,10 +87,13 @@ describe.each(files)("%s", (file) => {
     expect(built.filter((step) => !existsSync(join(root, String(step.with?.["file"]))))).toEqual([]);
   });
 
-  test("uses actions of a fixed major or commit", () => {
+  test("uses actions of a fixed commit, with their version in a comment", () => {
     const used = steps.flatMap(({ uses }) => uses ?? []);
     expect(used.length).toBeGreaterThan(1);
-    expect(used.filter((action) => !/^[\w-]+\/[\w/-]+@(v\d+|[0-9a-f]{40})$/.test(action))).toEqual([]);
+    expect(used.filter((action) => !/^[\w-]+\/[\w/-]+@[0-9a-f]{40}$/.test(action))).toEqual([]);
+    const lines = readFileSync(join(folder, "workflows", file), "utf8").split("\n");
+    const unnamed = lines.filter((line) => line.includes("uses: ") && !/@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line));
+    expect(unnamed).toEqual([]);
   });
 
   test("may only read, unless a job says what it writes", () => {
@@ -141,6 +144,34 @@ test("the forms of issues ask for what can be read", () => {
     };
     expect([form, name, body.length]).toEqual([form, expect.stringMatching(/./), expect.any(Number)]);
   }
+});
+
+const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
+
+test.each([
+  ["", 1],
+  ["docker.io/library/node:24-bookworm-slim", 1],
+  ["docker.io/library/node:24-bookworm-slim@sha256:123", 1],
+  [`docker.io/library/node:24-bookworm-slim@${digest} --push`, 1],
+  [`docker.io/library/node:24-bookworm-slim@${digest}`, 0],
+])("a release on the base image %j ends with %d", async (image, code) => {
+  const ended = await runProgram(process.execPath, ["deploy/release/base.mjs", image]);
+  expect([ended.code, ended.stdout]).toEqual([code, code === 0 ? `image=${image}\n` : ""]);
+});
+
+test("images of a release are built on the base image whose digest was checked", () => {
+  const { jobs } = read("workflows/release.yml") as Workflow;
+  const [build] = jobs["image"]?.steps.filter(({ uses }) => uses?.startsWith("docker/build-push-action@")) ?? [];
+  expect(build?.with?.["build-args"]).toContain("NODE_IMAGE=${{ needs.verify.outputs.node-image }}");
+});
+
+test("every locked package has its integrity", () => {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, { readonly link?: boolean; readonly integrity?: string }>>;
+  };
+  const fetched = Object.entries(packages).filter(([path, { link }]) => path.includes("node_modules/") && !link);
+  expect(fetched.length).toBeGreaterThan(500);
+  expect(fetched.filter(([, { integrity = "" }]) => !/^sha512-[\w+/]{86}==$/.test(integrity))).toEqual([]);
 });
 
 test.each([
